@@ -226,7 +226,7 @@ def test_a_file_and_a_program_that_declare_one_design_get_one_review() -> None:
     [
         (Query("one", {"Nothing": "="}), 'query "one": known.Nothing is not a field of Event'),
         (Query("one", order="-Nothing"), "order = '-Nothing' is not a field of Event"),
-        (Query("one", {"At": "prefix"}), "only strings have prefixes"),
+        (Query("one", {"At": "prefix"}), "only strings can be searched so"),
         (Query("one", filter="At eq"), "the filter cannot be sent"),
         (Query("one", {"At": "="}, filter="true"), "there is a filter too"),
         (Query("one", rate=2, peak=1), "peak = 1: it is below rate = 2"),

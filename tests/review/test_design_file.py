@@ -14,7 +14,17 @@ from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex,
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.recipes.denormalize import FilledCopies
-from tablepatterns.review import BadDesignFile, DeclaredSet, Design, Field, Query, Retention, Write, read_design
+from tablepatterns.review import (
+    BadDesignFile,
+    DeclaredSet,
+    Design,
+    Field,
+    Query,
+    Retention,
+    Write,
+    read_design,
+    review,
+)
 from tablepatterns.review.design import format as tables
 from tablepatterns.review.toml_file import Places
 
@@ -275,13 +285,8 @@ def test_copies_are_declared_for_both_sets() -> None:
             'type = "guid"',
             "{EmployeeId:06d} in the key needs a field of type int32 or int64, and it is guid",
         ),
-        ('row = "empid_{EmployeeId:06d}"', 'row = "empid_{EmployeeId:6d}"', "a key knows no such format"),
+        ('row = "empid_{EmployeeId:06d}"', 'row = "empid_{EmployeeId:06x}"', "a key knows no such format"),
         ('row = "empid_{EmployeeId:06d}"', 'row = "empid_{Number:06d}"', "the key names Number, which is not a field"),
-        (
-            'key = { row = "email_{Email}" }',
-            'key = { row = "empid_{Email}" }',
-            "a copy could have the key of a primary",
-        ),
         ('row = "email_{Email}"', 'row = "phone_{Phone}"', "it reads Phone, which is not a field of Employee"),
         (
             'pattern = "intra_partition_index"',
@@ -294,7 +299,11 @@ def test_copies_are_declared_for_both_sets() -> None:
         ("peak = 500", "peak = 100", "peak = 100: it is below rate = 200"),
         ("take = 10", "take = 0", "take = 0: it must be 1 or more"),
         ('Department = "=", Email', 'Department = "is", Email', "Department = 'is': use one of =, range, prefix"),
-        ('known = { Department = "=" }', 'known = { Since = "prefix" }', "only strings have prefixes; use 'range'"),
+        (
+            'known = { Department = "=" }',
+            'known = { Since = "prefix" }',
+            "only strings can be searched so",
+        ),
         ('known = { Department = "=" }', "filter = 'Age eq'", "the filter cannot be sent"),
         ('by = "entity"', 'by = "table"', "retention.by = 'table' needs the pattern period_tables"),
         ('name = "newest"', 'name = "by e-mail"', "another access pattern of the set has this name"),
@@ -341,9 +350,41 @@ def test_a_file_without_a_set_declares_nothing() -> None:
         read('name = "Nothing"\n')
 
 
-def test_a_key_that_cannot_tell_so_many_entities_apart_is_refused() -> None:
-    (found,) = refused('EmployeeId = { type = "int32" }', 'EmployeeId = { type = "int32", distinct = 100 }')
-    assert "the key has 1,200 different values for 20,000 entities" in found[1]
+CORRECTED = [
+    ("{EmployeeId:06d}", "{EmployeeId:6d}", "unpadded", "Employees", "empid_{EmployeeId:06d}"),
+    ("{EmployeeId:06d}", "{EmployeeId}", "unpadded", "Employees", "empid_{EmployeeId:06d}"),
+    ("empid_{EmployeeId:06d}", "{Department}_{EmployeeId:06d}", "both-keys", "Employees", "_{EmployeeId:06d}"),
+    ("empid_{EmployeeId:06d}", "empid/{EmployeeId:06d}", "forbidden", "Employees", "empid_{EmployeeId:06d}"),
+    ("empid_{EmployeeId:06d}", "{Email}{EmployeeId:06d}", "ambiguous", "Employees", "{Email}_{EmployeeId:06d}"),
+    ("empid_{EmployeeId:06d}", "{Email}", "overlap", "Employees: by e-mail", "entity_{Email}"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "kind", "subject", "row"), CORRECTED)
+def test_a_key_that_a_recipe_rejects_is_corrected_and_becomes_a_finding(
+    right: str, wrong: str, kind: str, subject: str, row: str
+) -> None:
+    design = read(STAFF.replace(right, wrong, 1))
+    assert (kind, subject) in [(flaw.kind, flaw.subject) for flaw in design.flaws]
+    assert design.sets[0].key.row_template == row
+    assert review(design).findings
+
+
+def test_a_key_with_too_few_values_is_a_finding() -> None:
+    design = read(
+        STAFF.replace('EmployeeId = { type = "int32" }', 'EmployeeId = { type = "int32", distinct = 100 }', 1)
+    )
+    (flaw,) = design.flaws
+    assert (flaw.kind, flaw.subject) == ("too-few", "Employees")
+    assert "has 1,200 different values for 20,000 entities" in flaw.says
+    assert "colliding-keys" in [each.rule for each in review(design).findings]
+
+
+def test_rows_of_two_sets_that_can_have_the_same_keys_are_a_finding() -> None:
+    both = STAFF + STAFF[STAFF.index("[[set]]") :].replace('name = "Employees"', 'name = "Others"', 1)
+    design = read(both)
+    assert ("overlap", "Others") in [(flaw.kind, flaw.subject) for flaw in design.flaws]
+    assert design.sets[0].table != design.sets[1].table
 
 
 def test_two_sets_cannot_have_one_name() -> None:

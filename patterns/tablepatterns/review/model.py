@@ -60,6 +60,7 @@ class Measured:
     :param transactions: storage transactions billed, those of workers that follow included
     :param examined: entities read by the service
     :param returned: entities in the answers
+    :param matching: entities in the answers that the caller looked for; None for all
     :param written: entities written or deleted
     :param bytes_in: bytes sent to the service
     :param bytes_out: bytes that came back
@@ -107,6 +108,7 @@ class Measured:
     is_implied: bool = False
     rejected: str | None = None
     retries: float = 0.0
+    matching: float | None = None
     cost_a_month: float | None = None
 
     @property
@@ -350,3 +352,12 @@ def trade_offs(pattern: str) -> tuple[str, ...]:
     :raises BadInput: the catalogue has no such pattern
     """
     return entry(pattern).trade_offs
+
+
+def part_of(declared: str, name: str) -> str:
+    """Return the subject of a finding about an access pattern of a set, or about data that is kept with it.
+
+    >>> part_of("Employees", "hire")
+    'Employees: hire'
+    """
+    return f"{declared}: {name}"

@@ -125,7 +125,7 @@ class TestSingleWrites:
         "Feed",
         "Feed",
         Key("{Source}", "{RowId:uuid}"),
-        Shape("Row", 10**9, {"Source": Field(distinct=2), "RowId": Field("guid")}),
+        Shape("Row", 10**6, {"Source": Field(distinct=2), "RowId": Field("guid")}),
         retention=Retention(1, "table"),
         pattern="period_tables",
     )

@@ -37,7 +37,7 @@ def retries_of(declared: DeclaredSet, write: Write) -> float:
     writer that updates them after it.
     """
     found = 0.0
-    if write.operation == "update" and write.writers > 1:
+    if write.operation == "update" and write.writers > 1 and not write.overwrite:
         found += retries_at(write.rate * Zipf(max(1, declared.shape.count), write.skew).coincidence)
     for derived in touched(declared, write):
         profile = declared.profile(derived)

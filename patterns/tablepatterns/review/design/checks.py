@@ -118,6 +118,11 @@ def _of_set(design: Design, declared: DeclaredSet, path: TomlPath) -> Iterator[F
     for at, write in enumerate(declared.writes):
         yield from _of_access(write, (*path, "write", at), seen)
         yield from _of_write(design, declared, write, (*path, "write", at))
+    for at, access in enumerate(declared.access):
+        for key, names in (("by", access.by), ("hidden", access.hidden)):
+            for name in names:
+                where: TomlPath = (*path, "access", at, key)
+                yield from _unknown(declared, f"{key}: {name}", name, where, f'access "{access.name}"')
 
 
 def _of_table(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
@@ -246,10 +251,9 @@ def _of_query(declared: DeclaredSet, query: Query, path: TomlPath) -> Iterator[F
     whose, fields = f'query "{query.name}"', declared.shape.fields
     for name, how in query.known.items():
         yield from _unknown(declared, f"known.{name}", name, (*path, "known", name), whose)
-        if how == "prefix" and fields.get(name, Field()).type != "string":
-            yield Fault(
-                (*path, "known", name), whose, f"known.{name} = 'prefix': only strings have prefixes; use 'range'"
-            )
+        if how in ("prefix", "contains") and fields.get(name, Field()).type != "string":
+            says = f"known.{name} = {how!r}: only strings can be searched so; use 'range'"
+            yield Fault((*path, "known", name), whose, says)
     if query.order is not None:
         yield from _unknown(declared, f"order = {query.order!r}", query.order.lstrip("-"), (*path, "order"), whose)
     totals = [name for _, profile in declared.profiles() for name in profile.totals]

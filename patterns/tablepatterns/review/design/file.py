@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,10 +24,12 @@ from ...recipes.intra_partition_index import IntraPartitionIndex
 from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ...storage import Storage, connect
-from ..measure.account import Keeper, Plan, keeper
+from ..measure.account import PLAIN, Keeper, Plan, keeper
+from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
 from . import format as tables
 from .checks import faults
+from .corrections import Corrections
 from .from_sets import declare_set
 from .model import DeclaredSet, Design, Shape
 
@@ -76,8 +79,8 @@ def read_design(given: str | FilePath) -> Design:
     file = TomlFile.of(given, "design", BadDesignFile)
     values = file.values()
     table = file.read(tables.DesignTable, values)
-    reader = _Reader(values)
-    design = Design(table.name, reader.sets(table.set), table.years)
+    reader = _Reader(values, table.years)
+    design = Design(table.name, reader.sets(table.set), table.years, tuple(reader.corrections.flaws))
     problems = reader.problems or [Problem(each.path, f"{each.whose}: {each.says}") for each in faults(design)]
     if problems:
         raise file.error(problems)
@@ -89,6 +92,12 @@ class _Reader:
     """Makes the declared sets of the tables of a file, and collects what cannot be made."""
 
     values: Mapping[str, Any]
+    years: float
+    corrections: Corrections = field(default_factory=Corrections)
+    keys: list[tuple[str, str, Key]] = field(default_factory=list[tuple[str, str, Key]])
+    """The table, the name and the key of each kind of rows so far."""
+    prefixed: bool = False
+    """Whether the RowKeys of a set's entities need a prefix, so that its other rows can be told apart."""
     problems: list[Problem] = field(default_factory=list["Problem"])
     storage: Storage = field(default_factory=connect)
 
@@ -104,21 +113,23 @@ class _Reader:
         return tuple(made[number] for number in sorted(made))
 
     def _set(self, table: Any, path: TomlPath, others: Sequence[DeclaredSet]) -> DeclaredSet | None:
-        before = len(self.problems)
+        before, self.prefixed = len(self.problems), False
         settings = {name: value for name in table.SETTINGS if (value := getattr(table, name)) is not None}
         if "point_name" in settings:
             settings["name"] = settings.pop("point_name")
-        key = self._key(table, settings, path)
-        derived = [self._derived(each, key, (*path, "derived", at), others) for at, each in enumerate(table.derived)]
+        shape = Shape(table.entity or table.name, table.count, table.fields, table.growth)
+        key = self._key(table, settings, path, shape)
+        if key is not None:
+            shape = self.corrections.enough(table.name, key, shape)
+        key, derived, stored = self._rows(table, key, path, others, shape)
         mappings = [
             self._made(partial(_mapping, each), (*path, "mappings", at)) for at, each in enumerate(table.mappings)
         ]
         if key is None or len(self.problems) > before:
             return None
-        shape = Shape(table.entity or table.name, table.count, table.fields, table.growth)
         plan = Plan(
             table.pattern,
-            table.table or table.name,
+            stored,
             key,
             settings,
             [each for each in derived if each is not None],
@@ -126,17 +137,61 @@ class _Reader:
             table.retention,
             tuple(table.fields),
         )
+        return self._declared(table, plan, shape, path)
+
+    def _declared(self, table: Any, plan: Plan, shape: Shape, path: TomlPath) -> DeclaredSet | None:
         kept = self._recipe(plan, path)
         if kept is None:
             return None
+        options = {name: getattr(table, name) for name in ("retention", "access")}
         declared = self._made(
-            lambda: declare_set(
-                kept, shape=shape, name=table.name, queries=table.query, writes=table.write, retention=table.retention
-            ),
+            lambda: declare_set(kept, shape=shape, name=table.name, queries=table.query, writes=table.write, **options),
             path,
         )
         # What is special about some patterns is the key, which does not show in what stores them
         return None if declared is None else replace(declared, pattern=table.pattern)
+
+    def _rows(
+        self, table: Any, key: Key | None, path: TomlPath, others: Sequence[DeclaredSet], shape: Shape
+    ) -> tuple[Key | None, list[Derived | None], str]:
+        """Return the key of a set, its derived data and its table, with keys that no other rows can have."""
+        stored, keys = table.table or table.name, list(self.keys)
+        if key is not None and table.pattern in PLAIN:
+            if self._overlaps(table.name, stored, key):
+                stored = _other_table(stored, table.name)
+            self.keys.append((stored.lower(), table.name, key))
+        derived = self._all_derived(table, key, path, others, shape, stored)
+        if key is not None and self.prefixed:
+            # Only with a prefix are the rows of the entities told apart from others
+            self.keys, key = keys, Key(key.partition_template, f"{_PREFIX}{key.row_template}", max_units=key.max_units)
+            self.keys.append((stored.lower(), table.name, key))
+            derived = self._all_derived(table, key, path, others, shape, stored)
+        return key, derived, stored
+
+    def _all_derived(
+        self,
+        table: Any,
+        key: Key | None,
+        path: TomlPath,
+        others: Sequence[DeclaredSet],
+        shape: Shape,
+        stored: str,
+    ) -> list[Derived | None]:
+        return [
+            self._derived(each, key, (*path, "derived", at), others, table, shape, stored)
+            for at, each in enumerate(table.derived)
+        ]
+
+    def _told_apart(self, subject: str, table: str, key: Key, *, is_local: bool) -> Key:
+        """Return a key that other rows of the table cannot have."""
+        if self._overlaps(subject, table, key):
+            mark = f"{_mark(subject)}_"
+            first = key.partition_template if is_local else f"{mark}{key.partition_template}"
+            key = Key(first, f"{mark}{key.row_template}", max_units=key.max_units)
+            there = [other for place, _, other in self.keys if place == table.lower()]
+            self.prefixed = self.prefixed or any(key.overlaps(other) for other in there)
+        self.keys.append((table.lower(), subject, key))
+        return key
 
     def _recipe(self, plan: Plan, path: TomlPath) -> Keeper | None:
         """Return the recipe that stores a set, or report the part of it with which that is not possible."""
@@ -148,26 +203,51 @@ class _Reader:
                 return None
         return kept
 
-    def _key(self, table: tables.SetTable, settings: dict[str, Any], path: TomlPath) -> Key | None:
+    def _key(self, table: tables.SetTable, settings: dict[str, Any], path: TomlPath, shape: Shape) -> Key | None:
         row = None
         if isinstance(table, tables.LogTailTable) or settings.get("inner") == "log_tail":
             at, entry = settings.setdefault("at", "At"), settings.setdefault("entry", "EntryId")
             row = f"{settings.pop('row_prefix', '')}{{{at}:inverted}}_{{{entry}:uuid}}"
-        return self._key_of(table.key, path, None, row)
+        return self._key_of(table.key, path, (table.name, shape), None, row)
 
-    def _key_of(self, table: Any, path: TomlPath, partition: str | None = None, row: str | None = None) -> Key | None:
-        """Return the key of a table, with these parts where it has none; or report which is missing."""
+    def _overlaps(self, subject: str, table: str, key: Key) -> bool:
+        """Note the other rows of its table that can have a key; return whether there are any."""
+        there = [(name, other) for place, name, other in self.keys if place == table.lower() and key.overlaps(other)]
+        for name, other in there:
+            self.corrections.overlapping(subject, key, name, other)
+        return bool(there)
+
+    def _key_of(
+        self,
+        table: Any,
+        path: TomlPath,
+        of: tuple[str, Shape],
+        partition: str | None = None,
+        row: str | None = None,
+    ) -> Key | None:
+        """Return the key of a table, with these parts where it has none; or report which is missing.
+
+        :param of: what it is the key of, and what the entities look like
+        """
         first = table.partition if table.partition is not None else partition
         second = table.row if table.row is not None else row
         for name, value in (("partition", first), ("row", second)):
             if value is None:
                 self._report(f"{name} is missing", path, "key")
-        return (
-            self._made(partial(Key, first, second), path, "key") if first is not None and second is not None else None
-        )
+        if first is None or second is None:
+            return None
+        first, second = self.corrections.templates(of[0], first, second, of[1], self.years)
+        return self._made(partial(Key, first, second), path, "key")
 
     def _derived(
-        self, table: Any, primary: Key | None, path: TomlPath, others: Sequence[DeclaredSet]
+        self,
+        table: Any,
+        primary: Key | None,
+        path: TomlPath,
+        others: Sequence[DeclaredSet],
+        declared: tables.SetTable,
+        shape: Shape,
+        stored: str,
     ) -> Derived | None:
         if isinstance(table, tables.FilledTable):
             return self._filled(table, path, others)
@@ -176,9 +256,12 @@ class _Reader:
         key = None
         if (own := getattr(table, "key", None)) is not None:
             is_local = isinstance(table, tables.IntraTable)
-            key = self._key_of(own, path, primary.partition_template if is_local else None)
+            subject = part_of(declared.name, table.name or own.row or "")
+            key = self._key_of(own, path, (subject, shape), primary.partition_template if is_local else None)
             if key is None:
                 return None
+            if isinstance(table, (tables.IntraTable, tables.InterTable)) and declared.pattern in PLAIN:
+                key = self._told_apart(subject, getattr(table, "table", None) or stored, key, is_local=is_local)
         return self._made(partial(_derived, table, key), path)
 
     def _filled(self, table: tables.FilledTable, path: TomlPath, others: Sequence[DeclaredSet]) -> Derived | None:
@@ -201,6 +284,19 @@ class _Reader:
 
     def _report(self, says: str, path: TomlPath, *below: str | int) -> None:
         self.problems.append(Problem((*path, *below), f"{owner_of(self.values, path)}: {says}"))
+
+
+_PREFIX: Final = "entity_"
+
+
+def _mark(subject: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "", subject.rpartition(": ")[2]).lower() or "row"
+
+
+def _other_table(table: str, name: str) -> str:
+    """Return the name of a table in which the rows of a set are alone."""
+    own = re.sub(r"[^A-Za-z0-9]", "", name)
+    return f"{table}{own}"[:63]
 
 
 def _is_filled(table: object) -> bool:

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
 from ...entity_set.placement import InBlobs, InPartition, InTable, Placement
 from ..measure.account import PLAIN
 from ..toml_file import TAG, adapter, described_schema, documented
-from .model import STRICT, Amount, Field, Number, Query, Retention, Size, Write
+from .model import STRICT, Access, Amount, Field, Number, Query, Retention, Size, Write
 
 
 def _names(given: object) -> object:
@@ -284,6 +284,7 @@ class SetTable:
     :param mappings: how some properties are stored
     :param query: the access patterns that read
     :param write: the access patterns that write
+    :param access: who may read which entities
     """
 
     __pydantic_config__ = STRICT
@@ -300,6 +301,7 @@ class SetTable:
     mappings: tuple[MappingTable, ...] = ()
     query: tuple[Query, ...] = ()
     write: tuple[Write, ...] = ()
+    access: tuple[Access, ...] = ()
 
     SETTINGS: ClassVar[tuple[str, ...]] = ()
     """The keys that are arguments of the recipe."""
@@ -436,6 +438,7 @@ TABLES: Final[Mapping[str, tuple[type[Any], ...]]] = {
     "[set.fields]": (Field,),
     "[[set.query]]": (Query,),
     "[[set.write]]": (Write,),
+    "[[set.access]]": (Access,),
     "[[set.derived]]": (IntraTable, InterTable, ListTable, CopiesTable, FilledTable, SummaryTable),
     "[[set.mappings]]": (EncryptedTable, LargeTable),
 }

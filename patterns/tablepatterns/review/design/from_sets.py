@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ...errors import BadInput
 from ...recipe import Pattern, SetProfile, set_profile_of
-from .model import DeclaredSet, Field, Query, Retention, Shape, Write
+from .model import Access, DeclaredSet, Field, Query, Retention, Shape, Write
 
 _PERIOD_DAYS: Final = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
 
@@ -22,6 +22,7 @@ def declare_set(
     queries: Iterable[Query] = (),
     writes: Iterable[Write] = (),
     retention: Retention | None = None,
+    access: Iterable[Access] = (),
 ) -> DeclaredSet:
     """Declare a set as a program has it: table, key, derived data, mappings and settings are read from the object.
 
@@ -37,6 +38,7 @@ def declare_set(
     :param entities: an `EntitySet`, `LogTail`, `PartitionSpread`, `PeriodTables`, `DataSeries` or `WideEntity`
     :param shape: what its entities look like; the instant and the id of a `LogTail` need not be among the fields
     :param name: what the report calls it; by default the table's name
+    :param access: who may read which entities
     :param retention: how long entities are kept; by default what a `PeriodTables` keeps
     :raises BadInput: it is no set of entities
     """
@@ -48,6 +50,7 @@ def declare_set(
         queries=tuple(queries),
         writes=tuple(writes),
         retention=retention or found.retention,
+        access=tuple(access),
     )
 
 

@@ -18,7 +18,9 @@ from ...key import Key
 
 FieldType = Literal["string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary"]
 Order = Literal["none", "rising"]
-Match = Literal["=", "range", "prefix"]
+Match = Literal["=", "range", "prefix", "contains"]
+Region = Literal["primary", "secondary"]
+FlawKind = Literal["unpadded", "both-keys", "overlap", "ambiguous", "forbidden", "too-few"]
 WriteOperation = Literal["insert", "update", "delete"]
 RetentionMethod = Literal["entity", "table"]
 
@@ -94,15 +96,19 @@ class Query:
     """An access pattern that reads.
 
     :param name: what is asked, such as `employee by e-mail`
-    :param known: the fields that the caller knows, and how: a value (`=`), a `range`, or a `prefix` of a string
+    :param known: the fields that the caller knows, and how: a value (`=`), a `range`, a `prefix` of a string, or
+        text that a string `contains`
     :param filter: a filter, exactly as it is sent, instead of `known`
     :param order: the field to sort by; with a `-` in front, highest first
     :param take: how many results the caller needs; by default all
+    :param skip: how many results come before those, as on a later page that is opened by its number
+    :param count_only: whether the caller only needs the number of results
     :param select: the properties that the caller needs; by default all
     :param rate: calls per second, averaged over a day
     :param peak: calls per second at the busiest time; by default `rate`
     :param skew: how unevenly the calls are spread over the values: the exponent of a Zipf distribution, 0 for evenly
     :param max_staleness: by how many seconds an answer may lag behind the last write
+    :param region: which region is read: the secondary of a geo-redundant account may lag behind
     :param results: how many entities match if `known` has a range or a prefix; by default a tenth of those that the
         other fields leave
     """
@@ -114,11 +120,14 @@ class Query:
     filter: str | None = None
     order: str | None = None
     take: Number | None = None
+    skip: Size = 0
+    count_only: bool = False
     select: tuple[str, ...] = ()
     rate: Rate = 0.0
     peak: Rate | None = None
     skew: Skew = 0.0
     max_staleness: Amount = 0.0
+    region: Region = "primary"
     results: Amount | None = None
 
     @property
@@ -138,6 +147,7 @@ class Write:
     :param peak: calls per second at the busiest time; by default `rate`
     :param skew: how unevenly the calls are spread over the entities: the exponent of a Zipf distribution, 0 for evenly
     :param writers: how many processes write at the same time
+    :param overwrite: whether an update is written without an ETag, whatever is stored
     :param atomic_with: the writes of other sets that must succeed or fail with this one
     """
 
@@ -150,12 +160,45 @@ class Write:
     peak: Rate | None = None
     skew: Skew = 0.0
     writers: Number = 1
+    overwrite: bool = False
     atomic_with: tuple[str, ...] = ()
 
     @property
     def busiest(self) -> float:
         """Calls per second at the busiest time."""
         return self.rate if self.peak is None else self.peak
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may read which entities, by a shared access signature (SAS) for a range of keys.
+
+    :param name: who reads, such as `tenant portal`
+    :param by: the fields of which a reader sees one value only, such as the tenant
+    :param hidden: the properties that the reader must not see
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    by: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """A part of a design file that a recipe would reject; the review continues with a corrected form of it.
+
+    :param kind: what is wrong
+    :param subject: the set, or its derived data
+    :param says: one sentence that states it
+    :param better: what to write instead
+    """
+
+    kind: FlawKind
+    subject: str
+    says: str
+    better: str
 
 
 @dataclass(frozen=True)
@@ -170,6 +213,7 @@ class DeclaredSet:
     :param settings: other arguments of that recipe, such as `buckets` of a `partition_spread`
     :param derived: indexes, lists, copies and totals
     :param mappings: how some properties are stored, such as encrypted
+    :param access: who may read which entities
     """
 
     name: str
@@ -183,6 +227,7 @@ class DeclaredSet:
     queries: tuple[Query, ...] = ()
     writes: tuple[Write, ...] = ()
     retention: Retention | None = None
+    access: tuple[Access, ...] = ()
 
     def profile(self, derived: Derived) -> RowProfile:
         """Return what is known of the rows of derived data of this set."""
@@ -210,8 +255,10 @@ class Design:
     :param name: the title of the report
     :param sets: the sets; those in one table share its partitions
     :param years: how many years of growth to follow
+    :param flaws: what was corrected, so that it can be reviewed
     """
 
     name: str
     sets: tuple[DeclaredSet, ...]
     years: Annotated[float, Interval(gt=0, le=100)] = 3.0
+    flaws: tuple[Flaw, ...] = ()

@@ -26,7 +26,7 @@ from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..model import Measured
 from .account import SampleAccount, rejection, set_up
 from .questions import Answer, Question, answer, ask_of, questions, shown
-from .sample import NOW, equal, scaled_results, width_of
+from .sample import NOW, equal, found_by, scaled_results, width_of
 from .scaling import PAGE_READS, PERIOD_DAYS, Expected, Taken, class_of, mean, scaled, taking
 from .writes import Part, Source, carry_out, how, shares_partition
 
@@ -151,6 +151,7 @@ def _query(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measure
         follows=found.follows,
         sample=len(made.stored),
         rejected=rejected,
+        matching=found_by(declared.shape, query) if found.client else None,
         **all_of_it.figures,
     )
 

@@ -19,7 +19,12 @@ from .sets import Ask, Way
 
 _LEVELS: Final[Mapping[Way, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
-_SHOWN: Final[Mapping[Match, str]] = {"=": "...", "range": "between(...)", "prefix": "prefix(...)"}
+_SHOWN: Final[Mapping[Match, str]] = {
+    "=": "...",
+    "range": "between(...)",
+    "prefix": "prefix(...)",
+    "contains": "...",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,9 @@ class Answer:
 
     def takes(self, query: Query) -> int | None:
         """Return how many entities the call asks for; None for all, of which the caller may then take some."""
-        return query.take if self.ordered and not self.client and self.way in ("range", "scan") else None
+        if query.take is None or not self.ordered or self.client or self.way not in ("range", "scan"):
+            return None
+        return query.take + query.skip
 
     def is_scan(self, query: Query) -> bool:
         """Whether a range is one in name only: the partition is searched, whatever bounds keep other rows out."""
@@ -133,7 +140,7 @@ def _by_key(
         # The moment tells the tables, whether it is a part of the key or not
         given = (*given, str(declared.settings.get("at", "At")))
         left.remove(given[-1])
-    where = tuple(name for name in left if shape.holds(name) and name not in mapped)
+    where = tuple(name for name in left if shape.holds(name) and name not in mapped and _is_sent(query, name))
     client = tuple(name for name in left if name not in where)
     is_point = len(row) == len(key.row_fields) and all(query.known[name] == "=" for name in row)
     way: Way = "range"
@@ -144,6 +151,11 @@ def _by_key(
     completes = via is not None and not _holds_all(declared, query, shape, client)
     ordered = way != "range" or query.order is None or _sorts(key, row, query)
     return Answer(way, via, key, given, where, client, bool(row), ordered, completes)
+
+
+def _is_sent(query: Query, name: str) -> bool:
+    """Whether a condition can be a filter: the service has none for a part of a text."""
+    return query.known[name] != "contains"
 
 
 def _row_given(key: Key, query: Query) -> list[str]:
@@ -204,7 +216,7 @@ def _by_list(declared: DeclaredSet, query: Query, via: Derived, profile: RowProf
 
 def _by_totals(declared: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
     names = [name for name in profile.groups if name != declared.settings.get("bucket")]
-    wanted = set(query.select)
+    wanted = set(query.select) or set(profile.totals[: int(query.count_only)])
     if not wanted or not wanted.issubset(profile.totals) or set(names) != set(query.known):
         return None
     return Answer("totals", via, profile.key, tuple(names))
@@ -228,7 +240,8 @@ def _by_scan(declared: DeclaredSet, query: Query, mapped: set[str]) -> Answer:
         row = lead = []
     held = RowLayout(declared.key)
     asked = [name for name in query.known if name not in given]
-    where = tuple(name for name in asked if name in (*row, *lead) or (held.holds(name) and name not in mapped))
+    sent = [name for name in asked if held.holds(name) and name not in mapped and _is_sent(query, name)]
+    where = tuple(name for name in asked if name in (*row, *lead) or name in sent)
     client = tuple(name for name in query.known if name not in (*given, *where))
     return Answer("scan", None, declared.key, given, where, client, False, query.order is None)
 
@@ -328,7 +341,7 @@ def _asked(query: Query, name: str, made: Sample, about: Mapping[str, Any], shap
     """Return what is asked of a field: the value of the entity, or a range or a beginning that it is in."""
     value, how = about[name], query.known[name]
     share = range_share(shape, query)
-    if how == "=":
+    if how in ("=", "contains"):
         return value
     if how == "prefix" and isinstance(value, str):
         return prefix(value[: min(_LETTERS, max(1, round(-math.log10(share))))])

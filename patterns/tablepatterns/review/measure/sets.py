@@ -149,6 +149,10 @@ class Kept(ABC):
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
         """Change an entity that exists."""
 
+    def overwrite(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        """Write an entity, whatever is stored."""
+        self.update(fields, changes)
+
     @abstractmethod
     def delete(self, fields: Mapping[str, Any]) -> None:
         """Delete an entity that exists."""
@@ -204,6 +208,12 @@ class Plain(Kept):
 
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
         changed(self.storage, self.entities, self.key_of(fields), changes)
+
+    def overwrite(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        if set(changes).isdisjoint(self.key.fields):
+            self.entities.insert_or_merge({**self.key_of(fields), **changes})
+        else:
+            self.update(fields, changes)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
         self.entities.delete(self.key_of(fields), force=True)

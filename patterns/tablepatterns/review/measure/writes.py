@@ -96,6 +96,8 @@ class Part:
         match self.write.operation:
             case "insert":
                 self.kept.insert(self.fields)
+            case "update" if self.write.overwrite:
+                self.kept.overwrite(self.fields, self.changes)
             case "update":
                 self.kept.update(self.fields, self.changes)
             case "delete":
@@ -133,7 +135,8 @@ def _word(declared: DeclaredSet, write: Write) -> str:
     if write.operation == "update" and moved:
         away = moved.intersection(declared.key.partition_fields)
         return "PartitionMove.move(...)" if away else "EntityGroupTransaction.commit(deleting, inserting)"
-    return f"{write.operation}({', '.join(write.changes) or '...'})"
+    word = "insert_or_merge" if write.overwrite and write.operation == "update" else write.operation
+    return f"{word}({', '.join(write.changes) or '...'})"
 
 
 def shares_partition(sets: Sequence[DeclaredSet]) -> bool:

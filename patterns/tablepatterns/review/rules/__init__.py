@@ -21,6 +21,7 @@ from . import (
     limits,
     scans,
     security,
+    usage,
 )
 from .known import Known
 from .rule import Check, Rule
@@ -35,6 +36,7 @@ _CONCERNS: Final = (
     lifecycle,
     consistency,
     security,
+    usage,
     keys,
     cost,
 )

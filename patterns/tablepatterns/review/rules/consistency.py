@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...figures import often
+from ...figures import number, often
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .known import Asked, Done, Known
@@ -13,7 +13,7 @@ from .rule import Rule, listed, part_of
 
 STALE_READ: Final = Rule(
     name="stale-read",
-    finds="a query that must not return stale data is answered by eventually consistent copies",
+    finds="a query that must not return stale data reads eventually consistent copies, or the secondary region",
     severity="a warning",
     why=(
         "Copies in other partitions are eventually consistent: for a while, a reader may see the old "
@@ -43,10 +43,13 @@ def found(known: Known) -> Iterator[Finding]:
 
 def _stale(known: Known, asked: Asked) -> Iterator[Finding]:
     via = asked.via
-    if asked.query.max_staleness > 0 or via is None or not via.is_eventual:
-        return
     writes = [each.write for each in known.writes_of(asked.of)]
     if not any(each.rate for each in writes):
+        return
+    if asked.query.region == "secondary" and asked.query.max_staleness < _REPLICATED:
+        yield _from_secondary(asked, sum(each.rate for each in writes))
+        return
+    if asked.query.max_staleness > 0 or via is None or not via.is_eventual:
         return
     says = (
         f"{asked.query.name!r} must not return stale data, but is answered by {via.name!r}, which is eventually "
@@ -57,6 +60,22 @@ def _stale(known: Known, asked: Asked) -> Iterator[Finding]:
         "answer may be (max_staleness)."
     )
     yield STALE_READ.finding(Severity.WARNING, part_of(asked.of.name, asked.query.name), says, better)
+
+
+_REPLICATED: Final = 900.0
+"""Seconds by which a secondary region usually lags at most; the service guarantees none."""
+
+
+def _from_secondary(asked: Asked, rate: float) -> Finding:
+    stale = asked.query.max_staleness
+    may = f"lag by more than {number(stale)} s" if stale else "be stale"
+    says = (
+        f"{asked.query.name!r} must not {may}, but reads the "
+        f"secondary region, which is usually up to {number(_REPLICATED / 60)} minutes behind; "
+        f"{asked.of.name} is written {often(rate)}."
+    )
+    better = "Read the primary region, and the secondary only if the primary does not answer."
+    return STALE_READ.finding(Severity.WARNING, part_of(asked.of.name, asked.query.name), says, better)
 
 
 def _apart(known: Known, done: Done) -> Iterator[Finding]:

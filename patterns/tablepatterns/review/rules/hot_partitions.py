@@ -304,7 +304,7 @@ def _contended_rows(known: Known) -> Iterator[Finding]:
     """Yield the primary and derived rows that are changed too often."""
     for declared in known.design.sets:
         for done in known.writes_of(declared):
-            if done.write.operation == "update" and done.write.writers > 1:
+            if done.write.operation == "update" and done.write.writers > 1 and not done.write.overwrite:
                 yield from _entity(declared, done.write)
         for derived, profile in declared.profiles():
             if profile.is_shared:

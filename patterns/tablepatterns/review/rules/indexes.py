@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -13,6 +14,7 @@ from ..design.model import DeclaredSet, Field, FieldType
 from ..key_parts import pieces_of
 from ..measure.sample import names_one, values_of
 from ..model import Finding, Severity
+from .keys import pairs_alike
 from .known import Asked, Known
 from .rule import Rule, entities, listed, part_of
 
@@ -106,17 +108,22 @@ def _unused(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]
 
 def _redundant(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
     indexes = [(each, profile.layout) for each, profile in declared.profiles() if profile.layout is not None]
+    rows: list[tuple[Derived | None, RowLayout]] = [(None, RowLayout(declared.key)), *indexes]
+    found: dict[str, Derived | None] = {}
     for at, (index, layout) in enumerate(indexes):
-        for before, (other, others) in enumerate([(None, RowLayout(declared.key)), *indexes], start=-1):
+        for before, (other, others) in enumerate(rows, start=-1):
             if other is not index and _says_the_same(layout, others, is_first=before < at or other is None):
-                whose = f"{other.name!r}" if other else "the entities themselves"
-                says = f"{index.name!r} sorts like {whose}: {_cost(known, declared)}."
-                better = f"Remove it, and query {whose}."
-                yield (
-                    index.name,
-                    REDUNDANT_INDEX.finding(_weight(known, declared), part_of(declared.name, index.name), says, better),
-                )
-                break
+                found.setdefault(index.name, other)
+    for index, _ in indexes:
+        for other, others in rows:
+            is_kept = other is None or other.name not in found
+            if other is not index and is_kept and _is_beginning(known, declared, index, others):
+                found.setdefault(index.name, other)
+    for name, other in found.items():
+        whose = f"{other.name!r}" if other else "the entities themselves"
+        says = f"{name!r} sorts like {whose}: {_cost(known, declared)}."
+        better, subject = f"Remove it, and query {whose}.", part_of(declared.name, name)
+        yield name, REDUNDANT_INDEX.finding(_weight(known, declared), subject, says, better)
 
 
 def _says_the_same(own: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
@@ -127,6 +134,33 @@ def _says_the_same(own: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
     if wanted == order and not is_first:
         return False
     return other.include is None or (own.include is not None and own.include <= other.include | set(other.key.fields))
+
+
+def _is_beginning(known: Known, declared: DeclaredSet, index: Derived, other: RowLayout) -> bool:
+    """Whether an index sorts by the first fields of other rows, which then serve its queries, too.
+
+    The primary key at the end of the index tells entities with the same values apart; no query needs it in order.
+    """
+    layout = declared.profile(index).layout
+    if layout is None:
+        return False
+    wanted, order = _order(layout.key), _order(other.key)
+    row = list(wanted[1])
+    while row and row[-1][0] in declared.key.row_fields:
+        row.pop()
+    last = {name for name, _ in wanted[1][len(row) :]}
+    used = [asked.query for asked in known.queries_of(declared) if asked.measured.via == index.name]
+    if any((each.order or "").lstrip("-") in last or last & each.known.keys() for each in used):
+        return False
+    begins = bool(row) and [_plain(each) for each in order[1][: len(row)]] == [_plain(each) for each in row]
+    is_longer = len(order[1]) > len(wanted[1])
+    holds = other.include is None or (layout.include is not None and layout.include <= other.include)
+    return wanted[0] == order[0] and begins and is_longer and holds and not names_one(declared.shape, [row[-1][0]])
+
+
+def _plain(field: tuple[str, str]) -> tuple[str, str]:
+    """Return a field of a key, without a format that only marks where its text ends."""
+    return (field[0], "" if field[1] == "escape" else field[1])
 
 
 def _order(key: Key) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -143,7 +177,10 @@ def _keys_of(declared: DeclaredSet, index: Derived, key: Key) -> Iterator[Findin
     if set(declared.key.fields) <= set(names):
         return
     own = [name for name in names if names_one(declared.shape, [name])]
-    if not own and _combinations(declared, names) < 2 * declared.shape.count:
+    # A number within another field of the key tells entities apart, too
+    is_own = bool(own) or names_one(declared.shape, names)
+    are_few = _combinations(declared, names) < 2 * declared.shape.count
+    if not is_own and (are_few or pairs_alike(declared.shape, names) >= 1):
         yield _colliding(declared, index, names)
     elif index.is_eventual and not declared.is_unique(index) and _is_given(declared, own):
         says = f"{index.name!r} finds {declared.name} by {listed(own)}, but does not enforce that it is unique."
@@ -163,8 +200,15 @@ def _combinations(declared: DeclaredSet, names: tuple[str, ...]) -> float:
 
 def _is_given(declared: DeclaredSet, own: list[str]) -> bool:
     """Whether the values are given from outside, as an e-mail is, and not made, as a GUID is."""
-    fields = [declared.shape.fields.get(name, Field()) for name in own]
-    return bool(own) and all(each.type == "string" and each.order == "none" for each in fields)
+    fields = [(name, declared.shape.fields.get(name, Field())) for name in own]
+    return bool(own) and all(
+        each.order == "none" and (each.type == "string" or (each.type in ("int32", "int64") and _GIVEN.search(name)))
+        for name, each in fields
+    )
+
+
+_GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate|ssn|account|isbn|barcode|ean", re.I)
+"""Names of numbers that come from outside."""
 
 
 def _colliding(declared: DeclaredSet, index: Derived, names: tuple[str, ...]) -> Finding:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ...figures import number, often, years_from_now
 from ...key import Key
-from ..design.model import DeclaredSet, Field
+from ..design.model import DeclaredSet, Field, Flaw, Shape
 from ..key_parts import Piece, pieces_of
 from ..measure.sample import values_of
 from ..model import Finding, Severity
 from .known import Known, terms_of
-from .rule import Rule, listed, part_of
+from .rule import Rule, entities, listed, part_of
 
 _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001
+_ALL: Final = 1.05
+_MANY: Final = 1_000
+"""So many collisions a year."""
 _SECONDS: Final = {"Y": 31_557_600.0, "m": 2_629_800.0, "d": 86_400.0, "H": 3600.0, "M": 60.0, "S": 1.0, "f": 1e-6}
 _TICK: Final = 1e-6
 _WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name)s?$", re.IGNORECASE)
@@ -35,9 +38,44 @@ KEY_CHANGES: Final = Rule(
 COLLIDING_KEYS: Final = Rule(
     name="colliding-keys",
     finds="two entities can have the same key",
-    severity=f"serious if one in ten collides, a warning from one in {number(1 / _POSSIBLE)}",
+    severity=(
+        f"serious if one in ten collides at the peak, or {number(_MANY)} in a year; a warning from one in "
+        f"{number(1 / _POSSIBLE)}, or one in a year"
+    ),
     why="PartitionKey and RowKey together must be unique: add an id to a timestamp.",
     guide="Compound key pattern; log data anti-pattern (date, time and message id)",
+    pattern="compound_key",
+)
+UNPADDED: Final = Rule(
+    name="unpadded-key-field",
+    finds="a number or timestamp is written to a key without a format that keeps its order",
+    severity="serious if a query reads it by range or in order, otherwise a warning",
+    why="Keys are strings: numbers only sort as numbers if they are padded to one length.",
+    guide="Sorting data in the Table service",
+    pattern="compound_key",
+)
+BOTH_KEYS: Final = Rule(
+    name="field-in-both-keys",
+    finds="one field is in the PartitionKey and in the RowKey",
+    severity="a warning",
+    why="The value is stored twice, and keeps entities that belong together from sharing a partition.",
+    guide="Choosing an appropriate PartitionKey",
+    pattern="compound_key",
+)
+OVERLAPPING: Final = Rule(
+    name="overlapping-keys",
+    finds="rows of two kinds in one table can have the same keys",
+    severity="serious",
+    why="PartitionKey and RowKey together must be unique, and readers must be able to tell kinds of rows apart.",
+    guide="Working with heterogeneous entity types; intra-partition secondary index pattern",
+    pattern="entity_types",
+)
+AMBIGUOUS: Final = Rule(
+    name="ambiguous-key",
+    finds="nothing separates a text in a key from the field that follows",
+    severity="a warning",
+    why="Different values can make the same key, and a key cannot be read back.",
+    guide="Compound key pattern",
     pattern="compound_key",
 )
 UNSAFE_KEY: Final = Rule(
@@ -54,7 +92,8 @@ def _unsound_keys(known: Known) -> Iterator[Finding]:
     """Yield what is wrong with the keys of each set."""
     for declared in known.design.sets:
         yield from _changing(known, declared)
-        yield from _colliding(known, declared)
+        if ("too-few", declared.name) not in {(each.kind, each.subject) for each in known.design.flaws}:
+            yield from _colliding(known, declared)
         yield from _unsafe(declared)
 
 
@@ -86,24 +125,73 @@ def _colliding(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
     pieces = [piece for half in _halves(declared.key) for piece in half if piece.name]
     fields = [declared.shape.fields.get(piece.name or "", Field()) for piece in pieces]
     clocks = [piece for piece in pieces if piece.is_clock]
-    own = [p for p, f in zip(pieces, fields, strict=True) if f.distinct is None and not p.is_clock]
-    if own or not clocks or all(field.distinct is not None for field in fields):
-        # Where all values are counted, the design is refused if they are too few
+    names = [piece.name or "" for piece in pieces]
+    own = [p for p, f in zip(pieces, fields, strict=True) if not p.is_clock and _is_own(f, names)]
+    if own:
+        return
+    if not clocks or all(field.distinct is not None for field in fields):
+        yield from _by_chance(declared, names)
         return
     span = min(_length(piece) for piece in clocks)
     rate = sum(each.write.busiest for each in known.writes_of(declared) if each.write.operation == "insert")
     meets = rate * span * _share(declared, [piece for piece in pieces if not piece.is_clock])
-    if meets < _POSSIBLE:
+    others = [piece.name or "" for piece in pieces if not piece.is_clock]
+    coincidence = math.prod(values_of(declared.shape, name).coincidence for name in others)
+    average = sum(each.write.rate for each in known.writes_of(declared) if each.write.operation == "insert")
+    # Two entities of one microsecond hardly ever have the same values besides
+    in_a_year = average * span * coincidence * average * _SECONDS["Y"] if span >= 1 else 0.0
+    if meets < _POSSIBLE and in_a_year < 1:
         return
-    severity = Severity.SERIOUS if meets >= _CERTAIN else Severity.WARNING
-    names = listed([piece.name or "" for piece in pieces])
+    severity = Severity.SERIOUS if meets >= _CERTAIN or in_a_year >= _MANY else Severity.WARNING
     says = (
-        f"The key of {declared.name} consists of {names}: at the peak, {number(meets)} other entities "
+        f"The key of {declared.name} consists of {listed(names)}: at the peak, {number(meets)} other entities "
         "have the same one "
         f"within a {_spoken(span)}."
     )
     better = f"Append an id to the timestamp in the RowKey, such as {{{declared.shape.entity}Id:uuid}}."
     yield COLLIDING_KEYS.finding(severity, declared.name, says, better)
+
+
+def _is_own(field: Field, names: list[str]) -> bool:
+    """Whether each entity has its own value, given the other fields of the key."""
+    return field.distinct is None and field.type != "boolean" and (field.within is None or field.within in names)
+
+
+def _by_chance(declared: DeclaredSet, names: list[str]) -> Iterator[Finding]:
+    """Yield a finding if entities whose values occur independently have the same key.
+
+    A field that numbers or identifies something, such as a line of an order, is taken to tell its entities apart.
+    """
+    shape = declared.shape
+    if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in names[-1:]):
+        return
+    pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
+    # Where there is an entity for each combination of values, they are made so
+    if pairs < 1 or combinations <= _ALL * shape.count:
+        return
+    says = (
+        f"The key of {declared.name} consists of {listed(names)}, of which no combination is unique: among "
+        f"{entities(shape.count)}, about {number(pairs)} pairs have the same key."
+    )
+    better = f"Append an id to the RowKey that tells them apart, such as {{{shape.entity}Id:uuid}}."
+    yield COLLIDING_KEYS.finding(Severity.SERIOUS, declared.name, says, better)
+
+
+_NUMBERING: Final = re.compile(r"(id|no|nr|number|code|key|sku|slot|index|isbn|iban|version)$", re.IGNORECASE)
+
+
+def _identifies(field: Field, name: str) -> bool:
+    """Whether a field tells entities apart that agree in the rest of the key."""
+    if field.within is not None or field.order == "rising":
+        return field.order == "rising"
+    is_counted = field.type in ("int32", "int64", "guid", "datetime", "boolean")
+    return is_counted or bool(_NUMBERING.search(name))
+
+
+def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
+    """Return how many pairs of entities have the same values of these fields, if these occur independently."""
+    alike = math.prod(values_of(shape, name).coincidence for name in names)
+    return shape.count * (shape.count - 1) / 2 * alike
 
 
 def _is_logged_with_id(declared: DeclaredSet) -> bool:
@@ -221,8 +309,46 @@ def _one_narrow(known: Known, declared: DeclaredSet, name: str, digits: int) -> 
     yield NARROW_NUMBER.finding(Severity.SERIOUS, declared.name, says, better)
 
 
+_FLAWS: Final = {
+    "unpadded": UNPADDED,
+    "both-keys": BOTH_KEYS,
+    "overlap": OVERLAPPING,
+    "ambiguous": AMBIGUOUS,
+    "forbidden": UNSAFE_KEY,
+    "too-few": COLLIDING_KEYS,
+}
+_SERIOUS: Final = ("overlap", "forbidden", "too-few")
+
+
+def _flawed(known: Known) -> Iterator[Finding]:
+    """Yield what was corrected when the design was read, each kind once for a key."""
+    told: set[tuple[str, str]] = set()
+    for flaw in known.design.flaws:
+        if (flaw.kind, flaw.subject) in told:
+            continue
+        told.add((flaw.kind, flaw.subject))
+        is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(known, flaw))
+        severity = Severity.SERIOUS if is_serious else Severity.WARNING
+        yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better)
+
+
+def _is_sorted_by(known: Known, flaw: Flaw) -> bool:
+    """Whether a query reads the field of a flaw by range, or in its order."""
+    name = flaw.says.partition(" ")[0]
+    whole = flaw.subject.partition(": ")[0]
+    return any(
+        name in terms_of(asked.query, asked.of.key).ranged or (asked.query.order or "").lstrip("-") == name
+        for asked in known.queries()
+        if asked.of.name == whole
+    )
+
+
 RULES: Final = (
     KEY_CHANGES,
+    UNPADDED,
+    BOTH_KEYS,
+    OVERLAPPING,
+    AMBIGUOUS,
     COLLIDING_KEYS,
     UNSAFE_KEY,
     TEXT_ORDER,
@@ -232,5 +358,6 @@ RULES: Final = (
 
 def found(known: Known) -> Iterator[Finding]:
     """Yield what is wrong with the keys of each set and with their order."""
+    yield from _flawed(known)
     yield from _unsound_keys(known)
     yield from _wrong_order(known)

@@ -185,7 +185,8 @@ WASTE_LEVELS: Final = (
 def wanted(measured: Measured) -> float:
     """Return how many of the entities that one call returns are wanted: no more than the query takes."""
     take = measured.access.take if isinstance(measured.access, Query) else None
-    return measured.returned if take is None else min(measured.returned, float(take))
+    found = [measured.returned, *(each for each in (measured.matching, take) if each is not None)]
+    return float(min(found))
 
 
 def in_vain(measured: Measured) -> float:

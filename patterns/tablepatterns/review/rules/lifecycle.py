@@ -18,6 +18,7 @@ _TEN_THOUSANDS: Final = 10_000
 _MANY: Final = 1e8
 _TOO_MANY: Final = 1e9
 _TWICE: Final = 2.0
+_FOUR_TIMES: Final = 4.0
 DELETE_BY_ENTITY: Final = Rule(
     name="delete-by-entity",
     finds="thousands of entities are deleted one by one every day",
@@ -36,8 +37,8 @@ UNBOUNDED_GROWTH: Final = Rule(
 )
 GROWTH_MISMATCH: Final = Rule(
     name="growth-mismatch",
-    finds="the declared inserts add far more entities than the declared growth",
-    severity="a warning if they add more than twice the declared growth",
+    finds="the declared inserts and deletes contradict the declared growth, or the retention",
+    severity="a warning if one is more than twice the other",
     why="Estimate both capacity and transactions when you evaluate a design.",
     guide="Cost considerations",
 )
@@ -76,7 +77,9 @@ def _ages(declared: DeclaredSet) -> bool:
 
 def _kept(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
     if declared.retention is not None:
+        yield from _expired(known, declared)
         return
+    inserted = _rate(known, declared, "insert") * _YEAR
     added = (_rate(known, declared, "insert") - _rate(known, declared, "delete")) * _YEAR
     growth = declared.shape.growth
     if max(added, growth) >= _MANY:
@@ -90,4 +93,23 @@ def _kept(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
             f"The writes of {declared.name} add {entities(added)} a year, and the declared growth is {number(growth)}."
         )
         better = "Declare the growth, or a retention: limits and costs are calculated from them."
+        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared.name, says, better)
+    elif inserted and growth > _TWICE * max(0.0, added) + max(_TEN_THOUSANDS, declared.shape.count):
+        says = (
+            f"The writes of {declared.name} add {entities(max(0.0, added))} a year, and the declared growth is "
+            f"{number(growth)}."
+        )
+        better = "Declare all inserts, or the growth that they lead to: limits and costs are calculated from both."
+        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared.name, says, better)
+
+
+def _expired(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+    """Yield a finding if there are far more entities than the inserts of the retained days."""
+    days = declared.retention.days if declared.retention else 0.0
+    count, there = _rate(known, declared, "insert") * _DAY * days, declared.shape.count
+    if count and there > _FOUR_TIMES * count + _TEN_THOUSANDS:
+        says = (
+            f"The inserts of {number(days)} days of {declared.name} are {entities(count)}, and it has {number(there)}."
+        )
+        better = "Declare the count that the inserts lead to within the retention, or the other rate."
         yield GROWTH_MISMATCH.finding(Severity.WARNING, declared.name, says, better)

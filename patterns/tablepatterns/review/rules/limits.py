@@ -236,7 +236,7 @@ def _slow(known: Known, sight: LimitUse, *, even_if_rare: bool = False) -> Itera
 
 def _is_wanted(asked: Asked) -> bool:
     """Whether all that a query reads is wanted, and often enough to speak of; what is not is found as a scan."""
-    if asked.query.take is not None and in_order(asked):
+    if asked.query.count_only or (asked.query.take is not None and in_order(asked)):
         return False
     return waste_severity(asked.measured) is None and asked.query.rate >= ONCE_AN_HOUR
 
@@ -276,6 +276,8 @@ def unreported(known: Known, findings: Iterable[Finding]) -> Iterator[Finding]:
 
 _FEWEST: Final = 10
 _PROPERTIES: Final = 3
+_MOST_POINTS: Final = 10_000
+"""A series with more points is better packed into one property, or stored in blobs."""
 _NOTICEABLE: Final = 0.1 * PARTITION_ENTITIES_PER_SECOND
 _NUMBERS: Final = ("int32", "int64", "double", "boolean")
 SLOTS_AS_ENTITIES: Final = Rule(
@@ -306,7 +308,15 @@ def _slot(declared: DeclaredSet) -> str | None:
     name = declared.key.row_fields[-1]
     field = fields.get(name, Field())
     is_number = field.type in ("int32", "int64") and field.distinct is not None
-    return name if is_number and _FEWEST <= (field.distinct or 0) <= MAX_CUSTOM_PROPERTIES else None
+    if is_number and _FEWEST <= (field.distinct or 0) <= _MOST_POINTS:
+        return name
+    # A moment within a day, or within what else the rest of the key names
+    is_moment = field.type == "datetime" and any(
+        fields[each].type == "datetime" or fields[each].order == "rising"
+        for each in declared.key.fields
+        if each != name and each in fields
+    )
+    return name if is_moment and fields[name].distinct is not None else None
 
 
 def _reads_all(asked: Asked, slot: str) -> bool:
@@ -325,11 +335,10 @@ def _series_finding(declared: DeclaredSet, slot: str, asked: Asked) -> Finding:
         f"{asked.query.name!r} reads {entities(asked.measured.returned)} of {declared.name}, one for each {slot}, "
         f"{often(asked.query.busiest)}: {number(read)} a second."
     )
-    better = (
-        f"Store them as {number(declared.shape.fields[slot].distinct or 0)} properties of one entity "
-        "(DataSeries): a merge "
-        "sets one."
-    )
+    points = declared.shape.fields[slot].distinct or 0
+    rows = "one entity" if points <= MAX_CUSTOM_PROPERTIES else "a few rows with up to 251 each"
+    split = "" if points <= MAX_CUSTOM_PROPERTIES else ", split=True"
+    better = f"Store them as {number(points)} properties of {rows} (DataSeries{split}): a merge sets one."
     return SLOTS_AS_ENTITIES.finding(severity, declared.name, says, better)
 
 

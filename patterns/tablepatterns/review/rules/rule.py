@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...figures import number, plural
-from ..model import Finding, Severity, trade_offs
+from ..model import Finding, Severity, part_of, trade_offs
 from .known import Known
 
 
@@ -43,6 +43,8 @@ class Rule:
         return Finding(self.name, severity, subject, says, self.why, better, self.guide, fits, costs)
 
 
+__all__ = ["Check", "Rule", "entities", "listed", "part_of"]
+
 Check: TypeAlias = Callable[[Known], Iterable[Finding]]
 """Looks at what is known of a design, and says what it finds."""
 
@@ -65,12 +67,3 @@ def listed(names: Sequence[str], *, most: int = 6) -> str:
     shown = [*names[:most], f"{number(len(names) - most)} more"] if len(names) > most else list(names)
     *before, last = shown
     return f"{', '.join(before)} and {last}" if before else last
-
-
-def part_of(declared: str, name: str) -> str:
-    """Return the subject of a finding about an access pattern of a set, or about data that is kept with it.
-
-    >>> part_of("Employees", "hire")
-    'Employees: hire'
-    """
-    return f"{declared}: {name}"

@@ -110,6 +110,9 @@ def _advice(known: Known, asked: Asked) -> _Advice:
 
 def _is_served(asked: Asked) -> bool:
     """Whether keys lead to the results in their order: what is read more is the price of a list, or of buckets."""
+    if "contains" in asked.query.known.values():
+        # It is a finding of its own
+        return True
     by_list = asked.via is not None and asked.of.profile(asked.via).finder == "find_all"
     return by_list or (
         asked.query.filter is None and partition_known(asked) and in_order(asked) and not unindexed(asked)
