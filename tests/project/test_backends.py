@@ -64,8 +64,7 @@ def test_a_body_runs_on_azurite_unless_azurite_deviates_or_the_body_needs_the_en
         async def test_with_deviation(backend): ...
         """
     )
-    done = suite.runpytest("--collect-only", "-q")
-    assert [line.partition("::")[2] for line in done.outlines if "::" in line] == [
+    assert collected(suite, "--nightly") == [
         "test_anywhere[memory]",
         "test_anywhere[memory-aio]",
         "test_anywhere[azurite]",
@@ -75,6 +74,45 @@ def test_a_body_runs_on_azurite_unless_azurite_deviates_or_the_body_needs_the_en
         "test_with_deviation[memory]",
         "test_with_deviation[memory-aio]",
     ]
+
+
+def collected(suite: pytest.Pytester, *options: str) -> list[str]:
+    """Return the names of the tests that such a run has."""
+    lines = suite.runpytest("--collect-only", "-q", *options).outlines
+    return [line.partition("::")[2] for line in lines if "::" in line]
+
+
+def test_the_cases_on_azurite_are_shared_between_the_two_sdks_and_each_runs(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("number", range(40))
+        async def test_number(backend, number): ...
+        """
+    )
+    found = [name for name in collected(suite) if "[azurite" in name]
+    assert len(found) == 40
+    assert len({name.replace("-aio", "") for name in found}) == 40
+    assert 10 < len([name for name in found if "-aio" in name]) < 30
+
+
+def test_what_is_nightly_runs_when_it_is_asked_for(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("bound", [1, pytest.param(3, marks=pytest.mark.nightly)])
+        def test_bound(bound): ...
+
+        @pytest.mark.nightly_on_azurite
+        async def test_at_length(backend): ...
+        """
+    )
+    left = {"test_bound[3]", "test_at_length[azurite]", "test_at_length[azurite-aio]"}
+    every_run, nightly = set(collected(suite)), set(collected(suite, "--nightly"))
+    assert nightly - every_run == left
+    assert every_run == {"test_bound[1]", "test_at_length[memory]", "test_at_length[memory-aio]"}
 
 
 def test_a_row_counts_when_every_run_of_the_tests_that_prove_it_passed(suite: pytest.Pytester) -> None:
