@@ -95,7 +95,7 @@ async def test_a_service_without_an_address_is_refused_when_it_is_used_sync_and_
 )
 def test_a_static_website_is_no_account(url: str) -> None:
     for target in (url, f"TableEndpoint={url.partition('?')[0]};SharedAccessSignature={SIGNATURE}"):
-        with pytest.raises(BadTarget, match="a static website serves pages only") as raised:
+        with pytest.raises(BadTarget, match="the endpoint of a static website") as raised:
             connect(target)
         assert "https://contoso.table." in str(raised.value)
         assert "c2VjcmV0" not in str(raised.value)

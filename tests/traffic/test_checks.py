@@ -36,7 +36,7 @@ async def test_a_scan_fails_with_its_line_its_reason_and_the_rewrite(storage: An
     assert text.startswith("2 queries are worse than a range query:")
     assert f"  {HERE}:" in text
     assert f"2 x partition scan of {table_name}, partition 'Sales': RowKey values combined by 'or'" in text
-    assert "better: ask one point query per key" in text
+    assert "better: send one point query per key" in text
     traffic.assert_no_scans(allow=QueryClass.PARTITION_SCAN)
 
 

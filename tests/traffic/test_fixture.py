@@ -68,7 +68,7 @@ def test_the_assertions_pass_and_fail_with_the_line_of_the_users_own_code(projec
     result.assert_outcomes(passed=1, failed=3)
     text = result.stdout.str()
     assert re.search(r"AssertionError: 1 query is worse than a range query:\s+E\s+\S+app\.py:2 in older_than", text)
-    assert "1 x partition scan of Employees, partition 'Sales': RowKey is not bounded" in text
-    assert "better: bound RowKey, or keep a secondary index by the other property" in text
+    assert "1 x partition scan of Employees, partition 'Sales': RowKey is not limited to a range" in text
+    assert "better: add a range of RowKey, or a secondary index on the other property" in text
     assert "2 storage transactions, but at most 1 allowed:" in text
     assert "1 x partition scan without a line of code: from clients that connect() did not create" in text

@@ -1,4 +1,4 @@
-"""Print the packaged help page on errors, whole or one section."""
+"""Print the packaged help page on errors, or one section of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def page() -> str:
 
 
 def names() -> dict[str, str]:
-    """Return the names of the sections in their order, each with its first sentence.
+    """Return the names of the sections in order, with their first sentences.
 
     >>> names()["BadTableName"]
     "The service would reject the table's name."
@@ -45,7 +45,7 @@ def section(name: str) -> str:
     if (wanted := _plain(name)) not in found:
         near = [found[each] for each in get_close_matches(wanted, found)]
         hint = f"did you mean {' or '.join(near)}?" if near else "`tablepatterns help` lists them"
-        raise BadInput("name", name, "there is no help under this name", hint)
+        raise BadInput("name", name, "there is no help on this name", hint)
     return f"## {found[wanted]}\n\n{_sections()[found[wanted]]}\n"
 
 
@@ -71,6 +71,6 @@ def _listed() -> RenderableType:
     lines = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for name, sentence in names().items():
         lines.add_row(Text(name, style="bold"), sentence.replace("`", ""))
-    first = Text("The errors of tablepatterns. What one means, why it comes and the way out: tablepatterns help BadKey")
-    patterns = Text("The patterns: tablepatterns patterns. A query: tablepatterns explain.")
+    first = Text("The errors of tablepatterns. For the meaning, causes and fix of one: tablepatterns help BadKey")
+    patterns = Text("For the patterns: tablepatterns patterns. For a query: tablepatterns explain.")
     return Group(first, "", lines, "", patterns)

@@ -46,7 +46,7 @@ _START: Final = """\
   [bold]tablepatterns explain[/] "<filter>"       what a query reads and costs, and what would be better
   [bold]tablepatterns traffic[/] logs/            what an application asks of its tables, from Azure's resource logs
   [bold]tablepatterns review[/] design.toml       what a reviewer would say of a design, and why
-  [bold]tablepatterns help[/] BadKey              what an error means and the way out; without a name, a list
+  [bold]tablepatterns help[/] BadKey              what an error means and how to fix it; without a name, a list
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
   [bold]tablepatterns worker[/] app:worker        process the messages of queues
   [bold]tablepatterns status[/] app               what a module's sets, queues and tables need

@@ -1,4 +1,4 @@
-"""Classify a query as the guide does, say why, and say what would be better. Guide: designing for querying."""
+"""Classify a query as the guide does, with the reason and a better query. Guide: designing for querying."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import BadFilter
 from .bounds import ANYWHERE, KeyBounds, fold_bounds, key_bounds
 from .expression import And, Comparison, Filter, Or, comparisons
 
-_POINT_QUERIES: Final = "ask one point query per key; point_keys() names them"
+_POINT_QUERIES: Final = "send one point query per key; see point_keys()"
 
 
 class QueryClass(IntEnum):
@@ -39,9 +39,9 @@ class Explanation:
 
     :param query_class: the class of the query
     :param reason: why it is of this class
-    :param rewrite: what would be better
-    :param bounds: the keys among which every match lies
-    :param searched: the keys that the service reads to find them, in the guide's reading of `or`
+    :param rewrite: a better query
+    :param bounds: the keys that contain every match
+    :param searched: the keys that the service reads to find the matches, with the guide's rule for `or`
     """
 
     query_class: QueryClass
@@ -54,16 +54,16 @@ class Explanation:
 def classify(expression: Filter) -> Explanation:
     """Return the class of a query with this filter, with the reason.
 
-    Conditions on other properties are checked on each entity the keys lead to. Where RowKey is not bounded, they make
-    a partition scan: the whole partition is read, and part of it returned. The PartitionKey alone is a range query, of
-    all rows. The guide's rule for `or` holds: RowKey values combined by `or` are a partition scan, not a range.
+    Conditions on other properties are checked on each entity in the key range. If RowKey is not bounded, they cause a
+    partition scan: the whole partition is read, and a part of it returned. PartitionKey alone is a range query that
+    returns all rows. By the guide's rule for `or`, RowKey values combined by `or` cause a partition scan.
 
     >>> from tablepatterns.filters import parse
     >>> found = classify(parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"))
     >>> found.query_class.label
     'partition scan'
     >>> found.rewrite
-    'ask one point query per key; point_keys() names them'
+    'send one point query per key; see point_keys()'
 
     :param expression: the filter of the query
 
@@ -76,11 +76,11 @@ def classify(expression: Filter) -> Explanation:
             reason, rewrite = "PartitionKey and RowKey are both given", "nothing is faster"
         case QueryClass.RANGE if not searched.row_keys.bounded:
             reason, rewrite = (
-                "PartitionKey alone is given, and every row of it is returned",
-                "bound RowKey to read less",
+                "only PartitionKey is given, and all its rows are returned",
+                "add a range of RowKey to read less",
             )
         case QueryClass.RANGE:
-            reason, rewrite = "PartitionKey is given and RowKey is bounded", "give the whole RowKey for a point query"
+            reason, rewrite = "PartitionKey is given, and RowKey is a range", "give the exact RowKey for a point query"
         case QueryClass.PARTITION_SCAN:
             reason, rewrite = _why_partition_scan(expression)
         case QueryClass.TABLE_SCAN:
@@ -95,19 +95,19 @@ def reject_scans(expression: Filter, allow: QueryClass = QueryClass.RANGE, *, hi
     >>> reject_scans(prop("LastName") == "Jones")
     Traceback (most recent call last):
         ...
-    tablepatterns.errors.BadFilter: query = "LastName eq 'Jones'": a table scan, and range query is the worst allowed: \
-no PartitionKey is given, so every partition is searched; give PartitionKey eq, or keep an index by this property
+    tablepatterns.errors.BadFilter: query = "LastName eq 'Jones'": a table scan, but only a range query or better is \
+allowed: no PartitionKey is given, so every partition is searched; add PartitionKey eq, or an index on this property
 
     :param expression: the filter of the query
-    :param allow: the worst class that is let through
-    :param hint: what the error says to do besides
+    :param allow: the worst class to allow
+    :param hint: an addition to the hint of the error
     :raises BadFilter: the query is of a worse class; the error names the class, the reason and the rewrite
 
     Guide: designing for querying.
     """
     found = classify(expression)
     if found.query_class > allow:
-        rule = f"a {found.query_class.label}, and {allow.label} is the worst allowed: {found.reason}"
+        rule = f"a {found.query_class.label}, but only a {allow.label} or better is allowed: {found.reason}"
         raise BadFilter("query", str(expression), rule, found.rewrite + hint)
     return found
 
@@ -115,8 +115,8 @@ no PartitionKey is given, so every partition is searched; give PartitionKey eq, 
 def point_keys(expression: Filter) -> list[tuple[str, str]] | None:
     """Return the keys (PartitionKey, RowKey) that the filter selects, or None if it selects anything else.
 
-    Read them by one point query each instead of sending `or`, which scans. Keys come in the order of the filter,
-    without repetition; a filter that contradicts itself asks for none.
+    Read each with a point query, instead of sending `or`, which scans. The keys are in the order of the filter, without
+    duplicates; a contradictory filter selects none.
 
     >>> from tablepatterns.filters import parse
     >>> point_keys(parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"))
@@ -137,7 +137,7 @@ def point_keys(expression: Filter) -> list[tuple[str, str]] | None:
 
 
 def _alternatives(expression: Filter) -> list[KeyBounds] | None:
-    """Multiply the filter out to boxes of keys, any of which may match; None where it says more than equal keys."""
+    """Expand the filter to alternative keys; None if it contains anything but equality of keys."""
     match expression:
         case Comparison(name="PartitionKey" | "RowKey", operator="eq"):
             return [key_bounds(expression)]
@@ -157,12 +157,12 @@ def _class(searched: KeyBounds, *, is_whole: bool) -> QueryClass:
         return QueryClass.TABLE_SCAN
     if searched.key is not None:
         return QueryClass.POINT
-    # A whole partition is a range from its first row to its last: nothing is read that is not returned
+    # A whole partition is a range from its first row to its last: everything that is read is returned
     return QueryClass.RANGE if searched.row_keys.bounded or is_whole else QueryClass.PARTITION_SCAN
 
 
 def _common_partition(boxes: list[KeyBounds]) -> KeyBounds:
-    """Read `or` as the guide does: it keeps a partition that all its terms name, and never a range of row keys."""
+    """Combine the terms of an `or` by the guide's rule: keep a common partition, but no range of row keys."""
     partitions = {box.partition for box in boxes}
     return KeyBounds(boxes[0].partition_keys) if len(partitions) == 1 and None not in partitions else ANYWHERE
 
@@ -170,24 +170,24 @@ def _common_partition(boxes: list[KeyBounds]) -> KeyBounds:
 def _why_table_scan(expression: Filter, bounds: KeyBounds) -> tuple[str, str]:
     operators = {c.operator for c in comparisons(expression) if c.name == "PartitionKey"}
     if bounds.empty:
-        return "no keys satisfy its conditions", "leave the query out, no entity can match"
+        return "no keys satisfy its conditions", "omit the query: no entity can match"
     if point_keys(expression):
-        return "keys combined by 'or' name no single partition", _POINT_QUERIES
+        return "keys combined by 'or' are in several partitions", _POINT_QUERIES
     if "eq" in operators:
-        return "PartitionKey eq does not hold for the whole filter", "ask one query per partition"
+        return "PartitionKey eq does not apply to the whole filter", "send one query per partition"
     if operators:
-        return "PartitionKey is compared, but not with eq", "give PartitionKey eq, one query per partition"
+        return "PartitionKey is compared, but not with eq", "use PartitionKey eq, with one query per partition"
     if any(c.name == "RowKey" for c in comparisons(expression)):
-        return "no PartitionKey is given, and RowKey is an index only within a partition", "add PartitionKey eq"
-    rewrite = "give PartitionKey eq, or keep an index by this property"
+        return "no PartitionKey is given, and RowKey is indexed only within a partition", "add PartitionKey eq"
+    rewrite = "add PartitionKey eq, or an index on this property"
     return "no PartitionKey is given, so every partition is searched", rewrite
 
 
 def _why_partition_scan(expression: Filter) -> tuple[str, str]:
     if point_keys(expression):
-        return "RowKey values combined by 'or' are no range, so the whole partition is searched", _POINT_QUERIES
+        return "RowKey values combined by 'or' are not a range, so the whole partition is searched", _POINT_QUERIES
     if any(c.name == "RowKey" for c in comparisons(expression)):
-        reason = "RowKey is compared only under 'or' or 'not', with ne, or with everything"
-        return reason, "bound RowKey with eq, gt, ge, lt or le outside of 'or'"
-    reason = "RowKey is not bounded, so the whole partition is searched"
-    return reason, "bound RowKey, or keep a secondary index by the other property"
+        reason = "RowKey is compared only inside 'or' or 'not', with ne, or with a value that excludes nothing"
+        return reason, "compare RowKey with eq, gt, ge, lt or le outside of 'or'"
+    reason = "RowKey is not limited to a range, so the whole partition is searched"
+    return reason, "add a range of RowKey, or a secondary index on the other property"
