@@ -61,6 +61,8 @@ def from_bytes(value: Any) -> WriteIds:
     """
     if not isinstance(value, bytes) or len(value) % _BYTES:
         return ()
+    if len(value) == _BYTES:
+        return (value,)
     return tuple([value[start : start + _BYTES] for start in range(0, len(value), _BYTES)])
 
 

@@ -22,14 +22,15 @@ INTRA = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 INTER = InterPartitionIndex(Key("email_{Department}", "{Email}"), table="ByEmail")
 
 LIMITS = {
-    "get": 37,
-    "find": 42,
-    "insert": 89,
+    # 12 of them read the entity, in place of some 200 of the SDK's
+    "get": 43,
+    "find": 49,
+    "insert": 85,
     # 20 of them encode and read the transaction, in place of some 8,000 of the SDK's
-    "insert with an intra-partition index": 160,
+    "insert with an intra-partition index": 153,
     "insert with an inter-partition index": 285,
     # 13 of them read the page, which for a thousand rows takes a seventh of the time of the SDK
-    "LogTail.latest(2)": 140,
+    "LogTail.latest(2)": 125,
 }
 """The calls that each took when this was written, and a few more. Raise one only with a reason."""
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..entity import Entity, identify, remember, write_ids_of
@@ -99,7 +101,7 @@ class Write:
     @property
     def shares_rows(self) -> bool:
         """Whether other entities may have a part in the rows that this change writes."""
-        return any(each.shares_rows for each in self.derived)
+        return any(map(attrgetter("shares_rows"), self.derived))
 
     async def with_lookups(self, rows: RowReader) -> Write:
         """Return this write with the fields that are looked up in other sets."""
@@ -210,8 +212,9 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
             raise
         written: dict[Keys, Entity] = {}
         for step, row in zip(steps, rows, strict=True):
-            if step.owner is None and step.operation.key == step.write.change.row:
-                written[step.operation.key] = step.write.wrote(row)
+            key = step.operation.key
+            if step.owner is None and key == step.write.change.row:
+                written[key] = step.write.wrote(row)
         return [written[write.change.row] for write in encoded]
 
     return await (contended(account, attempt, retry_for) if shares_rows else attempt())
@@ -272,7 +275,9 @@ async def own_steps(rows: RowReader, write: Write) -> list[Step]:
     The first is conditional on the row that the caller read, because the service reports the first operation that
     fails: a stale read is then reported as one, and not by a derived row that the read did not know.
     """
-    steps = [Step(write.primary(), write), *[Step(guard, write, each) for each, guard in write.guards]]
+    steps = [Step(write.primary(), write)]
+    for each, guard in write.guards:
+        steps.append(Step(guard, write, each))
     for each in write.derived:
         if each.shares_rows or each.is_eventual:
             continue
@@ -339,7 +344,7 @@ def _one_per_row(steps: list[Step]) -> list[Step]:
         both = joined(same.pop(), step)
         if both is not None:
             same.append(both)
-    return [step for same in found.values() for step in same]
+    return [*chain.from_iterable(found.values())]
 
 
 def _hands_over(before: Step, step: Step) -> bool:

@@ -54,6 +54,8 @@ class Change:
     """The names of the fields that a merge writes; None if the whole entity is written."""
     is_written: bool = True
     """Whether the entity is written; False if only rows derived from it are, because another entity refers to it."""
+    seen: dict[str, Looked] = field(default_factory=dict[str, Looked], init=False, repr=False, compare=False)
+    """The values that were checked already; most of them are in several rows of the change."""
 
     @property
     def merges(self) -> bool:
@@ -64,11 +66,6 @@ class Change:
     def row(self) -> Keys:
         """The keys of the primary row."""
         return self.key.keys_of(self.new or self.old or {})
-
-    @cached_property
-    def seen(self) -> dict[str, Looked]:
-        """The values that were checked already; most of them are in several rows of the change."""
-        return {}
 
     @cached_property
     def result(self) -> Primary:

@@ -329,7 +329,7 @@ class EntitySet(Modeled[Account_co, E]):
         check_key_order(self.account, "the first ones are those")
         question = self._question(*via_and_fields(via, key, fields), where, select, allow)
         table, shape = self._table(question.shape), question.shape
-        entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.shown)
+        entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.taken)
         return [await self._read(entity, shape, select) for entity in entities]
 
     @stream
@@ -1090,11 +1090,9 @@ class EntitySet(Modeled[Account_co, E]):
         :raises EntityChanged: the primary row differs from what was read
         """
         reading = reading_of(entity)
-        if not isinstance(entity, Entity) or not isinstance(reading, Reading):
+        if not isinstance(entity, Entity) or not isinstance(reading, Reading) or self._guards(reading.source.shape):
             return
         self._identity.check(entity)
-        if self._guards(reading.source.shape):
-            return
         self._check_whole(entity, reading)
         keys = self.key.format(self._primary.key_fields(reading.stored))
         row = await self.table.get(*keys)
@@ -1107,8 +1105,9 @@ class EntitySet(Modeled[Account_co, E]):
 
     def _guards(self, shape: RowLayout) -> bool:
         """Whether the ETag of a row of this shape guards its entity."""
-        needs_primary = any(isinstance(each, Copies) and not each.is_eventual for each in self.derived)
-        return not shape.is_eventual and (shape == self._primary or not needs_primary)
+        if shape.is_eventual or shape == self._primary:
+            return not shape.is_eventual
+        return not any(isinstance(each, Copies) and not each.is_eventual for each in self.derived)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
