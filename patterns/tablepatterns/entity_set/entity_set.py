@@ -165,6 +165,27 @@ class EntitySet(Modeled[Account_co, E]):
             self._entities = cast("EntitySet[Account_co]", view)
         return self._entities
 
+    def entity_of(self, instance: E) -> Entity:
+        """Return the entity of an instance of the model, for recipes that take entities; nothing is sent.
+
+        It has the ETag with which the instance was read or written; without one, it is a new entity.
+
+        :raises BadProperty: a value does not fit its field
+        """
+        found: Any = instance if self._adapter is None else self._adapter.entity_of(instance)
+        entity: Entity = found
+        return entity
+
+    @checked
+    def instance_of(self, entity: Entity) -> E:
+        """Return the instance of an entity that another recipe read from this set or wrote to it; nothing is sent.
+
+        :raises UnrecognizedEntity: the entity does not fit the model
+        """
+        found: Any = entity if self._adapter is None else self._adapter.instance_of(entity)
+        instance: E = found
+        return instance
+
     @recipe
     async def create_table(self) -> bool:
         """Create the table ahead of the first write; return False if it existed. Cost: 1 transaction.

@@ -43,22 +43,22 @@ def check_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> None:
     entity_set._identity.check(entity)
 
 
-def primary_layout(entity_set: EntitySet[Any]) -> RowLayout:
+def primary_layout(entity_set: EntitySet[Any, Any]) -> RowLayout:
     """Return the layout of a set's primary rows."""
     return entity_set._primary
 
 
-def primary_keys(entity_set: EntitySet[Any], fields: Mapping[str, Any]) -> Keys:
+def primary_keys(entity_set: EntitySet[Any, Any], fields: Mapping[str, Any]) -> Keys:
     """Return the PartitionKey and RowKey of the entity with these fields, or of an entity that was read."""
     return entity_set.key.format(entity_set._primary.key_fields(fields))
 
 
-def derived_rows(entity_set: EntitySet[Any]) -> DerivedRows:
+def derived_rows(entity_set: EntitySet[Any, Any]) -> DerivedRows:
     """Return access to the rows that a set derives."""
     return entity_set._rows
 
 
-def intents_or_none(entity_set: EntitySet[Any]) -> Intents | None:
+def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
     """Return the intents of a set; None if all it derives is in the primary's partition."""
     return entity_set._intents
 

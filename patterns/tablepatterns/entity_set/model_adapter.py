@@ -142,10 +142,13 @@ class ModelAdapter(Generic[M]):
             hint = "declare it with @dataclass(slots=True, weakref_slot=True), or pass etag=... or force=True"
         raise BadInput("entity", self._named(instance), rule, hint)
 
-    def etag(self, instance: object) -> str | None:
-        """Return the ETag of an instance; None if the set has not read or written it."""
-        entity = INSTANCES.entity(instance, self.home)
-        return None if entity is None else entity.etag
+    def entity_of(self, instance: object) -> Entity:
+        """Return the entity of an instance; a new one if the set has not read or written the instance."""
+        if INSTANCES.entity(instance, self.home) is None:
+            return Entity(self.new_fields(instance))
+        entity = self.remembered(instance)
+        self.rewrite(entity, instance)
+        return entity
 
     def written(self, instance: M, entity: Entity) -> M:
         """Return an instance after it was written; another one if the write set more of its fields."""

@@ -15,6 +15,7 @@ from ..entity import Entity, Modify
 from ..errors import TablePatternsError
 from ..recipe import Account, Account_co, BlockingAccount, Pattern, recipe
 from ..retry import RETRY_FOR
+from .model_adapter import ModelAdapter
 
 E = TypeVar("E", default=Entity)
 """What the recipes of a set return: instances of its model, or entities if it has none."""
@@ -26,6 +27,8 @@ T = TypeVar("T")
 
 class Modeled(Pattern[Account_co], Generic[Account_co, E]):
     """A set whose recipes take and return instances of its model, or entities if it has none."""
+
+    _adapter: ModelAdapter[Any] | None = None
 
 
 if TYPE_CHECKING:

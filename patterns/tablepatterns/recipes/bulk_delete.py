@@ -63,9 +63,9 @@ class BulkDelete(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, entity_set: EntitySet[Account_co], *, max_per_second: float | None = None) -> None:
+    def __init__(self, entity_set: EntitySet[Account_co, Any], *, max_per_second: float | None = None) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        self.entity_set = entity_set
+        self.entity_set = entity_set.without_model()
         self.max_per_second = Pace(self.account, max_per_second)
 
     @recipe

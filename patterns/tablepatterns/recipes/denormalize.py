@@ -99,7 +99,7 @@ class CopiedFields(Copies):
         """The names of the copied fields, and of those that locate the copies."""
         return {*self.key.fields, *self.copies}
 
-    def filled_from(self, entity_set: EntitySet[Any]) -> Derived:
+    def filled_from(self, entity_set: EntitySet[Any, Any]) -> Derived:
         """Return the derived data to declare for the set of the entities with the copies.
 
         :param entity_set: the set that is copied from, which must declare this object
@@ -189,7 +189,7 @@ class FilledCopies(LookedUpFields):
     :raises BadDesign: that set does not declare the copies
     """
 
-    def __init__(self, copies: CopiedFields, source: EntitySet[Any]) -> None:
+    def __init__(self, copies: CopiedFields, source: EntitySet[Any, Any]) -> None:
         if copies not in source.derived:
             rule = f"the set declares {[each.name for each in source.derived]}"
             raise BadDesign("entity_set", source.table.name, rule, "declare the copies for that set first")

@@ -160,7 +160,7 @@ def _previous(character: str) -> str:
     return {"\U00010000": "\ud7ff", "\ue000": "\U0010ffff"}.get(character) or chr(ord(character) - 1)
 
 
-AnySet: TypeAlias = EntitySet[Account]
+AnySet: TypeAlias = EntitySet[Account, Any]
 Protocols = Literal["https", "https,http"]
 
 _LETTERS: Final = "raud"

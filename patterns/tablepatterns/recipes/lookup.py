@@ -60,7 +60,7 @@ class Lookup(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        entity_set: EntitySet[Account_co],
+        entity_set: EntitySet[Account_co, Any],
         *,
         expires: timedelta | None = _DEFAULT_EXPIRY,
         whole_table: bool = False,
@@ -72,7 +72,7 @@ class Lookup(Pattern[Account_co]):
             raise BadDesign("expires", expires, "it must be above zero", "give a timedelta, or None to never expire")
         check_least("capacity", capacity, 1, BadDesign)
         check_least("max_concurrency", max_concurrency, 1, BadDesign)
-        self.entity_set: EntitySet[Account] = entity_set
+        self.entity_set: EntitySet[Account] = entity_set.without_model()
         self.expires = expires
         self.whole_table = whole_table
         self.max_concurrency = max_concurrency

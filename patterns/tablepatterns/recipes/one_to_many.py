@@ -77,15 +77,15 @@ class OneToMany(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        parents: EntitySet[Account_co],
-        children: EntitySet[Account_co],
+        parents: EntitySet[Account_co, Any],
+        children: EntitySet[Account_co, Any],
         *,
         by: Mapping[str, str] | None = None,
         via: Index | None = None,
     ) -> None:
         super().__init__(cast("Account_co", parents.account))
-        self.parents: EntitySet[Account] = parents
-        self.children: EntitySet[Account] = children
+        self.parents: EntitySet[Account] = parents.without_model()
+        self.children: EntitySet[Account] = children.without_model()
         self.via = via
         if is_sync(parents.account) != is_sync(children.account):
             rule = "one of the two accounts is sync, and the other is not"
@@ -202,9 +202,9 @@ class SharedFields(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, entity_set: EntitySet[Account_co], fields: Collection[str]) -> None:
+    def __init__(self, entity_set: EntitySet[Account_co, Any], fields: Collection[str]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        self.entity_set: EntitySet[Account] = entity_set
+        self.entity_set: EntitySet[Account] = entity_set.without_model()
         self.fields = frozenset(fields)
         if not self.fields or self.fields.intersection(entity_set.key.fields):
             rule = f"it must name at least one field, and none of the key {entity_set.key}"

@@ -56,14 +56,14 @@ class OneToOne(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        first: EntitySet[Account_co],
-        second: EntitySet[Account_co],
+        first: EntitySet[Account_co, Any],
+        second: EntitySet[Account_co, Any],
         *,
         links: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(cast("Account_co", first.account))
-        self.first: EntitySet[Account] = first
-        self.second: EntitySet[Account] = second
+        self.first: EntitySet[Account] = first.without_model()
+        self.second: EntitySet[Account] = second.without_model()
         self.links = links
         if links is None and set(first.key.fields) != set(second.key.fields):
             rule = f"it does not have the same fields as {first.key}"

@@ -91,10 +91,10 @@ class ParallelReads(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, entity_set: EntitySet[Account_co], *, max_concurrency: int = 8) -> None:
+    def __init__(self, entity_set: EntitySet[Account_co, Any], *, max_concurrency: int = 8) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         check_least("max_concurrency", max_concurrency, 1, BadDesign)
-        self.entity_set: EntitySet[Account] = entity_set
+        self.entity_set: EntitySet[Account] = entity_set.without_model()
         self.max_concurrency = max_concurrency
 
     @recipe

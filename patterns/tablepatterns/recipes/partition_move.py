@@ -76,7 +76,7 @@ class PartitionMove(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        entity_set: EntitySet[Account_co],
+        entity_set: EntitySet[Account_co, Any],
         *,
         queue: str | None = None,
         kind: str | None = None,
@@ -84,7 +84,7 @@ class PartitionMove(Pattern[Account_co]):
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         table = entity_set.table.name
-        self.entity_set: EntitySet[Account] = entity_set
+        self.entity_set: EntitySet[Account] = entity_set.without_model()
         self.queue = f"{table.lower()}-moves" if queue is None else queue
         self.kind = f"move {table}" if kind is None else kind
         self.lease = lease

@@ -26,7 +26,7 @@ from ..sdk.table import Table
 from .wide_entity.wide_entity import PART, WideEntity, part_key
 from .wide_parts import PARTS, Fields, Stored, head_of, stored
 
-AnySet: TypeAlias = EntitySet[Account] | WideEntity[Account]
+AnySet: TypeAlias = EntitySet[Account, Any] | WideEntity[Account]
 
 
 class StoredEntities(ABC):

@@ -95,22 +95,23 @@ class Archive(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        entity_set: EntitySet[Account_co],
-        target: EntitySet[Account_co] | Store,
+        entity_set: EntitySet[Account_co, Any],
+        target: EntitySet[Account_co, Any] | Store,
         *,
-        children: Mapping[OneToMany[Account_co], EntitySet[Account_co] | Store] | None = None,
+        children: Mapping[OneToMany[Account_co], EntitySet[Account_co, Any] | Store] | None = None,
         queue: str | None = None,
         kind: str | None = None,
         base64: bool = False,
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         table = entity_set.table.name
+        entity_set, target = entity_set.without_model(), _without_model(target)
         self.entity_set = entity_set
         self.queue = f"{table.lower()}-archive" if queue is None else queue
         self.kind = f"archive {table}" if kind is None else kind
         self._base64 = base64
         self._messages = self.account.queue(self.queue)
-        relations = dict(children or {})
+        relations = {each: _without_model(to) for each, to in (children or {}).items()}
         self._children = tuple(_children(entity_set, target, each, to) for each, to in relations.items())
         totals = [totals_of(each.parents, each.children, each.names) for each in relations]
         self._here: Store = Rows(bound_async(entity_set), entity_set.key, _joined(totals))
@@ -257,6 +258,10 @@ def _children(
     return Children(many.key, relation.names, here, to)
 
 
+def _without_model(target: EntitySet[Account_co, Any] | Store) -> EntitySet[Account_co] | Store:
+    return target.without_model() if isinstance(target, EntitySet) else target
+
+
 def _check_place(entity_set: EntitySet[Any], target: EntitySet[Any] | Store) -> None:
     if isinstance(target, EntitySet):
         _check_target(entity_set, target)
@@ -264,7 +269,7 @@ def _check_place(entity_set: EntitySet[Any], target: EntitySet[Any] | Store) -> 
         _check_unmapped(entity_set, target)
 
 
-def _check_target(entity_set: EntitySet[Account_co], target: EntitySet[Account_co]) -> None:
+def _check_target(entity_set: EntitySet[Account_co, Any], target: EntitySet[Account_co]) -> None:
     """Reject a set in which the entities could not be found, or that lacks their encryption and other mappings."""
     if set(entity_set.key.fields) != set(target.key.fields):
         rule = f"its key must be made of {', '.join(entity_set.key.fields)}, since any other field may change"
@@ -282,7 +287,7 @@ def _check_target(entity_set: EntitySet[Account_co], target: EntitySet[Account_c
             raise BadDesign("target", target.table.name, rule, "give it the same mapping")
 
 
-def _check_unmapped(entity_set: EntitySet[Account_co], target: Store) -> None:
+def _check_unmapped(entity_set: EntitySet[Account_co, Any], target: Store) -> None:
     for mapping in mappings_of(entity_set).each:
         if isinstance(mapping, LargeProperties):
             # Blobs and files can hold the values themselves

@@ -81,7 +81,7 @@ class BulkLoad(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        entity_set: EntitySet[Account_co],
+        entity_set: EntitySet[Account_co, Any],
         *,
         max_concurrency: int = 8,
         max_per_second: float | None = None,
@@ -90,7 +90,7 @@ class BulkLoad(Pattern[Account_co]):
         super().__init__(cast("Account_co", entity_set.account))
         check_least("max_concurrency", max_concurrency, 1)
         check_least("window", window, 1)
-        self.entity_set = entity_set
+        self.entity_set = entity_set.without_model()
         self.max_concurrency = max_concurrency
         self.max_per_second = Pace(self.account, max_per_second)
         self.window = window

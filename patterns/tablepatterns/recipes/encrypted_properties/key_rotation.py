@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from ...argument_types import checked
 from ...entity import Entity
@@ -77,14 +77,16 @@ class KeyRotation(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, entity_set: EntitySet[Account_co] | WideEntity[Account_co], *, max_concurrency: int = 8) -> None:
+    def __init__(
+        self, entity_set: EntitySet[Account_co, Any] | WideEntity[Account_co], *, max_concurrency: int = 8
+    ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         found = [each for each in mappings_of(entity_set).each if isinstance(each, EncryptedProperties)]
         if not found:
             rule = "it has no mapping for encrypted properties"
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it an EncryptedProperties")
         (self.encrypted,) = found
-        self.entity_set = entity_set
+        self.entity_set = entity_set.without_model() if isinstance(entity_set, EntitySet) else entity_set
         self.max_concurrency = max_concurrency
 
     @recipe

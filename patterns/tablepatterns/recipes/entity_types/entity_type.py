@@ -41,12 +41,12 @@ class EntityType(Generic[Account_co]):
     def __init__(
         self,
         entity_class: type[Any],
-        entity_set: EntitySet[Account_co],
+        entity_set: EntitySet[Account_co, Any],
         *,
         name: str | None = None,
         upgrades: Sequence[Upgrade] = (),
     ) -> None:
-        self.entity_set = entity_set
+        self.entity_set = entity_set.without_model()
         self.name = entity_class.__name__ if name is None else name
         if not self.name or "." in self.name:
             rule = "it must not be empty, and a dot separates it from the version"

@@ -35,7 +35,7 @@ from ..data_series import DataSeries
 from ..log_tail import LogTail
 from .period import Period, PeriodTable, Retention, instant_of, slots_before
 
-Inner: TypeAlias = EntitySet[Account] | DataSeries[Account, Any]
+Inner: TypeAlias = EntitySet[Account, Any] | DataSeries[Account, Any]
 Set_co = TypeVar("Set_co", bound=Inner, covariant=True)
 
 _LAST_LABEL: Final = "9999Z"
@@ -224,7 +224,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         if isinstance(made, DataSeries):
             rule = "its tables hold data series, which have no entities"
             raise BadInput("factory", self.table_prefix, rule, "use preceding(), or of(moment) for one period")
-        return made
+        return made.without_model()
 
     # -- entities
 

@@ -27,11 +27,11 @@ _BY_OR: Final = "combined by 'or'"
 @overload
 def explain(what: str | Filter) -> QueryPlan: ...
 @overload
-def explain(what: EntitySet[Account]) -> Plans: ...
+def explain(what: EntitySet[Account, Any]) -> Plans: ...
 
 
 @checked
-def explain(what: str | Filter | EntitySet[Account]) -> QueryPlan | Plans:
+def explain(what: str | Filter | EntitySet[Account, Any]) -> QueryPlan | Plans:
     """Return the plan of a query: its class, why, what is read, what it costs, the guide's rule, and what is better.
 
     For a declared set it returns the set's reading words, which give their plan instead of entities. A blank text is
@@ -80,7 +80,7 @@ class Plans:
     :param entities: the set
     """
 
-    def __init__(self, entities: EntitySet[Account]) -> None:
+    def __init__(self, entities: EntitySet[Account, Any]) -> None:
         self._set = entities
 
     def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
@@ -173,7 +173,7 @@ class Plans:
         return BadInput("derived", name, rule, "give one of the set's own, or declare it")
 
 
-def _plan(expression: Filter, entities: EntitySet[Account] | None = None) -> QueryPlan:
+def _plan(expression: Filter, entities: EntitySet[Account, Any] | None = None) -> QueryPlan:
     found = classify(expression)
     by_set = served(entities, expression) if entities is not None and not found.bounds.empty else ()
     known = rewrites(expression, found)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from ...edm import Ticks
@@ -33,7 +33,7 @@ _FORMATS: Final[Mapping[type, str]] = {
 _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
 
 
-def served(entities: EntitySet[Account], expression: Filter) -> tuple[Better, ...]:
+def served(entities: EntitySet[Account, Any], expression: Filter) -> tuple[Better, ...]:
     """Return how the set answers a filter by what it keeps, or what it would have to keep; empty for none of these."""
     terms = conditions(expression)
     if not properties(expression) or not all(isinstance(each, Comparison) for each in terms):
@@ -105,7 +105,7 @@ def _call(word: str, via: str, names: list[str], known: Mapping[str, object], *m
 
 
 def _declared(
-    entities: EntitySet[Account], expression: Filter, known: Mapping[str, object], ranged: set[str]
+    entities: EntitySet[Account, Any], expression: Filter, known: Mapping[str, object], ranged: set[str]
 ) -> Iterator[Better]:
     """Return the index to declare: in the partition where that is known, elsewhere otherwise."""
     compared = [each for each in conditions(expression) if isinstance(each, Comparison) and each.name != "Timestamp"]

@@ -1,0 +1,66 @@
+"""Recipes that take a set work with one that has a model: on its entities, which turn into instances and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from tablepatterns import (
+    Archive,
+    BlobArchive,
+    BulkDelete,
+    BulkLoad,
+    EntitySet,
+    EntityType,
+    EntityTypes,
+    InterPartitionIndex,
+    Key,
+    ParallelReads,
+    PartitionMove,
+    QueryClass,
+    Worker,
+    explain,
+)
+
+KEY = Key("{department}", "empid_{employee_id:06d}")
+BY_MAIL = InterPartitionIndex(Key("mail", "mail_{email}"))
+
+
+@dataclass
+class Employee:
+    department: str
+    employee_id: int
+    email: str
+    hired: date = date(2024, 1, 1)
+    salary: Decimal = Decimal(1)
+
+
+async def test_entities_of_a_model_are_loaded_moved_archived_and_read(storage: Any, new_name: Any) -> None:
+    employees = EntitySet(storage, new_name(), KEY, model=Employee, derived=[BY_MAIL])
+    staff = [Employee("Sales", number, f"{number}") for number in range(3)]
+    await BulkLoad(employees).load([employees.entity_of(each) for each in staff])
+    read = (await ParallelReads(employees).ranges([{"department": "Sales"}])).all_or_raise()
+    found = [employees.instance_of(each) for each in read]
+    assert found == staff == [each async for each in employees.range(department="Sales")]
+    found[0].hired = date(2025, 1, 1)
+    await employees.replace(found[0])
+    move = PartitionMove(employees)
+    await move.move(employees.entity_of(found[1]), department="Marketing")
+    assert await employees.get(department="Marketing", employee_id=1) == Employee("Marketing", 1, "1")
+    archive = Archive(employees, BlobArchive(storage, new_name().lower()))
+    await archive.archive(employees.entity_of(found[2]))
+    await Worker(storage, [archive]).run_once()
+    assert await employees.get(department="Sales", employee_id=2) is None
+    assert (await employees.verify(BY_MAIL)).drifts == ()
+    await BulkDelete(employees).delete(department="Sales")
+    assert [each.employee_id async for each in employees.scan()] == [1]
+
+
+async def test_a_set_with_a_model_may_hold_entity_types_and_be_explained(storage: Any, new_name: Any) -> None:
+    employees = EntitySet(storage, new_name(), KEY, model=Employee, derived=[BY_MAIL])
+    types = EntityTypes(EntityType(Employee, employees))
+    jones = await types.insert(Employee("Sales", 1, "a"))
+    assert await employees.get(department="Sales", employee_id=1) == jones.value
+    assert explain(employees).get(department="Sales", employee_id=1).query_class is QueryClass.POINT
