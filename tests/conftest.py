@@ -43,6 +43,7 @@ MARKERS = (
     "browser: the body looks at a page in Chromium, which must be installed",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
     "nightly: it takes long, and a smaller case of the same rule runs in every run; --nightly runs it too",
+    "either_sdk: each case runs in memory with the sync or the async SDK, in turn, and with both with --nightly",
     "nightly_on_azurite: it runs in memory in every run, and on Azurite with --nightly",
 )
 DEVIATIONS = pytest.StashKey[Counter[tuple[str, str]]]()
@@ -108,17 +109,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_left_to_the_night(item: pytest.Item) -> bool:
-    """Return whether a test is marked so, or is a case on Azurite that the other SDK, sync or async, runs.
+    """Return whether a test is marked so, or is a case that the other SDK, sync or async, runs.
 
-    Azurite does not know which of them asks, and in memory every case runs with both.
+    Azurite does not know which of them asks. In memory every case runs with both, if it is not marked otherwise.
     """
     if item.get_closest_marker("nightly"):
         return True
     kind, _, style = _backend_of(item).partition("-")
-    if kind != "azurite":
+    if kind == "azurite" and item.get_closest_marker("nightly_on_azurite"):
+        return True
+    if kind != "azurite" and not item.get_closest_marker("either_sdk"):
         return False
-    case = item.nodeid.replace("azurite-aio", "azurite")
-    return bool(style) != bool(crc32(case.encode()) % 2) or item.get_closest_marker("nightly_on_azurite") is not None
+    case = item.nodeid.replace(f"[{kind}-aio", f"[{kind}")
+    return bool(style) != bool(crc32(case.encode()) % 2)
 
 
 def _backend_of(item: pytest.Item) -> str:

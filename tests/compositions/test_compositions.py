@@ -56,6 +56,7 @@ class Person:
     Ssn: str
 
 
+@pytest.mark.either_sdk
 @pytest.mark.nightly_on_azurite
 @pytest.mark.parametrize("pair", PAIRS, ids=name_of)
 async def test_two_parts_work_together(storage: Any, staff_name: str, pair: Pair) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tablepatterns import connect
 ON_AZURITE = [path for path in PROGRAMS if not runs_on_memory_only(path)]
 
 
+@cache
 def shown(path: Path) -> str:
     """Return what the blocks of a program print, as its page shows them."""
     return "".join(block.output for block in blocks(path))

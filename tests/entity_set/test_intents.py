@@ -77,6 +77,7 @@ WORDS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.guide("G-134", "G-135")
+@pytest.mark.either_sdk
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("kind", [by_email, unique], ids=["plain", "unique"])
 async def test_wherever_a_writer_dies_the_copies_are_right_in_the_end(

@@ -10,6 +10,7 @@ from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
 CONFTEST = (Path(__file__).parents[1] / "conftest.py").read_text(encoding="utf-8")
 MEMORY = ("-m", "memory")
+SWEEPS = ["test_sweep[memory]", "test_sweep[memory-aio]"]
 
 
 @pytest.fixture
@@ -107,12 +108,18 @@ def test_what_is_nightly_runs_when_it_is_asked_for(suite: pytest.Pytester) -> No
 
         @pytest.mark.nightly_on_azurite
         async def test_at_length(backend): ...
+
+        @pytest.mark.either_sdk
+        async def test_sweep(backend, engine): ...
         """
     )
-    left = {"test_bound[3]", "test_at_length[azurite]", "test_at_length[azurite-aio]"}
-    every_run, nightly = set(collected(suite)), set(collected(suite, "--nightly"))
-    assert nightly - every_run == left
-    assert every_run == {"test_bound[1]", "test_at_length[memory]", "test_at_length[memory-aio]"}
+    every_run, nightly = collected(suite), collected(suite, "--nightly")
+    at_length = ["test_at_length[memory]", "test_at_length[memory-aio]"]
+    sweep = [name for name in every_run if name.startswith("test_sweep")]
+    assert len(sweep) == 1
+    assert every_run == ["test_bound[1]", *at_length, *sweep]
+    on_azurite = ["test_at_length[azurite]", "test_at_length[azurite-aio]"]
+    assert nightly == ["test_bound[1]", "test_bound[3]", *at_length, *on_azurite, *SWEEPS]
 
 
 def test_a_row_counts_when_every_run_of_the_tests_that_prove_it_passed(suite: pytest.Pytester) -> None:

@@ -128,8 +128,7 @@ async def test_a_chunk_with_a_long_list_stays_below_4_mb(storage: Any, engine: E
     assert (await employees.verify(wide)).is_clean
 
 
-async def test_reads_of_shared_rows_are_paced(backend: Any, table_name: str) -> None:
-    engine = Engine()
+async def test_reads_of_shared_rows_are_paced(backend: Any, engine: Engine, table_name: str) -> None:
     employees = sharing(backend.connect(engine), table_name)
     await employees.create_table()
     start = engine.clock.now().datetime()
@@ -288,10 +287,11 @@ async def test_a_load_that_is_overtaken_for_ever_gives_up(backend: Any, engine: 
 # ------------------------------------------------------------------ broken off and resumed
 
 
+@pytest.mark.either_sdk
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 async def test_at_any_request_a_load_resumes_with_a_writer_beside_it(
-    backend: Any, table_name: str, mode: str, after: bool
+    backend: Any, engine: Engine, table_name: str, mode: str, after: bool
 ) -> None:
     entities, window = staff(20 if mode == "insert" else 8), 12 if mode == "insert" else 5
     crash, has_lived = 0, False
@@ -330,6 +330,7 @@ async def test_a_lost_response_counts_no_entity_twice(backend: Any, engine: Engi
     await check(storage, table_name, staff(250) + staff(1, start=1000))
 
 
+@pytest.mark.either_sdk
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.integers(0, 12), st.sampled_from(NAMES)), max_size=40),
     st.integers(1, 25),
@@ -338,7 +339,7 @@ async def test_a_lost_response_counts_no_entity_twice(backend: Any, engine: Engi
 )
 @examples(30)
 async def test_any_input_survives_any_crash_in_order(
-    backend: Any, keys: list[tuple[int, int, str]], window: int, crash: int, after: bool
+    backend: Any, engine: Engine, keys: list[tuple[int, int, str]], window: int, crash: int, after: bool
 ) -> None:
     engine, tokens = Engine(), list[str | None]([None])
     entities = [

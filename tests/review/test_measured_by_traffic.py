@@ -470,8 +470,17 @@ def load(storage: Storage, recipe: Any, entities: Sequence[Fields]) -> None:
             Plain(storage, recipe).load(entities)
 
 
-@pytest.mark.parametrize("is_large", [False, True], ids=["all made", "sampled"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "is_large"),
+    [
+        # In every run each case has one of the two sizes, in turn
+        pytest.param(
+            name, bool(is_large), marks=[] if (number + is_large) % 2 else pytest.mark.nightly, id=f"{name}-{size}"
+        )
+        for number, name in enumerate(CASES)
+        for is_large, size in enumerate(("all made", "sampled"))
+    ],
+)
 def test_the_review_says_what_traffic_measures(name: str, is_large: bool) -> None:
     case = CASES[name]
     count = case.sizes[is_large]

@@ -235,6 +235,7 @@ async def test_what_is_busy_is_tried_again(current: Any, to_table: Any, work: Wo
 
 
 @pytest.mark.guide("G-147", "G-148", "G-149", "G-151")
+@pytest.mark.either_sdk
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("after", [False, True])
 async def test_wherever_a_worker_dies_the_move_is_finished_and_nothing_was_ever_lost(

@@ -128,6 +128,7 @@ async def test_a_child_that_the_set_has_again_goes_to_the_poison_queue_and_both_
     assert (await here(in_table), await there(in_table)) == (DEPARTED, (DEPARTED[0], [223]))
 
 
+@pytest.mark.either_sdk
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("after", [False, True])
 async def test_wherever_a_worker_dies_no_one_of_the_family_is_lost(
