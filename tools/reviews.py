@@ -20,42 +20,40 @@ FOLDER = DOCS / "reviews"
 RECALL = ROOT / "tests" / "review" / "recall"
 DESIGNS = ("employees_naive", "employees_improved", "flights", "log_prepend_append")
 _SAYS = {
-    "employees_naive": "The guide's employees as one would design them for a relational database: a table for each "
-    "type, and nothing kept twice.",
-    "employees_improved": "The same questions and rates, with the patterns that the first report asks for: an index "
-    "and lists in the partition, photographs in blobs, a log tail, a table for each day, a series in one entity.",
-    "flights": "The flights of `make tour`: a log of departures beside them that no transaction reaches, which is told "
-    "as a note.",
-    "log_prepend_append": "The guide's access log with the hour as the PartitionKey: the partition of the hour is too "
-    "much for one node.",
+    "employees_naive": "The guide's employees as in a relational database: a table for each type, and no "
+    "redundant data.",
+    "employees_improved": "The same queries and rates, with the patterns that the first report recommends: an index "
+    "and lists in the partition, photos in blobs, a log tail, a table for each day, a series in one entity.",
+    "flights": "The flights of `make tour`. A note says that their log of departures is written without a transaction.",
+    "log_prepend_append": "The guide's access log with the hour as the PartitionKey: the current partition exceeds "
+    "its scalability target.",
 }
 _OPENING = """# Reviewed designs
 
-Four designs with the reports that `tablepatterns review` writes of them. Each is declared twice, in TOML and in Python,
-which give the same report. The reports are kept as Markdown, as JSON and as a page with plots (`.report.html`);
-`make reviews` writes them, and a test holds that they are current.
+Four designs with their reports by `tablepatterns review`. Each is declared in TOML and in Python, with the same result.
+`make reviews` writes the reports as Markdown, JSON and HTML with plots (`.report.html`); a test keeps them up to date.
 
-How to declare a design, and how to read a report, is in [review a design](../review.md).
+[Review a design](../review.md) explains how to declare a design and how to read a report.
 """
 
 
-_RECALL = """## How well it finds what is wrong
+_RECALL = """## Recall
 
-`tests/review/recall` has {designs} designs, {sound} of them without a fault, and {findings} findings that a reviewer
-makes of the others; every rule is among them. A test holds that the review says of each design just that: the same
-rule, about the same thing, with the same severity, and nothing else.
+`tests/review/recall` has {designs} designs, {sound} of them without problems, and {findings} findings that a reviewer
+would report for the others, at least one for every rule. A test checks that the review reports exactly these findings,
+with the same subject and severity.
 
-That is what the rules were made for, and so it says little of a design that is new to them. Four batches were
-therefore written before they were reviewed, and run once before anything was mended:
+The rules were developed with these designs, so this says little about a new design. Four batches were therefore written
+in advance, and reviewed once before any rule was fixed:
 
-| Batch | Designs | Expected | Found | Besides |
+| Batch | Designs | Expected | Found | Unexpected findings |
 | --- | ---: | ---: | ---: | --- |
-| first | 13 | 10 | 10 | nothing |
-| second, harder | 12 | 9 | 7 | 4: 2 are right, 1 is a missed one by another name, 1 hid the other |
-| third, of several sets each | 6 | 8 | 8 | nothing; one was a warning that should have been serious |
-| fourth, for rules still to come | 16 | 43 | 35 | 33: 30 by one wrong regular expression, 1 is right |
+| first | 13 | 10 | 10 | none |
+| second, harder | 12 | 9 | 7 | 4: 2 are correct, 1 is an expected one under another rule, 1 hid the other |
+| third, with several sets each | 6 | 8 | 8 | none; one was a warning that should have been serious |
+| fourth, for rules to be added | 16 | 43 | 35 | 33: 30 due to one incorrect regular expression, 1 is correct |
 
-One author wrote the rules and the designs. Your design may have faults that no rule knows.
+The same author wrote the rules and the designs. Your design may have problems that no rule finds.
 """
 
 

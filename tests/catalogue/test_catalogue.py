@@ -310,7 +310,7 @@ def test_a_name_that_is_not_known_is_refused_with_those_that_are_near() -> None:
         entry("intra_partition_indx")
     with pytest.raises(BadInput, match="lists them all"):
         entry("zzz")
-    with pytest.raises(BadInput, match="give one of lookup, order"):
+    with pytest.raises(BadInput, match="use one of lookup, order"):
         by_concern("speed")  # type: ignore[arg-type]
     with pytest.raises(BadInput):
         related("zzz")
@@ -351,7 +351,7 @@ def test_the_command_refuses_an_unknown_name_in_words(name: str) -> None:
     result = CliRunner().invoke(main, ["patterns", name])
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert "no pattern is called so" in result.stderr
+    assert "there is no pattern with this name" in result.stderr
     assert ("did you mean log_tail?" in result.stderr) == (name == "log_trail")
 
 

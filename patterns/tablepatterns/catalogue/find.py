@@ -31,7 +31,7 @@ def entry(name: str) -> CatalogueEntry:
     >>> entry("log_trail")
     Traceback (most recent call last):
         ...
-    tablepatterns.errors.BadInput: name = 'log_trail': no pattern is called so; did you mean log_tail?
+    tablepatterns.errors.BadInput: name = 'log_trail': there is no pattern with this name; did you mean log_tail?
 
     :param name: such as `log_tail`, `log-tail`, `Log tail` or `LogTail`
     :raises BadInput: no entry has this name; the error has those that are near
@@ -39,12 +39,12 @@ def entry(name: str) -> CatalogueEntry:
     names = _names()
     found = names.get(_plain(name))
     if found is None:
-        raise BadInput("name", name, "no pattern is called so", _hint(name, names))
+        raise BadInput("name", name, "there is no pattern with this name", _hint(name, names))
     return found
 
 
 def by_concern(concern: Concern) -> tuple[CatalogueEntry, ...]:
-    """Return the entries that are about something, in the order of the catalogue.
+    """Return the entries on a topic, in the order of the catalogue.
 
     >>> [each.name for each in by_concern("order")]  # doctest: +ELLIPSIS
     ['intra_partition_index', 'inter_partition_index', 'log_tail', ...
@@ -53,17 +53,17 @@ def by_concern(concern: Concern) -> tuple[CatalogueEntry, ...]:
     :raises BadInput: nothing in the catalogue is about this
     """
     if concern not in CONCERNS:
-        raise BadInput("concern", concern, "no pattern is about this", f"give one of {', '.join(CONCERNS)}")
+        raise BadInput("concern", concern, "no pattern has this topic", f"use one of {', '.join(CONCERNS)}")
     return tuple(each for each in ENTRIES if concern in each.concerns)
 
 
 def related(name: str) -> tuple[CatalogueEntry, ...]:
-    """Return what an entry points to, and then what else points to it; each once.
+    """Return the entries that an entry points to, then those that point to it, without duplicates.
 
     >>> [each.name for each in related("log_data")]
     ['prepend_append', 'blob_log']
 
-    :param name: as of `entry`
+    :param name: as for `entry`
     :raises BadInput: no entry has this name
     """
     own = entry(name).name
@@ -73,7 +73,7 @@ def related(name: str) -> tuple[CatalogueEntry, ...]:
 
 
 def _names() -> dict[str, CatalogueEntry]:
-    """Return the entries by all their names: a module's name goes before a title, and that before a class."""
+    """Return the entries by all their names: modules take precedence over titles, and those over classes."""
     own = [(each.name, each) for each in ENTRIES]
     titles = [(name, each) for each in ENTRIES for name in (each.title, *each.modules)]
     classes = [(name, each) for each in ENTRIES for name in each.classes]
@@ -101,11 +101,11 @@ _HEADINGS: Final[dict[Kind, str]] = {
     "guidance": "Guidance",
 }
 _INDENT: Final = 2
-_COSTS: Final = "Costs are in storage transactions, the requests that the service bills; a plain number is of tables."
+_COSTS: Final = "Costs are in storage transactions, the unit that Azure bills; a plain number is for tables."
 
 
 def listing() -> Group:
-    """Return every entry with what it does, by kind, for a terminal."""
+    """Return a list of all entries by kind, for a terminal."""
     names = max(len(each.name) for each in ENTRIES)
     parts: list[RenderableType] = []
     for kind in get_args(Kind):
@@ -115,11 +115,11 @@ def listing() -> Group:
         for each in (each for each in ENTRIES if each.kind == kind):
             table.add_row(each.name, each.summary)
         parts += [Text(_HEADINGS[kind], style="bold"), Padding(table, (0, 0, 1, _INDENT))]
-    return Group(*parts, Text("tablepatterns patterns <name> tells all about one.", style="dim"))
+    return Group(*parts, Text("tablepatterns patterns <name> describes one in detail.", style="dim"))
 
 
 def whole(entry: CatalogueEntry) -> Group:
-    """Return all that is known of an entry, for a terminal."""
+    """Return the description of an entry, for a terminal."""
     heading = Text.assemble((entry.title, "bold"), f" ({entry.kind}): {entry.summary}")
     return Group(heading, Text(), *_parts(entry), Text(), Text(_COSTS, style="dim"))
 
@@ -151,5 +151,5 @@ def _parts(entry: CatalogueEntry) -> Iterator[RenderableType]:
 
 
 def _code(line: str) -> Text:
-    """Return a line whose code, between backticks, is in another colour."""
+    """Return a line with its code, between backticks, in another color."""
     return Text.assemble(*((part, "cyan" if part.startswith("`") else "") for part in re.split(r"(`[^`]+`)", line)))

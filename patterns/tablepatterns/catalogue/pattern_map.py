@@ -32,7 +32,7 @@ _CLEARANCE: Final = 4
 
 
 class Point(NamedTuple):
-    """A place on the map, in pixels from its left upper corner."""
+    """A place on the map, in pixels from its upper left corner."""
 
     x: float
     y: float
@@ -53,8 +53,8 @@ class Arrow(NamedTuple):
 
     :param source: the name of the entry that it begins at
     :param target: the name of the entry that it points to
-    :param start: where it begins
-    :param end: where it ends
+    :param start: the start point
+    :param end: the end point
     :param both: whether it points both ways
     :param style: `listed`, `text` or `remedy`
     """
@@ -77,7 +77,7 @@ def boxes() -> dict[str, Box]:
 
 
 def arrows() -> list[Arrow]:
-    """Return every arrow of the map: one for each two that are related, in whichever way or both."""
+    """Return the arrows of the map, one for each related pair."""
     place = boxes()
     styles = _styles()
     found: list[Arrow] = []
@@ -90,7 +90,7 @@ def arrows() -> list[Arrow]:
 
 
 def _styles() -> dict[tuple[str, str], str]:
-    """Return how each pair is joined; what the guide itself lists goes before this library's own remedies."""
+    """Return the relation of each pair; the guide's own take precedence over this library's remedies."""
     place = boxes()
     styles: dict[tuple[str, str], str] = {}
     for each in RELATIONS:
@@ -102,7 +102,7 @@ def _styles() -> dict[tuple[str, str], str]:
 
 
 def _ends(source: Box, target: Box) -> tuple[Point, Point]:
-    """Return where an arrow leaves one box and meets the other: at the middle of a side, or askew near a corner."""
+    """Return where an arrow leaves one box and meets the other: at the middle of a side, or near a corner."""
     right, down = _sign(target.x - source.x), _sign(target.y - source.y)
     middle = Point(source.x + source.width / 2, source.y + source.height / 2)
     other = Point(target.x + target.width / 2, target.y + target.height / 2)
@@ -117,7 +117,7 @@ def _ends(source: Box, target: Box) -> tuple[Point, Point]:
 
 
 def _short_of(start: Point, end: Point) -> Point:
-    """Return a point on the line, a little away from its start, so that no head touches a box."""
+    """Return a point on the line near its start, so that no arrowhead touches a box."""
     part = _CLEARANCE / (abs(end.y - start.y) or abs(end.x - start.x))
     return Point(start.x + (end.x - start.x) * part, start.y + (end.y - start.y) * part)
 
@@ -154,7 +154,7 @@ _STYLE: Final = """
 
 
 def pattern_map() -> str:
-    """Return the map as the text of an SVG; the same each time.
+    """Return the map as SVG; the output is deterministic.
 
     A box is a link to the page of its pattern, in the folder `patterns`, and to the page `catalogue` for an
     anti-pattern. The links work where the SVG is part of a page, or opened by itself.
@@ -179,7 +179,7 @@ def pattern_map() -> str:
 
 
 def _words() -> str:
-    """Return the arrows in words, for those who cannot see them."""
+    """Return a description of the arrows, for screen readers."""
     led = [f"{entry(each.source).title} {'and' if each.both else 'to'} {entry(each.target).title}" for each in arrows()]
     return f"Arrows lead from {'; '.join(led)}."
 
@@ -204,7 +204,7 @@ def _class(known: CatalogueEntry) -> str:
 
 
 def _shape(box: Box, kind: str) -> str:
-    """Return a box with round corners; of an anti-pattern, with its corners cut off."""
+    """Return a box with rounded corners, or with cut corners for an anti-pattern."""
     x, y, width, height = box[1:]
     if kind == "anti-pattern":
         inner = f"h{width - 2 * _CUT:g} l{_CUT} {_CUT} v{height - 2 * _CUT:g} l-{_CUT} {_CUT}"
@@ -215,7 +215,7 @@ def _shape(box: Box, kind: str) -> str:
 
 
 def _label(box: Box, lines: list[str]) -> Iterator[str]:
-    """Hand out a box's lines of text around its middle."""
+    """Yield the lines of text of a box, centered."""
     middle = box.y + box.height / 2 + 6
     for number, line in enumerate(lines):
         y = middle + (number - (len(lines) - 1) / 2) * _LINE_HEIGHT
@@ -225,7 +225,7 @@ def _label(box: Box, lines: list[str]) -> Iterator[str]:
 def _arrow(arrow: Arrow) -> str:
     heads = _head(arrow.start, arrow.end) + (_head(arrow.end, arrow.start) if arrow.both else "")
     kind = {"remedy": "remedies"}.get(arrow.style, arrow.style)
-    # The line ends inside the head, so that its end does not show beside the tip
+    # The line ends inside the arrowhead, so that its end is hidden
     start = _inside(arrow.end, arrow.start) if arrow.both else arrow.start
     end = _inside(arrow.start, arrow.end)
     line = f'<line x1="{start.x:.1f}" y1="{start.y:.1f}" x2="{end.x:.1f}" y2="{end.y:.1f}"/>'
@@ -238,7 +238,7 @@ def _inside(start: Point, end: Point) -> Point:
 
 
 def _head(start: Point, end: Point) -> str:
-    """Return the head of an arrow whose tip is at the end."""
+    """Return the arrowhead at the end of an arrow."""
     angle = math.atan2(end.y - start.y, end.x - start.x)
     tips = [end, *(_polar(end, angle + turn, _HEAD) for turn in (math.pi * 0.86, -math.pi * 0.86))]
     return f'<polygon points="{" ".join(f"{tip.x:.1f},{tip.y:.1f}" for tip in tips)}"/>'
@@ -249,7 +249,7 @@ def _polar(centre: Point, angle: float, radius: float) -> Point:
 
 
 def _legend(card: Box) -> Iterator[str]:
-    """Hand out what the colours, shapes and lines mean."""
+    """Yield the legend of colors, shapes and lines."""
     yield f'<g class="legend">{_shape(card, "card")}'
     kinds = (("pattern", "Pattern"), ("anti-pattern", "Anti-pattern"), ("remedy", "Remedy here"))
     for number, (kind, name) in enumerate(kinds):

@@ -1,1 +1,1 @@
-"""A tour of the patterns on real flights: read `design` for the keys, `questions` for what is asked."""
+"""A tour of the patterns with real flights: see `design` for the keys and `questions` for the queries."""

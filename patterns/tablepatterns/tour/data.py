@@ -25,7 +25,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Source:
-    """The files of the package. What they do not know is None.
+    """The files of the package. Missing values are None.
 
     >>> next(Source.installed().airlines())
     {'Carrier': '9E', 'Name': 'Endeavor Air Inc.'}
@@ -35,7 +35,7 @@ class Source:
 
     @classmethod
     def installed(cls) -> Source:
-        """Find the package; it is not imported, so pandas, which it depends on, is not either.
+        """Find the package without importing it, because it imports pandas.
 
         :raises ModuleNotFoundError: it is not installed
         """
@@ -51,7 +51,7 @@ class Source:
             yield {"Carrier": row["carrier"], "Name": row["name"]}
 
     def airports(self) -> Iterator[Fields]:
-        """Read the airports of the United States; those of Puerto Rico and the Virgin Islands are not among them."""
+        """Read the airports of the United States; without Puerto Rico and the Virgin Islands."""
         for row in self._rows("airports.csv"):
             yield {
                 "Airport": row["faa"],
@@ -63,7 +63,7 @@ class Source:
             }
 
     def planes(self) -> Iterator[Fields]:
-        """Read the register of planes; not every plane that flew is in it."""
+        """Read the register of planes, which is incomplete."""
         for row in self._rows("planes.csv"):
             yield {
                 "TailNumber": row["tailnum"],
@@ -81,12 +81,12 @@ class Source:
 
         One that never left has no DepartedAt, and no TailNumber if no plane was assigned to it.
 
-        :param days: how many, from the first of January on
+        :param days: the number of days, from January 1
         """
         names = {airline["Carrier"]: airline["Name"] for airline in self.airlines()}
         with ZipFile(self.folder / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
             rows = csv.DictReader(TextIOWrapper(file, "utf-8"))
-            # January comes first in the file, day by day: the other months are not even unpacked
+            # January comes first in the file, day by day: the other months are not even decompressed
             for row in takewhile(lambda row: row["month"] == "1" and int(row["day"]) <= days, rows):
                 yield _flight(row) | {"Airline": names[row["carrier"]]}
 
@@ -96,7 +96,7 @@ class Source:
 
 
 def _flight(row: Row) -> Fields:
-    # The columns of clock times are local and name no instant; time_hour is in UTC
+    # The columns of clock times are local; time_hour is in UTC
     hour = datetime.fromisoformat(row["time_hour"].replace("Z", "+00:00"))
     scheduled = hour + timedelta(minutes=int(row["minute"]))
     delay = _number(row["dep_delay"])

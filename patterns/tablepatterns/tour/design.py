@@ -1,8 +1,8 @@
-"""The tour's design: three tables, keyed for the questions asked of them.
+"""The tour's design: three tables, with keys for the questions.
 
 Flights     PartitionKey the carrier: its flights by date and number, the same flights again by plane and time, and
             the airline beside them. Sixteen partitions share the writes, and a question about a carrier stays in one.
-Airports    PartitionKey the airport: its departures, the newest first, and the airport beside them. A departure is a
+Airports    PartitionKey the airport: its departures, newest first, and the airport itself. A departure is a
             copy of its flight, since an index within a carrier's partition reaches no other. The two share no
             transaction: the load writes both. All that leaves an airport goes to the front of one partition, which
             some three hundred flights a day do not come near to filling.
@@ -19,9 +19,9 @@ from uuid import UUID, uuid5
 
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LogTail, Storage
 
-# A flight number may leave twice a day, from two of New York's airports, but not twice from one
+# A flight number may depart twice a day from two of New York's airports, but not from one
 FLIGHT = Key("{Carrier}", "flight_{Date:%Y-%m-%d}_{Number:04d}_{Origin}")
-# A date is no property type, so that a copy can hold the flight's date in its key alone
+# A date is not a property type, so a copy can hold the flight's date only in its key
 BY_PLANE = IntraPartitionIndex(
     Key("{Carrier}", "tail_{TailNumber}_{Date:%Y-%m-%d}_{ScheduledAt:ticks}_{Number:04d}"),
     include=["Destination", "DepartedAt", "DepartureDelay"],
@@ -33,7 +33,7 @@ _DEPARTURES = UUID("5b0e2a46-94f0-4f0a-8d0c-2f1f3e6a7c11")
 
 @dataclass(frozen=True)
 class Design:
-    """The sets of entities that the tour loads and asks."""
+    """The entity sets of the tour."""
 
     airlines: EntitySet[Storage]
     flights: EntitySet[Storage]
@@ -43,9 +43,9 @@ class Design:
 
     @classmethod
     def on(cls, storage: Storage, suffix: str = "") -> Design:
-        """Declare the sets on an account; no request is made.
+        """Declare the sets on an account, without a request.
 
-        :param suffix: ends the names of the tables, where others use the account too
+        :param suffix: the end of the table names, for a shared account
         """
         flights, airports, planes = f"Flights{suffix}", f"Airports{suffix}", f"Planes{suffix}"
         return cls(
@@ -58,13 +58,13 @@ class Design:
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """The names of the tables, each once."""
+        """The names of the tables."""
         sets = (self.flights, self.airports, self.planes)
         return tuple(each.table.name for each in sets)
 
 
 def departures(flights: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Make the entry in its airport's log of every flight that left.
+    """Yield the log entries of all departed flights.
 
     The entry's id follows from the flight's key, so that to load a flight again is to write the same entry.
     """

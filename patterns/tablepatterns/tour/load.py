@@ -1,4 +1,4 @@
-"""Load each set of the tour with the bulk load recipe, and show how far it is, how fast, and the time left."""
+"""Load each set of the tour with the bulk load recipe, and show progress, rate and time left."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Rows = Sequence[dict[str, Any]]
 
 
 class RateColumn(ProgressColumn):
-    """How many entities are loaded per second."""
+    """The number of entities loaded per second."""
 
     def render(self, task: Task) -> Text:
-        """Return the rate, and nothing before it is known."""
+        """Return the rate, once it is known."""
         rate = task.finished_speed or task.speed
         return Text("" if rate is None else f"{count(round(rate))}/s")
 
@@ -53,9 +53,9 @@ COLUMNS: Final = (
 def load(
     source: Source, design: Design, console: Console, days: int, after_first_day: Callable[[], object] = lambda: None
 ) -> None:
-    """Load everything that the questions are about, and print how far it got and what it took.
+    """Load all sets, and print the progress and the cost.
 
-    :param after_first_day: called once the flights of the first day are loaded, which takes a second
+    :param after_first_day: called once the first day is loaded, after about a second
     """
     start = perf_counter()
     by_day = [list(flights) for _, flights in groupby(source.flights(days), itemgetter("Date"))]
@@ -64,7 +64,7 @@ def load(
         ("airports", design.airports, list(source.airports())),
         ("planes", design.planes, list(source.planes())),
         ("flights, and their index by plane", design.flights, list(chain(*by_day[1:]))),
-        ("departures, the newest first", design.departures, list(departures(chain(*by_day)))),
+        ("departures, newest first", design.departures, list(departures(chain(*by_day)))),
     ]
     with Progress(*COLUMNS, console=console) as bars:
         transactions = _load(design.flights, by_day[0], bars, "flights of the first day")
@@ -77,7 +77,7 @@ def load(
 
 
 def _load(entities: EntitySet[Storage], rows: Rows, bars: Progress, name: str) -> int:
-    """Load one set, and return how many transactions it took."""
+    """Load one set, and return the number of transactions."""
     bar = bars.add_task(name, total=len(rows))
     loaded = BulkLoad(entities).load(rows, progress=lambda so_far: bars.update(bar, completed=so_far.entities))
     return loaded.transactions

@@ -1,4 +1,4 @@
-"""Measure what a question costs, from outside the SDK's clients, on any account."""
+"""Measure the cost of a question through the SDK's hooks, on any account."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _POINT: Final = re.compile(r"\(PartitionKey='.*',\s*RowKey='.*'\)$")
 
 @dataclass
 class Cost:
-    """What was asked of the service.
+    """The cost of some reads.
 
-    :param query_class: the worst of all requests
-    :param examined: entities read by the service; None where the account does not tell, as no real account does
-    :param returned: entities in the service's answers
+    :param query_class: the worst class of the queries
+    :param examined: how many entities the service read; only the in-memory engine reports it
+    :param returned: how many entities the responses contained
     """
 
     query_class: QueryClass = QueryClass.POINT
@@ -33,13 +33,13 @@ class Cost:
 
 
 class Meter:
-    """Add up the reads of a storage account; it is made first, and given to `connect` as `raw_response_hook`."""
+    """Count the reads of a storage account. Pass it to `connect` as `raw_response_hook`."""
 
     def __init__(self) -> None:
         self._cost = Cost()
 
     def __call__(self, response: Any) -> None:
-        """Take note of one answer of the service; the SDK calls this."""
+        """Record a response; the SDK calls this."""
         answer = response.http_response
         found = query_class(response.http_request.url)
         self._cost.requests += 1
@@ -49,7 +49,7 @@ class Meter:
 
     @contextmanager
     def measuring(self, storage: Storage) -> Generator[Cost, None, None]:
-        """Measure the reads of a block of code. An account in memory tells what it examined, by its ledger."""
+        """Measure the reads of a block of code."""
         self._cost = cost = Cost()
         engine = storage.engine
         before = engine.ledger.totals.examined if engine else 0

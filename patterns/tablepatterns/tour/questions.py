@@ -20,7 +20,7 @@ ON_NEW_YEAR: Final = (prop("ScheduledAt") >= MIDNIGHT) & (prop("ScheduledAt") < 
 
 @dataclass(frozen=True)
 class Answer:
-    """The entities found, and what they say in a few words."""
+    """The entities found, and a short answer."""
 
     entities: list[Entity]
     words: str
@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """A question in words, how it is asked, and what there is to learn from it."""
+    """A question, the query that answers it, and its lesson."""
 
     words: str
     ask: Callable[[Design], Answer]
@@ -36,7 +36,7 @@ class Question:
 
 
 def flight(design: Design) -> Answer:
-    """Ask for one flight by its key."""
+    """Get one flight by its key."""
     found = design.flights.get(Carrier="B6", Date=NEW_YEAR, Number=130, Origin="JFK")
     if found is None:
         return Answer([], "there is no such flight")
@@ -46,7 +46,7 @@ def flight(design: Design) -> Answer:
 
 
 def named_by_the_flight(design: Design) -> Answer:
-    """Ask for what the flight names, by the keys it names."""
+    """Get the entities that the flight refers to."""
     airline = design.airlines.get(Carrier="B6")
     plane = design.planes.get(TailNumber="N281JB")
     airport = design.airports.get(Airport="BUF")
@@ -57,36 +57,36 @@ def named_by_the_flight(design: Design) -> Answer:
 
 
 def flights_of_the_plane(design: Design) -> Answer:
-    """Ask for a plane's flights in the order of time, by the index."""
+    """Get a plane's flights in time order, from the index."""
     found = list(design.flights.range(BY_PLANE, Carrier="B6", TailNumber="N281JB"))
     airports = [each["Destination"] for each in found]
     return Answer(found, f"{len(found)} flights to {len(set(airports))} airports: {', '.join(airports[:5])} and so on")
 
 
 def latest_departures(design: Design) -> Answer:
-    """Ask for the newest entries of an airport's log."""
+    """Get the newest entries of an airport's log."""
     found = design.departures.latest(10, Origin="JFK")
     times = [_clock(each["DepartedAt"]) for each in found]
     return Answer(found, f"from {times[0]} back to {times[-1]}" if times else "none")
 
 
 def day_of_the_carrier(design: Design) -> Answer:
-    """Ask for a carrier's day by the beginning of the RowKey."""
+    """Get a carrier's day by a prefix of the RowKey."""
     return _day(list(design.flights.range(Carrier="B6", Date=NEW_YEAR)))
 
 
 def day_by_partition_scan(design: Design) -> Answer:
-    """Ask the same of the carrier's partition, by a property."""
+    """Get the same from the carrier's partition, by a property."""
     return _day(list(design.flights.scan((prop("PartitionKey") == "B6") & ON_NEW_YEAR)))
 
 
 def day_by_table_scan(design: Design) -> Answer:
-    """Ask the same of the whole table, by properties alone."""
+    """Get the same from the whole table, by properties only."""
     return _day(list(design.flights.scan((prop("Airline") == "JetBlue Airways") & ON_NEW_YEAR)))
 
 
 def _clock(moment: datetime) -> str:
-    """Return what New York's clocks and calendars said."""
+    """Return the local time in New York."""
     local = moment.astimezone(NEW_YORK)
     return f"{local.day} {local:%B at %H:%M}"
 
@@ -100,12 +100,12 @@ QUESTIONS: Final = (
     Question(
         "JetBlue's flight 130 of 1 January",
         flight,
-        "Both halves of the key are known: nothing is faster, however large the table.",
+        "PartitionKey and RowKey are known: the fastest query, whatever the size of the table.",
     ),
     Question(
         "Its airline, plane and destination",
         named_by_the_flight,
-        "There are no joins. What an entity names by its key is one point query away.",
+        "There are no joins. An entity whose key another entity holds is one point query away.",
     ),
     Question(
         "The plane's flights in time order",
@@ -115,21 +115,21 @@ QUESTIONS: Final = (
     Question(
         "The ten latest departures from JFK",
         latest_departures,
-        "The RowKey counts time backwards: the newest come first, and the service stops after ten.",
+        "The RowKey counts time backwards: the newest entries come first, and the query stops after ten.",
     ),
     Question(
         "JetBlue's flights of 1 January",
         day_of_the_carrier,
-        "The RowKey begins with the date, so a day is a range: what is examined is what is wanted.",
+        "The RowKey begins with the date, so a day is a range: only matching rows are examined.",
     ),
     Question(
         "The same, scanning its partition",
         day_by_partition_scan,
-        "A property is no key: every row of the partition is examined, the index's copies too.",
+        "A property is not a key: every row of the partition is examined, including the index rows.",
     ),
     Question(
         "The same, scanning the table",
         day_by_table_scan,
-        "Without a PartitionKey every row of the table is examined: it slows down as the table grows.",
+        "Without a PartitionKey, every row of the table is examined, so it gets slower as the table grows.",
     ),
 )

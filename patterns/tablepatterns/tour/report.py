@@ -21,7 +21,7 @@ _UNKNOWN = "-"
 
 @dataclass(frozen=True)
 class Finding:
-    """A question, its answer, and what that cost."""
+    """A question, its answer, and the cost."""
 
     question: Question
     answer: Answer
@@ -29,13 +29,13 @@ class Finding:
 
 
 def answered(finding: Finding) -> RenderableType:
-    """Return the answer to one question, to be shown while the others have to wait."""
+    """Return the answer to one question, to show before the others."""
     cost = f"{counted(finding.cost.requests, 'request')}, {duration(finding.cost.seconds)}"
     return Text(f"\n{finding.question.words}: {finding.answer.words} ({cost})\n")
 
 
 def report(findings: Sequence[Finding]) -> RenderableType:
-    """Return the table of costs, and below it the answers with their lessons."""
+    """Return the table of costs, followed by the answers and lessons."""
     parts: list[RenderableType] = [_costs(findings)]
     if any(finding.cost.examined is None for finding in findings):
         parts.append(Text(f"{_UNKNOWN} an account does not tell how many entities it examined", style="dim"))

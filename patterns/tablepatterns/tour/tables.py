@@ -11,11 +11,11 @@ from ..storage import Storage
 
 @contextmanager
 def tables(storage: Storage, names: Iterable[str], *, keep: bool = False) -> Generator[None, None, None]:
-    """Make tables that do not exist yet, and delete them after the block, also when it fails.
+    """Create new tables, and delete them after the block, even if it fails.
 
     An account that cannot be reached, or a name that is taken, is found out before anything is loaded.
 
-    :param keep: leave the tables where they are
+    :param keep: keep the tables
     """
     service: Any = storage.tables
     with ExitStack() as made:

@@ -17,11 +17,11 @@ from .tables import tables
 
 
 def visit(target: str, console: Console, *, days: int = DAYS, keep: bool = False) -> list[Finding]:
-    """Take the tour on a storage account and print what it finds. The account is left as it was.
+    """Run the tour on a storage account and print its report. The account is left unchanged.
 
-    :param target: what `connect` takes
-    :param days: of January 2013, how many are loaded; the questions are about the first and what follows it
-    :param keep: leave the tables on the account; their names are printed
+    :param target: as for `connect`
+    :param days: the number of days of January 2013 to load
+    :param keep: keep the tables, and print their names
     :raises ModuleNotFoundError: the flights are not installed; nothing was requested
     :raises BadTarget: the target is none that `connect` knows
     """
