@@ -364,9 +364,3 @@ def test_every_link_of_the_page_leads_to_a_heading_of_it_or_to_a_page() -> None:
     assert {link[1:] for link in links if link.startswith("#")} <= anchors
     files = {link for link in links if not link.startswith("#")} | set(re.findall(r'href="([^"]+)"', text))
     assert [file for file in files if not (ROOT / "docs" / file).is_file()] == []
-
-
-def test_the_table_of_the_readme_has_every_class_that_an_entry_offers() -> None:
-    rows = page.readme_table().splitlines()[2:]
-    offered = {name for each in ENTRIES if each.kind != "anti-pattern" for name in each.classes}
-    assert set(re.findall(r"`(\w+)`", " ".join(row.split("|")[3] for row in rows))) == offered

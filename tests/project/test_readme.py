@@ -21,13 +21,13 @@ def test_every_figure_is_found_on_its_page() -> None:
     assert all(figure in TEXT for figure in page.figures().values())
 
 
-def test_the_table_has_every_pattern_of_the_catalogue_with_its_classes() -> None:
+def test_the_table_has_every_pattern_of_the_catalogue_with_its_class() -> None:
     rows = {row.split("|")[1].strip(" []").partition("]")[0]: row for row in page.patterns().splitlines()[2:]}
     wanted = {
         each.title: each.classes for each in ENTRIES if each.kind in ("pattern", "relationship", "implementation")
     }
     assert set(rows) == set(wanted)
-    assert [title for title, names in wanted.items() if any(f"`{name}`" not in rows[title] for name in names)] == []
+    assert [title for title, names in wanted.items() if f"`{names[0]}`" not in rows[title]] == []
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "examples/README.md"])

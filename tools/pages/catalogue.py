@@ -46,17 +46,6 @@ def render() -> str:
     return page(first, f"## By question\n\n{_questions()}", *_kinds())
 
 
-def readme_table() -> str:
-    """Return the table of the README: all that can be imported, and what it does."""
-    rows = [_readme_cells(each) for each in ENTRIES if each.classes and each.kind != "anti-pattern"]
-    return table(("Pattern", "What it does", "Here", "Status"), rows)
-
-
-def _readme_cells(each: CatalogueEntry) -> tuple[str, ...]:
-    guide = f" (guide: {each.guide})" if each.kind == "pattern" and not each.on_map else ""
-    return f"{each.title}{guide}", each.summary, _names(each.classes), each.status
-
-
 def _questions() -> str:
     rows = ((QUESTIONS[each], ", ".join(_link(found) for found in by_concern(each))) for each in get_args(Concern))
     return table(("Question", "Entries"), rows)

@@ -3,7 +3,7 @@
 Those use the email package and start two thread pools for each transaction. Here, a table client of the library's own
 calls `upsert_entity`, and the first policy of its pipeline replaces the request by that of the transaction. All that
 comes behind it, such as signing, retries, hooks, logging and tracing, sees an ordinary request. On the way back, the
-policy takes the response. Why it is done this way: docs/decisions/0012-transactions-ride-on-a-one-row-call.md.
+policy takes the response. Why it is done this way: docs/decisions/0013-transactions-ride-on-a-one-row-call.md.
 """
 
 from __future__ import annotations
