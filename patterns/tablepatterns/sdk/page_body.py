@@ -117,10 +117,9 @@ def _is_metadata(name: str) -> bool:
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:
-    if len(names) == 1:
-        name = names[0]
-        return lambda row: (row[name],)
-    return itemgetter(*names) if names else lambda _: ()
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda row: (row[names[0]],) if names else ()
 
 
 def _converter(value: object, stated: str | None) -> Convert | None:

@@ -164,9 +164,9 @@ class Table:
 
         :raises ServiceResponseError: the response holds another entity
         """
-        names = dict.fromkeys(("PartitionKey", "RowKey", *select)) if select else None
+        names = [*dict.fromkeys(("PartitionKey", "RowKey", *select))] if select else None
         try:
-            entity = await read_entity(self._client, partition_key, row_key, select=names and [*names], hook=self._hook)
+            entity = await read_entity(self._client, partition_key, row_key, select=names, hook=self._hook)
         except ResourceNotFoundError:
             return None
         if entity.row_key != row_key or entity.partition_key != partition_key:
