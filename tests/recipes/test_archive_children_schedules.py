@@ -235,11 +235,18 @@ def test_a_child_that_arrives_while_the_move_runs_is_not_lost(place: type[Place]
 
 
 @pytest.mark.parametrize(
-    ("writer", "check"),
-    [(promotes, keeps(CHILD, "Level", 1)), (refurbishes, keeps(PARENT, "Floor", 4))],
-    ids=["child", "parent"],
+    ("writer", "check", "faults"),
+    [
+        pytest.param(promotes, keeps(CHILD, "Level", 1), {"crashes": 1}, id="child, crash"),
+        pytest.param(
+            promotes, keeps(CHILD, "Level", 1), {"lost_responses": 1}, id="child, lost", marks=pytest.mark.nightly
+        ),
+        pytest.param(
+            refurbishes, keeps(PARENT, "Floor", 4), {"crashes": 1}, id="parent, crash", marks=pytest.mark.nightly
+        ),
+        pytest.param(refurbishes, keeps(PARENT, "Floor", 4), {"lost_responses": 1}, id="parent, lost"),
+    ],
 )
-@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 @pytest.mark.guarantee("Archive", "no acknowledged change to a family that is being archived is lost")
 def test_no_change_to_one_of_the_family_is_lost(writer: Write, check: Any, faults: dict[str, Any]) -> None:
     assert explored(Place(), moving("archive", workers=("ann",), writer=writer), check, **faults) > 10

@@ -122,13 +122,22 @@ def small_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_TRANSACTION_OPERATIONS", 4)
 
 
-CASES = [two_loads, a_load_and_a_hire, a_load_over_one_who_gets_a_raise]
 EXACT = "a resumed load loses nothing and counts nothing twice, while another load or a writer runs"
 
 
 @pytest.mark.guarantee(RECIPE, f"{EXACT}, after any crash and any lost response")
-@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
-@pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in CASES])
+@pytest.mark.parametrize(
+    ("case", "faults"),
+    [
+        (two_loads, {"crashes": 1}),
+        pytest.param(two_loads, {"lost_responses": 1}, marks=pytest.mark.nightly),
+        pytest.param(a_load_and_a_hire, {"crashes": 1}, marks=pytest.mark.nightly),
+        (a_load_and_a_hire, {"lost_responses": 1}),
+        (a_load_over_one_who_gets_a_raise, {"crashes": 1}),
+        (a_load_over_one_who_gets_a_raise, {"lost_responses": 1}),
+    ],
+    ids=str,
+)
 def test_a_resumed_load_is_complete_and_lists_and_totals_are_always_exact(case: Make, faults: dict[str, Any]) -> None:
     assert explored(case, **faults) > 10
 

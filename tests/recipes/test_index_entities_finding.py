@@ -91,6 +91,7 @@ async def test_a_list_may_be_of_several_fields(places: DerivedTables) -> None:
 # -- what is older, and what went wrong
 
 
+@pytest.mark.either_sdk
 @EVERYWHERE
 async def test_lists_can_be_filled_for_entities_that_are_older(places: DerivedTables, make: Make) -> None:
     past = places.employees()
@@ -107,6 +108,7 @@ async def test_lists_can_be_filled_for_entities_that_are_older(places: DerivedTa
     assert (await employees.verify(via)).is_clean
 
 
+@pytest.mark.either_sdk
 @EVERYWHERE
 async def test_lists_that_others_have_left_behind_are_found_and_mended(places: DerivedTables, make: Make) -> None:
     via = make(places)

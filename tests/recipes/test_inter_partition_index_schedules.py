@@ -54,9 +54,12 @@ def test_an_inserted_entity_has_its_copy_after_any_crash() -> None:
 
 @pytest.mark.guide("G-135")
 @pytest.mark.guarantee(RECIPE, "copies match their primaries after a lost response and repeated messages")
-def test_copies_follow_after_a_lost_response() -> None:
-    explored(a_move_and_a_delete, lost_responses=1, expected=(*REFUSED, OutcomeUnknown))
-    explored(two_moves, lost_responses=1, expected=(*REFUSED, OutcomeUnknown), preemptions=0)
+@pytest.mark.parametrize(
+    ("make", "preemptions"),
+    [(two_moves, 0), (a_move_and_a_delete, 0), pytest.param(a_move_and_a_delete, 1, marks=pytest.mark.nightly)],
+)
+def test_copies_follow_after_a_lost_response(make: Any, preemptions: int) -> None:
+    explored(make, lost_responses=1, expected=(*REFUSED, OutcomeUnknown), preemptions=preemptions)
 
 
 # -- a worker that gets messages while their writers are at work

@@ -185,6 +185,7 @@ async def test_whoever_comes_late_does_not_overwrite_what_was_moved_since(
     assert (await current.get(**ID), await archive.get(**ID)) == (None, {**ID, "LastName": "Smith"})
 
 
+@pytest.mark.either_sdk
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("word", ["insert", "get", "replace", "delete"])
 async def test_a_move_in_the_middle_of_a_move_the_other_way_loses_nothing(
