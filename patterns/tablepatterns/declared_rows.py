@@ -62,6 +62,12 @@ class DeclaredRows:
         with self._lock:
             self._kinds.pop(("table", table.lower()), None)
 
+    def kind_of(self, table: str, partition_key: str, row_key: str) -> RowKind | None:
+        """Return the kind that a row of a table belongs to, None if no set has declared it."""
+        kinds = self._kinds.get(("table", table.lower()), ())
+        found = (kind for kind in kinds if kind.key.found(partition_key, row_key) is not None)
+        return min(found, key=lambda kind: kind.owner, default=None)
+
     def _check(self, kind: RowKind) -> None:
         for other in self._kinds.get(kind.place, ()):
             if other.owner != kind.owner and other.key.overlaps(kind.key):

@@ -73,7 +73,7 @@ CASES: dict[str, Rows] = {
 @pytest.fixture
 def tables(storage: Any, new_name: Callable[..., str]) -> Tables:
     """A table that uses the codec, and one that uses the SDK's own call."""
-    return storage.table(new_name()), Table(storage.tables.get_table_client(new_name()))
+    return storage.table(new_name()), Table(storage.tables.get_table_client(new_name()), None, None)
 
 
 async def outcome(table: Table, operations: Rows) -> Any:
@@ -156,7 +156,7 @@ async def test_hooks_and_logs_see_what_they_see_of_the_sdks_own_call(
     )
     name = new_name()
     found = []
-    for table in (storage.table(name), Table(storage.tables.get_table_client(name), received)):
+    for table in (storage.table(name), Table(storage.tables.get_table_client(name), received, None)):
         await table.create()
         sent.clear()
         caplog.clear()
@@ -237,7 +237,7 @@ async def test_a_shared_access_signature_is_sent_and_its_limits_are_told_alike(
         ended = []
         for may in ({"read": True, "add": True, "update": True, "delete": True}, {"read": True}):
             storage = backend.connect(credential=signature(engine, name, **may))
-            table = storage.table(name) if ours else Table(storage.tables.get_table_client(name))
+            table = storage.table(name) if ours else Table(storage.tables.get_table_client(name), None, None)
             ended.append(await outcome(table, CASES["all kinds"]))
         found.append(ended)
     assert found[0] == found[1]

@@ -148,7 +148,7 @@ def test_a_row_that_cannot_be_parsed_is_left_to_the_sdk(body: bytes) -> None:
 def test_what_the_sdk_reads_is_returned() -> None:
     row = {"PartitionKey": "p", "RowKey": "r", "Nested": [1]}
     transport = Replies(json.dumps({"value": [row]}).encode(), "application/json")
-    table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport))
+    table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport), None, None)
     (found,) = finish(table.page(None, size=1)).items
     assert found == row
 
@@ -156,7 +156,7 @@ def test_what_the_sdk_reads_is_returned() -> None:
 def test_an_entity_that_the_sdk_reads_is_returned() -> None:
     row = {"PartitionKey": "p", "RowKey": "r", "Nested": [1]}
     transport = Replies(json.dumps(row).encode(), "application/json")
-    table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport))
+    table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport), None, None)
     assert finish(table.get("p", "r")) == row
 
 
@@ -234,7 +234,7 @@ async def test_values_keep_their_types(storage: Any, table_name: str) -> None:
 def test_a_query_holds_one_page_at_a_time() -> None:
     row = json.dumps({"PartitionKey": "p", "RowKey": "r", "Text": "x" * 100}).encode()
     transport = Replies(b'{"value":[%s]}' % b",".join([row] * 1000), "application/json", pages=20)
-    table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport))
+    table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport), None, None)
     peaks: list[int] = []
 
     async def read() -> int:

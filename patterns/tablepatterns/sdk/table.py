@@ -81,7 +81,7 @@ class Table:
     :param batches: the transactions of the account; if it is None, `submit_transaction` of the client sends them
     """
 
-    def __init__(self, client: Any, hook: Callable[[Any], None] | None = None, batches: Batches | None = None) -> None:
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None, batches: Batches | None) -> None:
         self._client = client
         self._hook = hook
         self._batches = batches

@@ -214,8 +214,9 @@ def _keep_identity(value: Any) -> _Kept:
 
 
 def _keep_count(value: Any) -> _Kept:
-    # The numbers that are drawn from it tell states apart only where they are stored
-    return _Kept(b"", b"", partial(copy, copy(value)))
+    # The numbers that are drawn from it tell states apart only where they are stored. Its text, such as "count(5)", is
+    # all that tells the next one: since Python 3.14 it cannot be copied
+    return _Kept(b"", b"", partial(count, int(repr(value)[6:-1])))
 
 
 @lru_cache

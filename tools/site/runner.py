@@ -1,0 +1,253 @@
+"""Run a reader's program in the browser, and report what each step prints, sends and stores."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import linecache
+import re
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from contextvars import Context
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from tablepatterns import Traffic, connect
+from tablepatterns.cost import Cost
+from tablepatterns.recipe import declared_rows
+from tablepatterns.storage import Storage
+from tablepatterns.traffic.request import Request
+
+FILE = "program.py"
+_MARK = re.compile(r"^( *)# -- (.+)$", re.MULTILINE)
+_OWN = ("WriteId", "IntentId")
+_MAX_ROWS, _MAX_REQUESTS, _MAX_TEXT = 100, 100, 120
+_UNBUFFERED_WRITES, _SECONDS = 1000, 0.05
+
+# ------------------------------------------------------------------ the SDK without the package cryptography
+
+_IMPORTERS = ("azure.storage.queue._encryption", "azure.storage.blob._encryption")
+
+
+class _Unavailable(ModuleType):
+    """A module of cryptography that has every name; none can be used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
+class _Substitute(MetaPathFinder, Loader):
+    """Finds every module of cryptography."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] == "cryptography" else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Unavailable(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None: ...
+
+
+class _WithoutCryptography(SourceFileLoader):
+    """Runs a module of the SDK, which then has classes that do nothing in place of those of cryptography."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        substitute = _Substitute()
+        sys.meta_path.insert(0, substitute)
+        try:
+            super().exec_module(module)
+        finally:
+            sys.meta_path.remove(substitute)
+            for name in [each for each in sys.modules if each.partition(".")[0] == "cryptography"]:
+                del sys.modules[name]
+
+
+class OptionalCryptography(MetaPathFinder):
+    """Lets the SDK's queue and blob clients be imported without cryptography, which they use for an option of theirs.
+
+    It takes longer to load than Python. Any other import of it fails, and the library says what is missing.
+    """
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Find the modules of the SDK that import cryptography."""
+        if name not in _IMPORTERS or find_spec("cryptography") is not None:
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.origin is not None:
+            spec.loader = _WithoutCryptography(name, spec.origin)
+        return spec
+
+
+sys.meta_path.insert(0, OptionalCryptography())
+
+# ------------------------------------------------------------------ what is reported
+
+Report = Callable[[str, dict[str, Any]], None]
+
+
+class Output:
+    """A stream whose text is reported at once, and in larger pieces once there is a lot of it."""
+
+    encoding = "utf-8"
+
+    def __init__(self, report: Report, kind: str) -> None:
+        self._report, self._kind = report, kind
+        self._text, self._writes, self._last = "", 0, 0.0
+
+    def write(self, text: str) -> int:
+        """Report the text, now or soon."""
+        self._text += text
+        self._writes += 1
+        if self._writes < _UNBUFFERED_WRITES or time.monotonic() - self._last > _SECONDS:
+            self.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        """Report what has not been reported yet."""
+        if self._text:
+            self._report(self._kind, {"text": self._text})
+        self._text, self._last = "", time.monotonic()
+
+
+def request_of(each: Request) -> dict[str, Any]:
+    """Return a recorded request as the page shows it."""
+    at = each.site.line if each.site is not None and each.site.file == FILE else ""
+    place = " ".join(filter(None, (each.resource, each.partition)))
+    kind = "" if each.query_class is None else each.query_class.name.lower().replace("_", " ")
+    shown = {"line": at, "operation": each.operation, "on": place, "class": kind, "cost": str(each.cost)}
+    return shown | {"scan": each.is_scan}
+
+
+def stored_in(storage: Storage) -> Iterator[dict[str, Any]]:
+    """Yield what each table, queue and container of the account stores; the program sees no request for it."""
+    engine, kinds = storage.engine, declared_rows(storage)
+    assert engine is not None  # noqa: S101 - the program's account is in memory
+    for table in engine.tables.names()[0]:
+        entities = engine.tables.query(table).entities
+        rows = []
+        for each in entities[:_MAX_ROWS]:
+            kind = kinds.kind_of(table, each.partition_key, each.row_key)
+            shown = ", ".join(f"{name}={_text(value)}" for name, value in each.properties.items() if name not in _OWN)
+            rows.append(_row(each.partition_key, each.row_key, shown, kind and kind.what.rstrip(",")))
+        yield {"name": table, "count": len(entities), "unit": "rows", "isTable": True, "rows": rows}
+    # A program that has not imported their clients has neither queues nor blobs
+    if "azure.storage.queue" in sys.modules:
+        for queue in engine.queues.page()[0]:
+            rows = [_row("", each.id[:8], _short(each.text)) for each in engine.queues.peek(queue.name, 32)]
+            yield {"name": queue.name, "count": len(rows), "unit": "visible messages", "rows": rows}
+    if "azure.storage.blob" in sys.modules:
+        for container in storage.blobs.list_containers():
+            blobs = list(storage.blobs.get_container_client(container.name).list_blobs())
+            rows = [_row("", each.name, f"{each.size:,} bytes") for each in blobs[:_MAX_ROWS]]
+            yield {"name": container.name, "count": len(blobs), "unit": "blobs", "rows": rows}
+
+
+def _row(partition: str, key: str, properties: str, kind: str | None = None) -> dict[str, Any]:
+    return {"partition": partition, "key": key, "properties": properties, "kind": kind}
+
+
+def _text(value: Any) -> str:
+    return f"({len(value):,} bytes)" if isinstance(value, bytes) else _short(str(value))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+
+
+class Steps:
+    """The steps of a program, each reported at its end: what it sent, and what the account then stores."""
+
+    def __init__(self, storage: Storage, traffic: Traffic, report: Report) -> None:
+        self._storage, self._traffic, self._report = storage, traffic, report
+        self._name, self._reported = "setup", 0
+        self._before: set[tuple[str, str, str, str]] = set()
+
+    def __call__(self, name: str) -> None:
+        """Begin a step, which ends the one before."""
+        self.end()
+        self._name = name
+
+    def end(self) -> None:
+        """Report the current step, unless it sent nothing."""
+        requests = self._traffic.requests[self._reported :]
+        self._reported += len(requests)
+        if not requests:
+            return
+        # Not in the reader's context, whose Traffic would record the requests
+        stored = Context().run(lambda: list(stored_in(self._storage)))
+        now = set()
+        for table in stored:
+            for row in table["rows"]:
+                version = (table["name"], row["partition"], row["key"], row["properties"])
+                row["isNew"] = version not in self._before
+                now.add(version)
+        self._before = now
+        shown = [request_of(each) for each in requests[:_MAX_REQUESTS]]
+        cost = sum((each.cost for each in requests), Cost())
+        step = {"name": self._name, "count": len(requests), "requests": shown, "cost": str(cost), "stored": stored}
+        self._report("step", {"step": step})
+
+
+# ------------------------------------------------------------------ running
+
+
+async def run(source: str, send: Callable[[str], None]) -> None:
+    """Run a program: its `main(storage)`, or all of it with a variable `storage`.
+
+    :param send: receives each report, as JSON: what it is, and its fields
+    """
+
+    def report(kind: str, fields: dict[str, Any]) -> None:
+        send(json.dumps({kind: fields}))
+
+    output, log = Output(report, "output"), Output(report, "log")
+    linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
+    begun = time.perf_counter()
+    storage = connect()
+    traffic = Traffic(storage)
+    steps = Steps(storage, traffic, report)
+    try:
+        with storage, traffic, redirect_stdout(output), redirect_stderr(log):
+            try:
+                await _execute(source, storage, steps)
+            finally:
+                output.flush()
+                log.flush()
+                steps.end()
+    except BaseException as error:  # noqa: BLE001 - the reader sees it
+        report("failed", {"text": error_text(error)})
+    else:
+        report("done", {"cost": str(traffic.overall.cost), "seconds": time.perf_counter() - begun})
+
+
+async def _execute(source: str, storage: Storage, steps: Steps) -> None:
+    # A step begins at its comment, on the same line, so that the lines of errors are the reader's
+    marked = _MARK.sub(lambda found: f"{found[1]}__step__({found[2]!r})", source)
+    # Dataclasses look for the module that they are defined in
+    module = sys.modules["program"] = ModuleType("program")
+    names = module.__dict__
+    names |= {"__step__": steps, "storage": storage}
+    code = compile(marked, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    waiting = eval(code, names)  # noqa: S307 - the reader's own program
+    if waiting is not None:
+        await waiting
+    main = names.get("main")
+    result = main(storage) if callable(main) else None
+    if inspect.isawaitable(result):
+        await result
+
+
+def error_text(error: BaseException) -> str:
+    """Return the traceback of an error, with only the lines of the reader's program."""
+    told = traceback.TracebackException.from_exception(error)
+    told.stack = traceback.StackSummary.from_list([each for each in told.stack if each.filename == FILE])
+    return "".join(told.format(chain=False))

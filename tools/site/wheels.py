@@ -1,0 +1,70 @@
+"""Download packages of Pyodide's distribution that have a compiled part: `python -m tools.site.wheels cryptography`.
+
+Each file must have the sha256 that pyodide-lock.json states. That file comes with the npm package of Pyodide, whose own
+digest is in package-lock.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any, Final
+from urllib.request import urlopen
+
+from tools.site.assets import MODULES, WHEELS
+
+_CORE: Final = MODULES / "pyodide"
+
+
+class WrongFile(ValueError):
+    """A file is not the one that was asked for."""
+
+
+def closure(packages: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return packages of a lock file with all that they depend on."""
+    found: dict[str, Any] = {}
+    waiting = [name.lower().replace("_", "-") for name in names]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = packages[name]
+            waiting += [each.lower().replace("_", "-") for each in found[name]["depends"]]
+    return found
+
+
+def check(name: str, content: bytes, digest: str) -> None:
+    """Check the digest of a file.
+
+    :raises WrongFile: it has another one
+    """
+    found = sha256(content).hexdigest()
+    if found != digest:
+        raise WrongFile(f"{name} has the sha256 {found}, and not {digest} as in pyodide-lock.json; nothing was kept")
+
+
+def distribution_url() -> str:
+    """Return where Pyodide's own loader finds its distribution."""
+    version = json.loads((_CORE / "package.json").read_text("utf-8"))["version"]
+    loader = (_CORE / "pyodide.mjs").read_text("utf-8")
+    (found,) = set(re.findall(r"https://[^`\"']+/full/", loader))
+    return re.sub(r"\$\{\w+\}", version, found)
+
+
+def download(names: Iterable[str]) -> None:
+    """Download packages and their dependencies, unless they are there."""
+    packages = json.loads((_CORE / "pyodide-lock.json").read_text("utf-8"))["packages"]
+    WHEELS.mkdir(exist_ok=True)
+    for each in closure(packages, names).values():
+        path = WHEELS / each["file_name"]
+        if not path.exists():
+            with urlopen(distribution_url() + each["file_name"]) as response:  # noqa: S310 - https, see above
+                content = response.read()
+            check(path.name, content, each["sha256"])
+            path.write_bytes(content)
+
+
+if __name__ == "__main__":
+    download(sys.argv[1:])

@@ -1,0 +1,59 @@
+"""Adds to each page with a program a button that runs it in the reader's browser; see tools/site.
+
+The pages stay plain Markdown. Where the npm packages of tools/site are not installed, they get no button.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from docutils import nodes
+
+from tools.site import assets
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_MARK: Final = "<!-- make pages: program -->"
+_FOLDER: Final = "run"
+
+
+def program_of(page: Path) -> Path:
+    """Return where a page's program is."""
+    return page.parent / "code" / f"{page.stem.replace('-', '_')}.py"
+
+
+def add_button(app: Sphinx, doctree: nodes.document, name: str) -> None:
+    """Add a button behind the link to the whole program."""
+    found = getattr(app, "run_button_assets", None)
+    if found is None:
+        return
+    for mark in list(doctree.findall(nodes.raw)):
+        if mark.astext().strip() != _MARK:
+            continue
+        link = mark.next_node(nodes.paragraph, siblings=True)
+        assert link is not None  # noqa: S101 - make pages writes it
+        program = program_of(Path(app.srcdir, f"{name}.md"))
+        text = escape(program.read_text(encoding="utf-8"), quote=False)
+        data = f'data-library="{found.library}" data-size="{found.size}"'
+        data += ' data-cryptography="yes"' if found.has_cryptography else ""
+        html = f'<tp-run id="run" hidden {data}><pre hidden>\n{text}</pre></tp-run>'
+        link.parent.insert(link.parent.index(link) + 1, nodes.raw("", html, format="html"))
+
+
+def write_assets(app: Sphinx) -> None:
+    """Write what the buttons load, beside the pages."""
+    if app.builder.format == "html" and assets.are_installed():
+        static = Path(app.outdir, "_static")
+        app.run_button_assets = assets.write_assets(static / _FOLDER)  # type: ignore[attr-defined]
+        app.add_css_file(f"{_FOLDER}/run.css")
+        app.add_js_file(f"{_FOLDER}/run.js", type="module")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Add the buttons to the pages of a build."""
+    app.connect("builder-inited", write_assets)
+    app.connect("doctree-resolved", add_button)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
