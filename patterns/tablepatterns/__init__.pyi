@@ -29,6 +29,7 @@ from .key import below as below
 from .key import between as between
 from .key import prefix as prefix
 from .messages.handler import Observer as Observer
+from .models.annotations import Stored as Stored
 from .recipes.archive.archive import Archive as Archive
 from .recipes.archive.stores import BlobArchive as BlobArchive
 from .recipes.archive.stores import FileArchive as FileArchive
@@ -41,6 +42,7 @@ from .recipes.compound_key import ChildSet as ChildSet
 from .recipes.data_series import DataSeries as DataSeries
 from .recipes.denormalize import CopiedFields as CopiedFields
 from .recipes.encrypted_properties.encrypted_properties import ENCRYPTED as ENCRYPTED
+from .recipes.encrypted_properties.encrypted_properties import Encrypted as Encrypted
 from .recipes.encrypted_properties.encrypted_properties import EncryptedProperties as EncryptedProperties
 from .recipes.encrypted_properties.key_rotation import KeyRotation as KeyRotation
 from .recipes.encrypted_properties.keys import LocalKey as LocalKey
@@ -57,6 +59,7 @@ from .recipes.grant import grant as grant
 from .recipes.index_entities import IndexEntity as IndexEntity
 from .recipes.inter_partition_index import InterPartitionIndex as InterPartitionIndex
 from .recipes.intra_partition_index import IntraPartitionIndex as IntraPartitionIndex
+from .recipes.large_properties.large_properties import Large as Large
 from .recipes.large_properties.large_properties import LargeProperties as LargeProperties
 from .recipes.large_properties.large_values import LargePropertyStore as LargePropertyStore
 from .recipes.large_properties.upload import Upload as Upload

@@ -18,6 +18,7 @@ from tablepatterns.cli.main import main
 from tablepatterns.cli.maintenance import ResumeTokens
 
 MODULE = """
+from dataclasses import dataclass
 from datetime import timedelta
 from tablepatterns import *
 from tablepatterns import aio
@@ -40,6 +41,18 @@ old, new = LocalKey("old", bytes(32)), LocalKey("new", bytes(range(32)))
 before = EntitySet(storage, "Paid", Key("{{Name}}", "row"), mappings=[EncryptedProperties(["Salary"], keys=old)])
 paid = EntitySet(storage, "Paid", Key("{{Name}}", "row"), mappings=[EncryptedProperties(["Salary"], keys=[new, old])])
 photos = EntitySet(storage, "Photos", Key("{{Name}}", "row"), mappings=[LargeProperties(["Photo"], container="photos")])
+
+@dataclass
+class Employee:
+    Department: str
+    EmployeeId: int
+    Email: str
+    FullName: str
+
+def one_to_two(fields):
+    return fields | {{"FullName": fields.pop("Name")}}
+
+people = EntitySet(storage, "Employees", key, model=Employee, versions=[(1, one_to_two)])
 logins = PeriodTables(
     storage, "Logins", Period.DAY, factory=lambda on, table: EntitySet(on, table, Key("{{User}}", "{{At:ticks}}")),
     retention=timedelta(days=30),
@@ -81,6 +94,13 @@ def test_differences_are_found_repaired_and_gone(module: Any, name: str) -> None
     clean = run(f"verify {app}")
     assert clean.exit_code == 0
     assert "by_email" in clean.stdout
+
+
+def test_entities_of_earlier_versions_are_rewritten(module: Any) -> None:
+    done = run(f"migrate {module.__name__}:people")
+    assert (done.exit_code, done.stdout) == (0, "30 entities checked, 30 rewritten\n")
+    assert json.loads(run(f"migrate {module.__name__}:people --json").stdout) == {"entities": 30, "rewritten": 0}
+    assert module.plain.get(Department="Sales", EmployeeId=7)["FullName"] == "n7"
 
 
 def test_chosen_derived_data_is_backfilled(module: Any) -> None:
@@ -187,6 +207,7 @@ def test_the_status_of_a_module_names_what_needs_attention(module: Any) -> None:
         ("verify {app}:employees --storage env", "needs a function that takes the storage"),
         ("verify {app}:employees --derived other", "the set derives by_email, by_name"),
         ("rotate {app}:employees", "no mapping for encrypted properties"),
+        ("migrate {app}:employees", "the set has no model"),
         ("poison list {app}:worker --queue other", "this worker polls"),
     ],
 )

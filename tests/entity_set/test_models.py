@@ -44,6 +44,7 @@ from tablepatterns.errors import (
     BadInput,
     BadKey,
     BadProperty,
+    BadToken,
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
@@ -426,6 +427,39 @@ async def test_earlier_versions_are_upgraded_when_they_are_read(storage: Any, ta
     assert [(each["ModelVersion"], each["email"], each["Badge"]) for each in found] == [(3, "0", 1), (3, "x", 1)]
     with pytest.raises(UnrecognizedEntity, match="ModelVersion 3"):
         await EntitySet(storage, table_name, KEY, model=Frozen).get(department="Sales", employee_id=0)
+
+
+async def test_migrate_rewrites_earlier_versions_and_can_be_resumed(storage: Any, table_name: str) -> None:
+    old = EntitySet(storage, table_name, KEY, derived=[BY_EMAIL])
+    for number in range(3):
+        await old.insert({"department": "Sales", "employee_id": number, "email": f"{number}", "Badge": 1})
+
+    def one_to_two(fields: dict[str, Any]) -> dict[str, Any]:
+        return fields | {"email": f"{fields['email']}@contoso.com"}
+
+    versions = [(1, one_to_two)]
+    people = EntitySet(storage, table_name, KEY, model=Frozen, derived=[BY_EMAIL], versions=versions)
+    await people.replace(await people.get(department="Sales", employee_id=0))
+    seen: list[Any] = []
+    done = await people.migrate(progress=seen.append, max_per_second=1000)
+    assert (done.seen, done.rewritten, done.token, seen) == (3, 2, None, [done])
+    assert (await people.migrate()).rewritten == 0
+    assert await people.find(BY_EMAIL, department="Sales", email="2@contoso.com") == Frozen("Sales", 2, "2@contoso.com")
+    assert (await people.verify(BY_EMAIL)).is_clean
+    assert (await old.get(department="Sales", employee_id=1))["Badge"] == 1
+    with pytest.raises(BadToken):
+        await people.migrate(resume="a token of other work")
+    with pytest.raises(BadInput, match="no model"):
+        await old.migrate()
+
+
+async def test_an_upgrade_that_does_not_fit_writes_nothing(storage: Any, table_name: str) -> None:
+    old = EntitySet(storage, table_name, KEY)
+    await old.insert({"department": "Sales", "employee_id": 1, "email": "a"})
+    people = EntitySet(storage, table_name, KEY, model=Frozen, versions=[(1, lambda fields: fields | {"email": 7})])
+    with pytest.raises(UnrecognizedEntity, match="email"):
+        await people.migrate()
+    assert (await old.get(department="Sales", employee_id=1))["email"] == "a"
 
 
 def test_designs_that_cannot_work_are_rejected() -> None:

@@ -50,8 +50,8 @@ _START: Final = """\
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
   [bold]tablepatterns worker[/] app:worker        process the messages of queues
   [bold]tablepatterns status[/] app               what a module's sets, queues and tables need
-  [bold]tablepatterns verify[/] app:employees     check derived data; also repair, backfill, rotate, collect-orphans,
-                                           drop-expired and poison
+  [bold]tablepatterns verify[/] app:employees     check derived data; also repair, backfill, migrate, rotate,
+                                           collect-orphans, drop-expired and poison
 
 What a command takes: tablepatterns tour --help. In Python:
 

@@ -1,4 +1,4 @@
-"""Commands that maintain a declared set: verify, repair, backfill, rotate, collect-orphans, drop-expired, poison.
+"""Commands that maintain a declared set: verify, repair, backfill, migrate, rotate, collect-orphans and others.
 
 Each names an object of your code, such as `app:employees`, and takes any target. A command that walks a table shows its
 progress, keeps a token in the resume file after each page, and continues from that file.
@@ -21,6 +21,7 @@ from rich.table import Table
 from ..entity_set.derived import Derived
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.maintenance import Report
+from ..entity_set.migration import Migration
 from ..entity_set.reconcile import Finding
 from ..errors import BadInput
 from ..figures import count
@@ -267,6 +268,37 @@ def rotate(
 
 
 @reporting_errors
+def migrate(
+    name: SetName,
+    storage: Target = None,
+    max_per_second: Rate = None,
+    max_concurrency: Concurrency = 8,
+    resume: ResumeFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rewrite the entities of earlier versions of a set's model in its current version.
+
+    Writers may keep running, and it is safe to run again.
+    """
+    entities: EntitySet[Any, Any] = load(name, EntitySet, "set", storage)
+    bound: Any = bound_async(entities)
+    walks = Walks("migrate", resume, is_silent=as_json)
+
+    async def work() -> Migration:
+        return await walks.over(
+            "migrate",
+            lambda token, after: bound.migrate(
+                resume=token, progress=after, max_per_second=max_per_second, max_concurrency=max_concurrency
+            ),
+            lambda so_far: so_far.seen,
+        )
+
+    done = walks.run(entities.account, work())
+    result = {"entities": done.seen, "rewritten": done.rewritten}
+    _print(result, as_json, (f"{count(done.seen)} entities checked, {count(done.rewritten)} rewritten",))
+
+
+@reporting_errors
 def collect_orphans(
     name: SetName,
     storage: Target = None,
@@ -356,4 +388,4 @@ def _print(result: object, as_json: bool, lines: Iterable[RenderableType]) -> No
         out.print(line, markup=False) if isinstance(line, str) else out.print(line)
 
 
-COMMANDS: Final = (verify, repair, backfill, rotate, collect_orphans, drop_expired)
+COMMANDS: Final = (verify, repair, backfill, migrate, rotate, collect_orphans, drop_expired)

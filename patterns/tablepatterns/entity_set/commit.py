@@ -31,6 +31,7 @@ from ..write_id import WriteIds
 from .derived import Change, Derived, Fields, Keys, RowLayout, repair_operations
 from .intents import Intents, LookedUpFields, SentIntents
 from .mapping import Action, Mappings
+from .named_table import NamedTable, StoredNames
 from .pending import Pending, combined
 from .row_store import RowReader
 
@@ -89,6 +90,8 @@ class Write:
     guards: tuple[tuple[Derived, Operation], ...] = field(default=(), repr=False)
     """Writes that fail if the rows that fields were looked up in have changed."""
     backfilling: frozenset[Derived] = field(default=frozenset(), repr=False)
+    names: StoredNames | None = field(default=None, repr=False)
+    """The names of the properties of the set's model; None if they are those of its fields."""
     """The kinds of derived data whose rows older entities may still lack."""
 
     async def encoded(self) -> Write:
@@ -196,11 +199,14 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
     """
     check_retry_for(retry_for)
     encoded: list[Write] = []
-    shares_rows = False
+    shares_rows, renames = False, False
     for write in writes:
         _check_home(write, account, table)
         encoded.append(await write.encoded())
         shares_rows = shares_rows or write.shares_rows
+        renames = renames or write.names is not None
+    if renames and not isinstance(table, NamedTable):
+        table = _named_table(table, encoded)
 
     async def attempt() -> list[Entity]:
         steps = await (plan_transaction(table, encoded) if shares_rows else plan_separately(table, encoded))
@@ -218,6 +224,21 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
         return [written[write.change.row] for write in encoded]
 
     return await (contended(account, attempt, retry_for) if shares_rows else attempt())
+
+
+def _named_table(table: Table, writes: Sequence[Write]) -> Table:
+    """Return the table with the names of the properties of each write.
+
+    :raises BadInput: rows that entities share would have several names for one property
+    """
+    names = [write.names for write in writes]
+    if all(each is names[0] for each in names) and names[0] is not None:
+        return NamedTable(table, names[0])
+    if any(write.shares_rows or write.backfilling for write in writes):
+        rule = "sets whose models store fields under different names share rows, such as totals and lists"
+        raise BadInput("changes", len(writes), rule, "commit the changes of each set in a transaction of its own")
+    # Its rows are named one by one, by `execute_steps`
+    return table
 
 
 def _check_home(write: Write, account: Account, table: Table) -> None:
@@ -371,7 +392,11 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     announced: list[tuple[Intents, Change]] = []
     seen: set[int] = set()
     for step in steps:
-        operations.append(step.operation)
+        names = step.write.names
+        if names is None or isinstance(table, NamedTable):
+            operations.append(step.operation)
+        else:
+            operations.append(names.operation(step.operation))
         if id(step.write) not in seen:
             seen.add(id(step.write))
             before |= dict.fromkeys(step.write.before)

@@ -48,8 +48,10 @@ from .derived import Change, Derived, Index, Keys, Primary, RowLayout
 from .intents import Intents
 from .maintenance import Drift, Inspector, ProgressCallback, Repairer, Report, WalkPage, walk
 from .mapping import Mappings, PropertyMapping
-from .model_adapter import adapter_of
+from .migration import Migration
+from .model_adapter import adapter_of, mapped, names_of
 from .model_recipes import E, Modeled, planning, updating, writing
+from .named_table import NamedTable
 from .range_query import Question, range_filter
 from .reconcile import DerivedRows, Finding
 from .schema import Schema
@@ -133,9 +135,12 @@ class EntitySet(Modeled[Account_co, E]):
         self.derived = _all_of(Derived, "derived", derived)
         self._primary = RowLayout(key)
         with locating(key.location(table)):
-            self.table = account.table(table)
+            names = None if model is None else names_of(model)
+            self._names = names
+            self.table = account.table(table) if names is None else NamedTable(account.table(table), names)
             self._identity = SetIdentity(identity_of(account), table.lower(), key)
-            self._mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
+            given = _all_of(PropertyMapping, "mappings", mappings)
+            self._mappings = Mappings.of(account, table, key, given if model is None else mapped(model, table, given))
             check_compatible(table, key, self.derived, self._mappings)
             self._declare()
             self._rows = DerivedRows(account, self.table, key, self.derived)
@@ -987,6 +992,38 @@ class EntitySet(Modeled[Account_co, E]):
 
         return await contended(self.account, attempt, retry_for)
 
+    @recipe
+    async def migrate(
+        self,
+        *,
+        resume: str | None = None,
+        progress: Callable[[Migration], None] | None = None,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
+        retry_for: float = RETRY_FOR,
+    ) -> Migration:
+        """Rewrite the entities of earlier versions of the model in its current version, while writers keep running.
+
+        Reads upgrade entities anyway; afterwards the upgrades of earlier versions can be removed from `versions`. An
+        entity is written on condition of its ETag, with its derived rows, so running it again is safe.
+
+        Cost: 1 transaction for each page of up to 1,000 rows of the table, and 1 read and 1 write for each entity of an
+        earlier version.
+
+        :param resume: the token of a result of an earlier call, to continue it; None to start
+        :param progress: called after each page with the result so far, whose `token` resumes from there
+        :param max_per_second: how many entities a second, evenly spaced; None for no limit
+        :param max_concurrency: how many entities at a time
+        :param retry_for: for how many seconds to retry while others write the same entity
+        :raises BadInput: the set has no model
+        :raises BadToken: the token is of other work
+        :raises UnrecognizedEntity: an upgraded entity does not fit the model; earlier entities stay rewritten
+
+        Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
+        """
+        rule = "the set has no model, so its entities have no versions"
+        raise BadInput("set", self.table.name, rule, "pass model=... and versions=[...] to the set")
+
     @property
     def location(self) -> str:
         """The table and the set that errors name."""
@@ -1103,6 +1140,7 @@ class EntitySet(Modeled[Account_co, E]):
             self._mappings,
             intents=self._intents,
             backfilling=self.backfilling,
+            names=self._names,
         )
 
     async def _guard(self, entity: Mapping[str, Any]) -> None:

@@ -58,6 +58,8 @@ class PropertyMapping(ABC):
     """Mappings of a lower order encode first, and decode last."""
     allows_merge: ClassVar[bool] = True
     """Whether some fields may be written without the others."""
+    needs_model: bool = False
+    """Whether its fields are those that the model of a set declares."""
     keeps_secret: ClassVar[bool] = False
     """Whether errors must not show the values of its fields."""
 
@@ -84,6 +86,10 @@ class PropertyMapping(ABC):
 
     def _added_properties(self, names: Collection[str]) -> dict[str, int]:
         return {}
+
+    def of_model(self, model: type[Any]) -> PropertyMapping:
+        """Return this mapping for the fields that a model declares; a mapping with fields of its own stays as it is."""
+        return self
 
     @abstractmethod
     async def encode(self, fields: Fields, place: Place) -> Encoded:
@@ -124,6 +130,10 @@ class Mappings:
     def of(cls, account: Account, table: str, key: Key, given: Iterable[PropertyMapping]) -> Mappings:
         """Return the mappings of a set with that primary key."""
         each = tuple(sorted(given, key=lambda mapping: mapping.order))
+        for mapping in each:
+            if mapping.needs_model:
+                rule = "it has no names of properties, and the set has no model that declares them"
+                raise BadDesign(f"mapping {mapping.name}", (), rule, "pass the names, or leave the mapping out")
         for mapping in each:
             for name in sorted(set(mapping.fields).intersection(key.fields)):
                 rule = "it is a field of the primary key, which is stored as it is"

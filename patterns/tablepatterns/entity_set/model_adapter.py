@@ -7,6 +7,7 @@ arguments are converted before, and their results after.
 from __future__ import annotations
 
 import inspect
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache, partial
@@ -15,6 +16,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 from ..arguments import condition_of
 from ..entity import Entity, reading_of
 from ..errors import NOT_SHOWN, BadDesign, BadInput, EntityChanged, EntityNotFound, UnrecognizedEntity
+from ..models.annotations import StoredBy, annotated, stored_names
 from ..models.instances import INSTANCES, can_be_remembered
 from ..models.model import Model, Upgrade
 from ..recipe import Account, Pattern
@@ -22,7 +24,9 @@ from ..sdk.operation import ANY
 from ..sdk.table import Page
 from ..set_identity import SetIdentity
 from .derived import Derived, Index
-from .mapping import Mappings
+from .mapping import Mappings, PropertyMapping
+from .migration import Migration, Migrator
+from .named_table import StoredNames
 
 M = TypeVar("M")
 Call = Callable[..., Any]
@@ -195,7 +199,7 @@ class ModelAdapter(Generic[M]):
         if name == "select":
             rule = f"a {self.model.name} needs all its fields"
             raise BadInput("select", value, rule, "leave it out, or use without_model().range(...)")
-        if isinstance(value, Index) and value.include is not None:
+        if name == "via" and isinstance(value, Index) and value.include is not None:
             rule = f"its rows have only some of the fields of a {self.model.name}"
             hint = "include all fields in the index, or use without_model().find(...)"
             raise BadInput("index", value.name, rule, hint)
@@ -300,6 +304,9 @@ class _Writer:
         entity = await self._function(self._entities, run, given, **options)
         return adapter.written(written[0], entity)
 
+    async def migrate(self, **options: Any) -> Migration:
+        return await Migrator(self._entities, self._entities._rows, self._adapter).migrate(**options)
+
     async def _current(self, instance: Any, options: dict[str, Any]) -> Entity | None:
         """Return the entity to change; None if it may have changed since, and is read for each attempt.
 
@@ -392,6 +399,29 @@ def adapter_of(
         if isinstance(each, Index):
             model.check_days(each.name, each.key)
     return ModelAdapter(model, home)
+
+
+def names_of(model_class: type[Any]) -> StoredNames | None:
+    """Return the stored names of a model's fields; None if they are those of the fields.
+
+    :raises BadDesign: two fields have the same, or one is the service's own
+    """
+    names = stored_names(model_class)
+    return StoredNames(names) if names else None
+
+
+def mapped(model_class: type[Any], table: str, mappings: Sequence[PropertyMapping]) -> Sequence[PropertyMapping]:
+    """Return the mappings of a set, with the fields that its model declares as stored by them.
+
+    :raises BadDesign: the set lacks the mapping of such a field
+    """
+    found = [each.of_model(model_class) for each in mappings]
+    kinds = defaultdict[type[StoredBy], list[str]](list)
+    of_kind = annotated(model_class, StoredBy)
+    for name, annotation in of_kind.items():
+        if not any(name in each.fields for each in found):
+            kinds[type(annotation)].append(name)
+    return [*found, *(of_kind[names[0]].mapping(table, names) for names in kinds.values())]
 
 
 def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:

@@ -28,7 +28,7 @@ T = TypeVar("T")
 class Modeled(Pattern[Account_co], Generic[Account_co, E]):
     """A set whose recipes take and return instances of its model, or entities if it has none."""
 
-    _adapter: ModelAdapter[Any] | None = None
+    _adapter: ModelAdapter[Any] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 if TYPE_CHECKING:

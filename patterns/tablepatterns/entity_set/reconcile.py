@@ -17,6 +17,7 @@ from ..retry import Overtaken, contended
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
 from .derived import INTENT_ID, Derived, Index, Keys, Primary, RowLayout
+from .named_table import named_like
 from .row_store import RowStore
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class DerivedRows:
         self.primaries = table
         self.key = key
         names = {each.table(table.name) for each in derived} - {table.name}
-        self._tables = {table.name: table} | {name: account.table(name) for name in names}
+        self._tables = {table.name: table} | {name: named_like(table, account.table(name)) for name in names}
         stores = {each: each.row_store(account) for each in derived}
         self._stores = {each: store for each, store in stores.items() if store is not None}
 

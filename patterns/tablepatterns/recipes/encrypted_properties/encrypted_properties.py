@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final, TypeAlias, get_args, get_type_hints
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, TypeAlias
 
 from ...argument_types import checked
 from ...arguments import fields_of
 from ...entity_set.mapping import Encoded, Fields, Place, PropertyMapping
 from ...errors import NOT_SHOWN, BadDesign, BadProperty, DecryptionFailed
 from ...limits import SYSTEM_PROPERTIES
+from ...models.annotations import StoredBy, annotated
 from .blind_index import BlindIndex
 from .cipher import NONCE_BYTES, decrypt, encrypt, from_bytes, need_cryptography, new_content_key, to_bytes
 from .header import ENCRYPTED_WITH as ENCRYPTED_WITH
 from .header import Header, associated
 from .keys import KeyEncryptionKey, KeyRing, Resolve
 
-ENCRYPTED: Final = "tablepatterns: encrypted"
+
+@dataclass(frozen=True)
+class Encrypted(StoredBy):
+    """Store a field of a model encrypted: `salary: Annotated[Decimal, Encrypted()]`.
+
+    Give the set `EncryptedProperties(keys=...)`, without names, as one of its mappings.
+
+    Guide: encrypting table data (the EncryptProperty attribute).
+    """
+
+    @checked
+    def mapping(self, table: str, names: Sequence[str]) -> PropertyMapping:
+        """Reject a set that has no keys.
+
+        :raises BadDesign: always; a key has to be given to the set
+        """
+        rule = "the model declares these fields as encrypted, and the set has no key for them"
+        raise BadDesign("mappings", sorted(names), rule, "pass mappings=[EncryptedProperties(keys=...)]")
+
+
+ENCRYPTED: Final = Encrypted()
 """Declares an encrypted property in a class: `Salary: Annotated[int, ENCRYPTED]`."""
 _MAGIC: Final = b"\x00tpe"
 """The first bytes of every encrypted value."""
@@ -59,7 +82,8 @@ class EncryptedProperties(PropertyMapping):
     Cost: no storage transactions. One operation of the key per entity written or read, which is a request for a key in
     a vault. A property takes 33 bytes more than its value in UTF-8, and `EncryptedWith` some 150.
 
-    :param names: the properties to encrypt; none for a program that only reads
+    :param names: the properties to encrypt, `[]` for a program that only reads; None for the fields of the set's model
+        that are `Encrypted`
     :param keys: a key-encryption key, or several: the first encrypts, all decrypt
     :param when: called with PartitionKey, RowKey and name; returns whether to encrypt this entity's property. None for
         always
@@ -80,7 +104,7 @@ class EncryptedProperties(PropertyMapping):
     @checked
     def __init__(
         self,
-        names: Iterable[str],
+        names: Iterable[str] | None = None,
         *,
         keys: KeyEncryptionKey | Sequence[KeyEncryptionKey],
         when: When | None = None,
@@ -90,12 +114,24 @@ class EncryptedProperties(PropertyMapping):
         require: bool = False,
     ) -> None:
         need_cryptography()
-        self._names = frozenset(names)
+        self._names = frozenset(names or ())
         self._ring = KeyRing(keys, resolve)
         self._blind = BlindIndex(blind or {}, blind_key)
         self._when = when
         self._require = require
-        self._check()
+        self.needs_model = names is None
+        if not self.needs_model:
+            self._check()
+
+    def of_model(self, model: type[Any]) -> EncryptedProperties:
+        """Return this mapping for the fields of a model that are `Encrypted`, unless it was given names."""
+        if not self.needs_model:
+            return self
+        mapping = copy.copy(self)
+        mapping.needs_model = False
+        mapping._names = frozenset(annotated(model, Encrypted))
+        mapping._check()
+        return mapping
 
     def _check(self) -> None:
         hashes = frozenset(self._blind.names.values())
@@ -124,8 +160,7 @@ class EncryptedProperties(PropertyMapping):
 
         Guide: encrypting table data (the EncryptProperty attribute).
         """
-        hints = get_type_hints(kind, include_extras=True)
-        return cls([name for name, hint in hints.items() if ENCRYPTED in get_args(hint)[1:]], **options)
+        return cls(annotated(kind, Encrypted), **options)
 
     @property
     def name(self) -> str:

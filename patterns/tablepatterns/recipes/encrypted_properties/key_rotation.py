@@ -13,6 +13,7 @@ from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import mappings_of
 from ...entity_set.mapping import Fields
+from ...entity_set.named_table import named_like
 from ...errors import BadDesign, DecryptionFailed, EntityNotFound
 from ...limits import MAX_PAGE_ENTITIES
 from ...recipe import Account_co, Pattern, recipe
@@ -148,7 +149,8 @@ class KeyRotation(Pattern[Account_co]):
 
     async def _page(self, table: str, token: str | None) -> Page[Entity]:
         selected = self._rows.selected(self._names())
-        return await self.account.table(table).page(None, size=MAX_PAGE_ENTITIES, token=token, select=selected)
+        on = named_like(self._rows.table, self.account.table(table))
+        return await on.page(None, size=MAX_PAGE_ENTITIES, token=token, select=selected)
 
     async def _stored(self, page: Sequence[Entity]) -> list[tuple[Keys, Fields]]:
         """Return the encrypted properties and header of each row, or of all parts of each wide entity."""

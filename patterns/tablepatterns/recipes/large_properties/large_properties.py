@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from ...entity import typed
 from ...entity_set.mapping import Action, Encoded, Fields, Place, PropertyMapping
 from ...errors import BadDesign, BadProperty, LargeValueMissing
 from ...limits import MAX_STRING_BYTES, SYSTEM_PROPERTIES
+from ...models.annotations import StoredBy, annotated
 from ...sdk.container import Container
 from ...sdk.queue import check_queue_name
 from .blobs import BlobName, is_link, linked
@@ -25,6 +27,22 @@ _ADDRESS: Final = 100
 """The characters of an address, besides the container and what identifies the value."""
 _LENGTH: Final = 4
 """The part of a value's size that is not its bytes."""
+
+
+@dataclass(frozen=True)
+class Large(StoredBy):
+    """Store a field of a model in a blob if it is too large for a property: `photo: Annotated[bytes, Large()]`.
+
+    The set stores it with `LargeProperties`, in a container with the name of the table in lower case. To choose the
+    container, give the set `LargeProperties(container=...)`, without names, as one of its mappings.
+
+    Guide: large entities pattern.
+    """
+
+    @checked
+    def mapping(self, table: str, names: Sequence[str]) -> PropertyMapping:
+        """Return the mapping for these fields."""
+        return LargeProperties(names, container=table.lower())
 
 
 class LargeProperties(PropertyMapping):
@@ -57,7 +75,7 @@ class LargeProperties(PropertyMapping):
     + 2 blob write + 1 blob list transactions, as much as 418 table operations: one to make sure of the container, one
     for each block of 4 MiB and one at its end.
 
-    :param names: the properties that may be large
+    :param names: the properties that may be large; None for the fields of the set's model that are `Large`
     :param container: the name of the container; the first large value creates it
     :param above: the largest size in bytes (UTF-16 for text) of a value that stays in the entity, up to 65,536. Choose
         less if an entity has many such properties, or an index copies them, since a merge does not see the others
@@ -70,8 +88,9 @@ class LargeProperties(PropertyMapping):
     order: ClassVar[int] = 2
 
     @checked
-    def __init__(self, names: Iterable[str], *, container: str, above: int = MAX_STRING_BYTES) -> None:
-        self._names = frozenset(names)
+    def __init__(self, names: Iterable[str] | None = None, *, container: str, above: int = MAX_STRING_BYTES) -> None:
+        self._names = frozenset(names or ())
+        self.needs_model = names is None
         self.container = check_queue_name(container)
         for name in sorted(self._names.intersection(SYSTEM_PROPERTIES)):
             raise BadDesign("names", name, "system properties cannot be in blobs", "omit it")
@@ -79,6 +98,12 @@ class LargeProperties(PropertyMapping):
             rule = f"a property has at most {MAX_STRING_BYTES} bytes"
             raise BadDesign("above", above, rule, "pass a number from 0 to that")
         self.above = above
+
+    def of_model(self, model: type[Any]) -> LargeProperties:
+        """Return this mapping for the fields of a model that are `Large`, unless it was given names."""
+        if not self.needs_model:
+            return self
+        return LargeProperties(annotated(model, Large), container=self.container, above=self.above)
 
     @property
     def name(self) -> str:

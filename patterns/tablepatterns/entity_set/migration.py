@@ -1,0 +1,107 @@
+"""Rewrite the entities of earlier versions of a set's model, page by page and resumable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from ..argument_types import check_least, checked
+from ..entity import Entity
+from ..errors import EntityNotFound
+from ..models.model import Model
+from ..rate_limit import Pace
+from ..retry import RETRY_FOR, check_retry_for
+from .derived import Keys
+from .maintenance import Mark, pages
+from .reconcile import DerivedRows
+
+
+class Upgrader(Protocol):
+    """What a set with a model does with the version of an entity."""
+
+    @property
+    def model(self) -> Model[Any]: ...
+
+    def version_of(self, entity: Entity) -> int: ...
+
+    def upgrade(self, entity: Entity, changes: Mapping[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Migration:
+    """The progress and the result of one call of `EntitySet.migrate`, without earlier calls.
+
+    :param seen: how many entities were read
+    :param rewritten: how many of them were of an earlier version, and were rewritten
+    :param token: the token to `resume` from here, also in another process; None at the end
+    """
+
+    seen: int = 0
+    rewritten: int = 0
+    token: str | None = None
+
+
+class _IsCurrent(Exception):
+    """Another writer has rewritten the entity; not raised to callers."""
+
+
+class Migrator:
+    """Rewrites entities in the current version of the set's model.
+
+    :param entities: the set, without its model, as recipes see it
+    :param rows: its rows
+    :param adapter: the adapter of its model
+    """
+
+    def __init__(self, entities: Any, rows: DerivedRows, adapter: Upgrader) -> None:
+        self._entities = entities
+        self._rows = rows
+        self._adapter = adapter
+
+    @checked
+    async def migrate(
+        self,
+        *,
+        resume: str | None = None,
+        progress: Callable[[Migration], None] | None = None,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
+        retry_for: float = RETRY_FOR,
+    ) -> Migration:
+        """Rewrite all entities of earlier versions; see `EntitySet.migrate`."""
+        check_least("max_concurrency", max_concurrency, 1)
+        check_retry_for(retry_for)
+        model, rows, entities = self._adapter.model, self._rows, self._entities
+        pace = Pace(entities.account, max_per_second)
+        mark = Mark.parse(resume, f"migrate {rows.primaries.name.lower()} {rows.key!r} {model.name}.{model.version}")
+        done = Migration()
+        async for _, items, following in pages([rows.primaries], mark):
+            own = [row for row in items if rows.is_primary(row)]
+            stale = [
+                (row["PartitionKey"], row["RowKey"]) for row in own if self._adapter.version_of(row) < model.version
+            ]
+            calls: list[Coroutine[Any, Any, bool]] = [self._rewrite(keys, pace, retry_for) for keys in stale]
+            written = await entities.account.gather(*calls, max_concurrency=max_concurrency)
+            token = following.text() if following else None
+            done = replace(done, seen=done.seen + len(own), rewritten=done.rewritten + sum(written), token=token)
+            if progress is not None:
+                progress(done)
+        return done
+
+    async def _rewrite(self, keys: Keys, pace: Pace, retry_for: float) -> bool:
+        """Rewrite one entity; return False if another writer has done so, or deleted it."""
+        await pace.turn()
+        try:
+            await self._entities.update(self._upgrade, self._rows.key.parse(*keys), retry_for=retry_for)
+        except (_IsCurrent, EntityNotFound):
+            return False
+        return True
+
+    def _upgrade(self, entity: Entity) -> None:
+        adapter = self._adapter
+        if adapter.version_of(entity) == adapter.model.version:
+            raise _IsCurrent
+        # Before the write, so that no upgrade stores what the model cannot read
+        adapter.model.value(entity, adapter.version_of(entity))
+        adapter.upgrade(entity, {})

@@ -1,0 +1,91 @@
+"""How the fields of a model are stored, declared at their types: `Annotated[str, Stored("Email")]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from ..errors import BadDesign
+from ..limits import SYSTEM_PROPERTIES
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Store a field of a model under another name.
+
+    >>> from dataclasses import dataclass
+    >>> from typing import Annotated
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> @dataclass
+    ... class Employee:
+    ...     department: str
+    ...     employee_id: int
+    ...     email: Annotated[str, Stored("Email")]
+    >>> storage = connect()
+    >>> key = Key("{department}", "empid_{employee_id:06d}")
+    >>> employees = EntitySet(storage, "Employees", key, model=Employee)
+    >>> _ = employees.insert(Employee("Sales", 223, "jonesj@contoso.com"))
+    >>> storage.tables.get_table_client("Employees").get_entity("Sales", "empid_000223")["Email"]
+    'jonesj@contoso.com'
+
+    Keys, derived data, mappings and filters use the names of the fields.
+
+    :param name: the name of the property
+    :raises BadDesign: it cannot be the name of a property
+
+    Guide: tables, entities, properties.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise BadDesign("name", self.name, "a property name is an identifier", "use letters, digits and _")
+
+
+class StoredBy:
+    """The base of annotations of fields that a property mapping stores."""
+
+    def mapping(self, table: str, names: Sequence[str]) -> Any:
+        """Return the property mapping to use if the set was not given one.
+
+        :raises BadDesign: the set must be given one
+        """
+        raise NotImplementedError
+
+
+def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
+    """Return the fields of a class that are annotated with some kind of object, each with the object.
+
+    :raises BadDesign: the types of its fields cannot be resolved
+    """
+    try:
+        hints = get_type_hints(model, include_extras=True)
+    except (NameError, TypeError) as error:
+        rule = f"the types of its fields cannot be resolved ({error})"
+        raise BadDesign("type", model, rule, "define and import them at module level") from error
+    found: dict[str, T] = {}
+    for name, hint in hints.items():
+        for each in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+            if isinstance(each, kind):
+                found[name] = each
+    return found
+
+
+def stored_names(model: type[Any]) -> Mapping[str, str]:
+    """Return the names of the properties of fields that are stored under another name.
+
+    :raises BadDesign: two fields would be the same property, or a property is the service's own
+    """
+    names = {name: each.name for name, each in annotated(model, Stored).items() if each.name != name}
+    for name, stored in names.items():
+        if stored in SYSTEM_PROPERTIES:
+            rule = f"the service has a property {stored}"
+            raise BadDesign("field", f"{model.__name__}.{name}", rule, "store it under another name")
+        if list(names.values()).count(stored) > 1 or (stored in get_type_hints(model) and stored not in names):
+            rule = f"another field is stored as {stored}"
+            raise BadDesign("field", f"{model.__name__}.{name}", rule, "store it under another name")
+    return names

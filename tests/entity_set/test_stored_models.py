@@ -1,0 +1,177 @@
+"""Fields of a model under other names, encrypted and in blobs: code knows them by the names of the fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Any
+
+import pytest
+
+from tablepatterns import (
+    Encrypted,
+    EncryptedProperties,
+    EntityGroupTransaction,
+    EntitySet,
+    IndexEntity,
+    InterPartitionIndex,
+    IntraPartitionIndex,
+    Key,
+    KeyRotation,
+    Large,
+    LargeProperties,
+    LocalKey,
+    QueryClass,
+    Stored,
+    Summary,
+    connect,
+    prefix,
+    prop,
+)
+from tablepatterns.errors import BadDesign, UnrecognizedEntity
+
+KEY = Key("{department}", "empid_{employee_id:06d}")
+JONES = {"department": "Sales", "employee_id": 223}
+SECRET = LocalKey.generate("payroll")
+
+
+@dataclass
+class Employee:
+    department: Annotated[str, Stored("Department")]
+    employee_id: int
+    email: Annotated[str, Stored("Email")]
+    hired: Annotated[date, Stored("Hired")]
+    salary: Annotated[Decimal, Stored("Salary"), Encrypted()] = Decimal(0)
+    photo: Annotated[bytes, Large()] = b""
+
+
+@dataclass
+class Department:
+    department: str
+    email: str = ""
+
+
+BY_EMAIL = IntraPartitionIndex(Key("{department}", "email_{email}"))
+ELSEWHERE = InterPartitionIndex(Key("mail", "mail_{email}"), table="ByMail")
+LISTED = IndexEntity("hired")
+TOTALS = Summary(Key("{department}", "SUMMARY"), count="email")
+
+
+@pytest.fixture
+def employees(storage: Any, table_name: str) -> Any:
+    return EntitySet(
+        storage,
+        table_name,
+        KEY,
+        model=Employee,
+        derived=[BY_EMAIL, ELSEWHERE, LISTED, TOTALS],
+        mappings=[EncryptedProperties(keys=SECRET)],
+    )
+
+
+def jones(**fields: Any) -> Employee:
+    return Employee(**(JONES | {"email": "jo@contoso.com", "hired": date(2024, 1, 2)} | fields))
+
+
+async def test_code_uses_the_names_of_fields(employees: Any, service: Any, table_name: str) -> None:
+    inserted = jones(salary=Decimal("10.5"), photo=bytes(200_000))
+    await employees.insert(inserted)
+    found = await employees.get(JONES)
+    assert found == inserted
+    row = await service.get_table_client(table_name).get_entity("Sales", "empid_000223")
+    assert {"Email", "Hired", "Salary", "photo"} <= row.keys()
+    assert not {"email", "hired", "salary", "department", "Department"}.intersection(row)
+    assert (row["Hired"], row["photo"][:4]) == ("2024-01-02", "http")
+    assert await employees.find(ELSEWHERE, email="jo@contoso.com") == inserted
+    assert await employees.find_all(LISTED, department="Sales", hired=date(2024, 1, 2)) == [inserted]
+    assert await employees.take(1, BY_EMAIL, department="Sales", email=prefix("j")) == [inserted]
+    where = (prop("hired") >= date(2024, 1, 1)) & ~(prop("email") == "x")
+    asked = employees.range(department="Sales", where=where, allow=QueryClass.PARTITION_SCAN)
+    assert [each async for each in asked] == [inserted]
+    found.email = "x@contoso.com"
+    await employees.replace(found)
+    assert await employees.update(found, hired=date(2025, 1, 1)) == await employees.find(
+        ELSEWHERE, email="x@contoso.com"
+    )
+    for derived in (BY_EMAIL, ELSEWHERE, LISTED):
+        assert (await employees.verify(derived)).drifts == ()
+    assert (await employees.totals(TOTALS, department="Sales")) == {"email": 1}
+    await KeyRotation(employees).rotate()
+    await employees.delete(await employees.get(JONES))
+    assert [
+        row async for row in service.get_table_client(table_name).list_entities() if row["RowKey"] != "SUMMARY"
+    ] == []
+
+
+async def test_properties_with_the_names_of_renamed_fields_survive(storage: Any, service: Any, table_name: str) -> None:
+    employees = EntitySet(storage, table_name, KEY, model=Employee, mappings=[EncryptedProperties(keys=SECRET)])
+    await employees.insert(jones())
+    client = service.get_table_client(table_name)
+    await client.update_entity({"PartitionKey": "Sales", "RowKey": "empid_000223", "email": "of another program"})
+    await employees.update(jones(), email="new")
+    row = await client.get_entity("Sales", "empid_000223")
+    assert (row["email"], row["Email"]) == ("of another program", "new")
+
+
+async def test_models_with_other_names_share_a_transaction(storage: Any, service: Any, table_name: str) -> None:
+    employees = EntitySet(
+        storage, table_name, KEY, model=Employee, derived=[BY_EMAIL], mappings=[EncryptedProperties(keys=SECRET)]
+    )
+    departments = EntitySet(storage, table_name, Key("{department}", "DEPARTMENT"), model=Department)
+    transaction = EntityGroupTransaction(storage, table_name)
+    await transaction.commit(employees.inserting(jones()), departments.inserting(Department("Sales", "sales")))
+    rows = {row["RowKey"]: row async for row in service.get_table_client(table_name).list_entities()}
+    assert rows["DEPARTMENT"]["email"] == "sales"
+    assert rows["empid_000223"]["Email"] == "jo@contoso.com"
+    assert rows["email_jo@contoso.com"]["Hired"] == "2024-01-02"
+    assert await employees.find(BY_EMAIL, department="Sales", email="jo@contoso.com") == jones()
+
+
+async def test_errors_do_not_show_encrypted_values(employees: Any, storage: Any, table_name: str) -> None:
+    wrong: Any = "plaintext"
+    with pytest.raises(Exception, match="salary") as caught:
+        await employees.insert(jones(salary=wrong))
+    assert "plaintext" not in str(caught.value)
+    await employees.insert(jones())
+    await employees.without_model().update(lambda each: {**each, "salary": "plaintext"}, JONES)
+    with pytest.raises(UnrecognizedEntity, match="salary") as unread:
+        await employees.get(JONES)
+    assert "plaintext" not in str(unread.value)
+
+
+@dataclass
+class Twice:
+    department: str
+    employee_id: int
+    a: Annotated[str, Stored("c")]
+    b: Annotated[str, Stored("c")]
+
+
+@dataclass
+class Hidden:
+    department: str
+    employee_id: int
+    a: Annotated[str, Stored("b")]
+    b: str
+
+
+@dataclass
+class OfService:
+    department: str
+    employee_id: int
+    a: Annotated[str, Stored("Timestamp")]
+
+
+@pytest.mark.parametrize("model", [Twice, Hidden, OfService])
+def test_names_that_clash_are_rejected(model: Any) -> None:
+    with pytest.raises(BadDesign, match="store it under another name"):
+        EntitySet(connect(), "Staff", KEY, model=model)
+
+
+def test_an_encrypted_field_needs_a_key_and_a_mapping_needs_names() -> None:
+    with pytest.raises(BadDesign, match="keys="):
+        EntitySet(connect(), "Staff", KEY, model=Employee)
+    for mapping in (EncryptedProperties(keys=SECRET), LargeProperties(container="photos")):
+        with pytest.raises(BadDesign, match="no model"):
+            EntitySet(connect(), "Staff", KEY, mappings=[mapping])
