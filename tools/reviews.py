@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from functools import cache
 
 from tablepatterns.filters import QueryClass
 from tablepatterns.review import Reviewed, Severity, read_design, review
+from tablepatterns.review.design.format import schema
 from tablepatterns.review.report import as_json, html, markdown
 from tools import DOCS, ROOT
 
@@ -103,7 +105,13 @@ def _row(name: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def design_schema() -> str:
+    """Return the JSON Schema that the first line of each design names, for editors."""
+    return json.dumps(schema(), indent=2) + "\n"
+
+
 if __name__ == "__main__":
+    (FOLDER / "design.schema.json").write_text(design_schema(), encoding="utf-8", newline="\n")
     for design in DESIGNS:
         for name, text in reports(design).items():
             (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")

@@ -198,3 +198,39 @@ def test_the_schema_of_a_design_file_is_printed() -> None:
     assert said.exit_code == 0
     assert json.loads(said.stdout)["title"] == "tablepatterns design"
     assert run().exit_code == 2
+
+
+def test_a_change_of_the_report_is_made_in_another_file_or_in_the_design_itself(folder: Path) -> None:
+    before = (folder / "scanning.toml").read_text()
+    found = json.loads(run("scanning.toml", "--format", "json").stdout)["findings"]
+    number = next(each["fix"] for each in found if each["fix"])
+    assert run("scanning.toml", "--fix", str(number), "--output", "changed.toml").exit_code == 0
+    assert (folder / "scanning.toml").read_text() == before
+    changed = (folder / "changed.toml").read_text()
+    assert set(before.splitlines()) <= set(changed.splitlines())
+    after = json.loads(run("changed.toml", "--format", "json").stdout)["findings"]
+    rules = [{(each["rule"], each["subject"]) for each in findings} for findings in (found, after)]
+    assert (found[number - 1]["rule"], found[number - 1]["subject"]) in rules[0] - rules[1]
+    assert run("scanning.toml", "--fix", str(number)).exit_code == 0
+    assert (folder / "scanning.toml").read_text() == changed
+
+
+def test_a_number_without_a_change_changes_nothing(folder: Path) -> None:
+    before = (folder / "sound.toml").read_text()
+    said = run("sound.toml", "--fix", "1")
+    assert said.exit_code == 2
+    assert "the report has no such change; it has none" in said.stderr.replace("\n", " ")
+    assert (folder / "sound.toml").read_text() == before
+
+
+def test_two_designs_are_compared_by_access_pattern(folder: Path) -> None:
+    number = next(
+        each["fix"] for each in json.loads(run("scanning.toml", "--format", "json").stdout)["findings"] if each["fix"]
+    )
+    run("scanning.toml", "--fix", str(number), "--output", "changed.toml")
+    text = run("--diff", "scanning.toml", "changed.toml", "--format", "markdown").stdout
+    assert "scan → " in text
+    assert "| resolved |" in text
+    assert run("--diff", "scanning.toml", "scanning.toml").exit_code == 0
+    assert run("--diff", "scanning.toml", "no_such.toml").exit_code == 2
+    assert run("--diff", "scanning.toml", "changed.toml", "--format", "html").exit_code == 2

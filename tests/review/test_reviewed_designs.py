@@ -67,3 +67,11 @@ def test_the_log_has_the_fault_that_the_guide_names_and_takes_long_to_read() -> 
         ("prepend-append", Severity.SERIOUS, "blob_log"),
         ("long-answer", Severity.NOTE, "parallel_reads"),
     ]
+
+
+def test_the_schema_that_editors_read_is_up_to_date_and_named_by_each_design() -> None:
+    kept = (DOCS / "reviews" / "design.schema.json").read_text(encoding="utf-8")
+    assert kept == reviews.design_schema(), "docs/reviews/design.schema.json is out of date: make reviews"
+    for name in DESIGNS:
+        first = (DOCS / "reviews" / f"{name}.toml").read_text(encoding="utf-8").partition("\n")[0]
+        assert first == "#:schema ./design.schema.json"

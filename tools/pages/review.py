@@ -67,7 +67,7 @@ def _json(kind: Any, above: str) -> Iterator[tuple[str, str]]:
         inner = get_args(hint)[0] if is_list else hint
         described_as = texts.get(name) or _property_text(kind, name) or (is_dataclass(inner) and _first_line(inner))
         yield f"`{path}`", ": ".join(filter(None, [_words(hint), described_as]))
-        if is_dataclass(inner):
+        if is_dataclass(inner) and inner is not kind:
             yield from _json(inner, f"{path}[]" if is_list else path)
 
 

@@ -30,7 +30,7 @@ from .help import shown as help_on
 from .maintenance import COMMANDS
 from .output import WRONG_USE, console, fail
 from .poison import poison
-from .review import FailOn, Form, carried_out, schema_text, status
+from .review import FailOn, Form, carried_out, compared, fixed, schema_text, status
 from .status import status as show_status
 from .traffic import traffic
 from .worker import work
@@ -130,6 +130,13 @@ def review(
     output: Annotated[Path | None, typer.Option(help="The file to write: .html, .md, .json, or text.")] = None,
     prices: Annotated[Path | None, typer.Option(help="A price table of your own, in TOML.")] = None,
     fail_on: Annotated[FailOn, typer.Option(help="Exit with status 1 from this severity on.")] = FailOn.SERIOUS,
+    fix: Annotated[
+        int | None,
+        typer.Option(help="Make this change of the report, in --output or in the file itself."),
+    ] = None,
+    diff: Annotated[
+        str | None, typer.Option(help="Compare with this design, by access pattern: --diff before.toml after.toml.")
+    ] = None,
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Print the JSON Schema of design files, for editors, and stop.")
     ] = False,
@@ -140,10 +147,14 @@ def review(
     """
     if json_schema:
         typer.echo(schema_text())
-        return
+        return None
     if design is None:
         fail("no design is given: name a TOML file, or package.module:design", WRONG_USE)
     try:
+        if diff is not None:
+            return compared(diff, design, form, prices, console())
+        if fix is not None:
+            return fixed(design, fix, output, prices, console())
         found = carried_out(design, form, output, prices, console())
     except (BadInput, OSError) as error:
         fail(error, WRONG_USE)

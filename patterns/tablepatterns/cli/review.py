@@ -79,6 +79,59 @@ def carried_out(source: str, form: Form | None, output: Path | None, prices: Pat
     return found
 
 
+def fixed(source: str, number: int, output: Path | None, prices: Path | None, console: Console) -> None:
+    """Write a design file with the change that a report gives for a finding; comments and order are kept.
+
+    :param source: a TOML file
+    :param number: the number of the change in the report
+    :param output: the file to write; None for the design file itself
+    :raises BadInput: there is no such change, or the design is not in a TOML file
+    :raises OSError: a file cannot be read or written
+    """
+    from ..review.advice.fix import fixed_text
+    from ..review.capacity.price import PriceTable
+    from ..review.report.formatting import plain
+    from ..review.reviewer import review_with_changes
+
+    if not Path(source).is_file():
+        raise BadInput("design", source, "only a design file can be changed", "give a TOML file")
+    table = None if prices is None else PriceTable.read(prices)
+    found, changes = review_with_changes(design_of(source), prices=table)
+    known = [each for each in found.findings if each.fix == number]
+    change = changes[number - 1] if known else None
+    if change is None:
+        numbers = ", ".join(str(each.fix) for each in found.findings if each.fix) or "none"
+        raise BadInput("fix", number, f"the report has no such change; it has {numbers}", "give one of these")
+    text = fixed_text(Path(source).read_text(encoding="utf-8-sig"), change)
+    (output or Path(source)).write_bytes(text.encode("utf-8"))
+    console.print(f"{plain(change.set)}: {plain(change.says)}; {output or source}", markup=False, soft_wrap=True)
+
+
+def compared(before: str, after: str, form: Form | None, prices: Path | None, console: Console) -> None:
+    """Print how two designs differ, by access pattern.
+
+    :raises BadInput: a design or the price table is wrong
+    :raises OSError: a file cannot be read
+    """
+    from ..review.capacity.price import PriceTable
+    from ..review.report.comparison import comparison
+    from ..review.report.markdown import sheet_lines
+    from ..review.report.text import sheet_parts
+    from ..review.reviewer import review
+
+    table = None if prices is None else PriceTable.read(prices)
+    sheets = comparison(*(review(design_of(each), prices=table) for each in (before, after)))
+    for sheet in sheets:
+        if form is Form.MARKDOWN:
+            console.file.write("\n\n".join(sheet_lines(sheet)) + "\n\n")
+        elif form in (None, Form.TEXT):
+            for part in sheet_parts(sheet):
+                console.print(part)
+            console.print()
+        else:
+            raise BadInput("format", form, "a comparison is printed as text or Markdown", "use one of these")
+
+
 def schema_text() -> str:
     """Return the JSON Schema of a design file."""
     from ..review.design.format import schema

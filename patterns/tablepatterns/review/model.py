@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import IntEnum
 from itertools import pairwise
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 from ..catalogue import entry
 from ..cost import Cost
@@ -297,6 +297,24 @@ class Consistency:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """The figures that a change improves.
+
+    :param per: `call` for those of one access pattern, `second` for those of the whole design
+    :param requests: round trips
+    :param examined: entities that the service reads
+    :param cost_a_month: what the whole design costs in a month
+    :param busiest: the load of the busiest partition, as a share of its target
+    """
+
+    per: Literal["call", "second"]
+    requests: float
+    examined: float
+    cost_a_month: float
+    busiest: float
+
+
+@dataclass(frozen=True)
 class Finding:
     """Something that a reviewer would say.
 
@@ -308,6 +326,12 @@ class Finding:
     :param pattern: the pattern that fits better, by its name in the catalogue; None if none does
     :param trade_offs: what that pattern costs
     :param guide: the section of the guide
+    :param change: a change that was tried, and removes the finding; None if none was found
+    :param before: the figures without the change
+    :param after: the figures with the change
+    :param resolves: other findings that the change removes, too
+    :param causes: the findings that it leads to, none of them serious
+    :param fix: the number of the change for `review --fix`; None if there is none
     """
 
     rule: str
@@ -319,6 +343,12 @@ class Finding:
     guide: str
     pattern: str | None = None
     trade_offs: tuple[str, ...] = ()
+    change: str | None = None
+    before: Effect | None = None
+    after: Effect | None = None
+    resolves: tuple[Finding, ...] = ()
+    causes: tuple[str, ...] = ()
+    fix: int | None = None
 
 
 @dataclass(frozen=True)

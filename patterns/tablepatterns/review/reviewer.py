@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from .advice.changes import Change
+from .advice.tested import with_tested_advice
 from .capacity.growth import in_sight
 from .capacity.hot_partitions import simulate_day
 from .capacity.price import PriceTable, bill, with_costs
@@ -11,7 +15,7 @@ from .design.model import Design
 from .measure.measure import measure
 from .model import Reviewed
 from .rules import findings
-from .rules.known import waste_severity
+from .rules.known import Known, waste_severity
 
 
 def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
@@ -25,7 +29,9 @@ def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
 
     Does not: measure how fast the service is, or see what is not declared.
 
-    Cost: no storage transaction; about a second.
+    Advice is tried before it is given: each change is made in the design, which is measured again.
+
+    Cost: no storage transaction; about a second, and as much for each change that is tried.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.review import Design, Field, Query, Shape, declare_set
@@ -44,14 +50,30 @@ def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
 
     Guide: designing for querying, designing for modification, scalability targets, cost considerations.
     """
+    return review_with_changes(design, prices=prices)[0]
+
+
+def review_with_changes(
+    design: Design, *, prices: PriceTable | None = None
+) -> tuple[Reviewed, tuple[Change | None, ...]]:
+    """Return what `review` does, and for each finding the change that removes it; None if none was found."""
+    table = prices or PriceTable.default()
+    known, found = _simulated(design, table)
+    findings, changes = with_tested_advice(found, known, lambda changed: _simulated(changed, table)[1])
+    return replace(found, findings=findings), changes
+
+
+def _simulated(design: Design, prices: PriceTable) -> tuple[Known, Reviewed]:
+    """Return what is known of a design, and its review without tested advice."""
     check(design)
     measured = measure(design)
     heats, account = simulate_day(design, measured)
     limits = in_sight(design, measured)
-    costs = bill(design, measured, prices or PriceTable.default())
+    costs = bill(design, measured, prices)
     measured = with_costs(measured, costs)
     promised = promises(design, measured)
     # A scan is a finding of its own; what is hot without it would stay hot when it is gone
     without_scans, _ = simulate_day(design, [each for each in measured if waste_severity(each) is None])
+    known = Known(design, measured, without_scans, account, limits, costs, promised)
     found = findings(design, measured, without_scans, account, limits, costs, promised)
-    return Reviewed(design, measured, heats, account, limits, costs, promised, found)
+    return known, Reviewed(design, measured, heats, account, limits, costs, promised, found)

@@ -39,7 +39,7 @@ def wanted(path: Path) -> set[Told]:
 
 def said(path: Path) -> set[Told]:
     """Return what the review says of one design."""
-    found = review(read_design(path)).findings
+    found = [each for first in review(read_design(path)).findings for each in (first, *first.resolves)]
     return {(each.rule, each.subject, each.severity.name.lower()) for each in found}
 
 

@@ -17,14 +17,13 @@ from ...errors import BadInput, said
 from ...key import Key
 from ...recipes.denormalize import CopiedFields
 from ...recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from ...recipes.encrypted_properties.keys import LocalKey
 from ...recipes.index_entities import IndexEntity
 from ...recipes.inter_partition_index import InterPartitionIndex
 from ...recipes.intra_partition_index import IntraPartitionIndex
 from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ...storage import Storage, connect
-from ..measure.account import PLAIN, Keeper, Plan, keeper
+from ..measure.account import PLAIN, SAMPLE_KEY, Keeper, Plan, keeper
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
 from . import format as tables
@@ -36,9 +35,6 @@ from .model import DeclaredSet, Design, Shape
 __all__ = ["BadDesignFile", "read_design"]
 
 T = TypeVar("T")
-
-_SECRET: Final = bytes(range(32))
-"""It encrypts what a review makes up, and nothing else."""
 
 
 class BadDesignFile(BadInput):
@@ -260,7 +256,7 @@ class _Reader:
             key = self._key_of(own, path, (subject, shape), primary.partition_template if is_local else None)
             if key is None:
                 return None
-            if isinstance(table, (tables.IntraTable, tables.InterTable)) and declared.pattern in PLAIN:
+            if isinstance(table, (tables.IntraTable, tables.InterTable)) and getattr(declared, "pattern", "") in PLAIN:
                 key = self._told_apart(subject, getattr(table, "table", None) or stored, key, is_local=is_local)
         return self._made(partial(_derived, table, key), path)
 
@@ -333,6 +329,6 @@ def _store(table: Any) -> Placement | None:
 
 def _mapping(table: Any) -> PropertyMapping:
     if isinstance(table, tables.EncryptedTable):
-        return EncryptedProperties(table.names, keys=LocalKey("review", _SECRET))
+        return EncryptedProperties(table.names, keys=SAMPLE_KEY)
     options = {} if table.above is None else {"above": table.above}
     return LargeProperties(table.names, container=table.container, **options)

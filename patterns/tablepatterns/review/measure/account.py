@@ -18,6 +18,7 @@ from ...errors import BadDesign, EntityAlreadyExists, EntityNotFound, TablePatte
 from ...key import Key
 from ...recipes.data_series import DataSeries
 from ...recipes.denormalize import CopiedFields
+from ...recipes.encrypted_properties.keys import LocalKey
 from ...recipes.log_tail import LogTail
 from ...recipes.partition_spread.partition_spread import PartitionSpread
 from ...recipes.period_tables.period import Period
@@ -40,6 +41,8 @@ Keeper: TypeAlias = (
 
 POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float, "bool": bool}
 """The types that the points of a data series may have, by name."""
+SAMPLE_KEY: Final = LocalKey("review", bytes(range(32)))
+"""It encrypts the sample entities of a review, and nothing else."""
 PLAIN: Final = ("entity_set", "compound_key", "one_to_many", "one_to_one")
 """Patterns whose sets are kept by an `EntitySet`: what is special of them is the key."""
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from ...catalogue import entry
 from ...errors import BadInput
-from ...figures import money, number, of_target, plural, share, time_of_day, years_from_now
+from ...figures import money, number, of_target, plural, share, sum_of_money, time_of_day, years_from_now
 from ...filters import QueryClass
-from ..model import Finding, Measured, Reviewed, Severity, TableLoad
+from ..model import Effect, Finding, Measured, Reviewed, Severity, TableLoad
 
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
@@ -236,9 +236,28 @@ def pattern_title(name: str) -> str:
         return plain(name)
 
 
+def _effect(before: Effect, after: Effect) -> str:
+    """Return the figures before and after a change."""
+    per = "" if before.per == "call" else " a second"
+    pairs = (
+        (f"requests{per}", number(before.requests), number(after.requests)),
+        (f"entities read{per}", number(before.examined), number(after.examined)),
+        ("cost a month", sum_of_money(before.cost_a_month), sum_of_money(after.cost_a_month)),
+        ("busiest partition", share(before.busiest), share(after.busiest)),
+    )
+    return "; ".join(f"{name} {old} → {new}" if old != new else f"{name} {old}, unchanged" for name, old, new in pairs)
+
+
 def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what there is to tell of a finding besides what it says, each with its label."""
     told: list[tuple[str, tuple[str, ...]]] = [("Why", (plain(finding.why),)), ("Do", (plain(finding.better),))]
+    if finding.change is not None and finding.before is not None and finding.after is not None:
+        told.append((f"--fix {finding.fix}", (f"Tested: {plain(finding.change)}.",)))
+        told.append(("Effect", (_effect(finding.before, finding.after),)))
+    if finding.resolves:
+        told.append(("Resolves", tuple(f"{each.rule} ({plain(each.subject)})" for each in finding.resolves)))
+    if finding.causes:
+        told.append(("Leads to", tuple(map(plain, finding.causes))))
     if finding.pattern is not None:
         told.append(("Pattern", (pattern_title(finding.pattern),)))
     if finding.trade_offs:

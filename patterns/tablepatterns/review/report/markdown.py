@@ -29,7 +29,7 @@ def markdown(reviewed: Reviewed) -> str:
     for each in reviewed.findings:
         parts += _finding(each)
     for sheet in sheets(reviewed):
-        parts += _sheet(sheet)
+        parts += sheet_lines(sheet)
     return "\n\n".join(parts) + "\n"
 
 
@@ -45,7 +45,8 @@ def _item(name: str, told: tuple[str, ...]) -> str:
     return "\n".join([f"- **{name}:**", *(f"  - {escaped(each)}" for each in told)])
 
 
-def _sheet(sheet: Sheet) -> Iterator[str]:
+def sheet_lines(sheet: Sheet) -> Iterator[str]:
+    """Yield the parts of a table in Markdown."""
     yield f"## {sheet.title}"
     yield escaped(sheet.says)
     if not sheet.rows:

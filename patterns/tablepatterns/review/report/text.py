@@ -33,7 +33,7 @@ def text(reviewed: Reviewed) -> RenderableType:
     for each in reviewed.findings:
         parts += [Text(), _finding(each)]
     for sheet in sheets(reviewed):
-        parts += [Text(), *_sheet(sheet)]
+        parts += [Text(), *sheet_parts(sheet)]
     return Group(*parts)
 
 
@@ -49,7 +49,8 @@ def _finding(finding: Finding) -> RenderableType:
     return grid
 
 
-def _sheet(sheet: Sheet) -> list[RenderableType]:
+def sheet_parts(sheet: Sheet) -> list[RenderableType]:
+    """Return the parts of a table for a terminal."""
     parts: list[RenderableType] = [Text(sheet.title, style="bold"), Text(sheet.says)]
     if sheet.rows:
         parts.append(_table(sheet))

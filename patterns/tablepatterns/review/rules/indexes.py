@@ -267,20 +267,29 @@ _FORMATS: Final[Mapping[FieldType, str]] = {
 }
 
 
-def index_here(declared: DeclaredSet, names: Sequence[str]) -> str:
-    """Return an index in the partition of the primary rows, by these fields."""
-    partition = declared.key.partition_template
+def key_here(declared: DeclaredSet, names: Sequence[str]) -> tuple[str, str]:
+    """Return the templates of an index in the partition of the entities, by these fields."""
     row = "_".join([f"{names[0].lower()}_{_spelled(declared, names[0])}", *_rest(declared, names, names[1:], False)])
+    return declared.key.partition_template, row
+
+
+def key_elsewhere(declared: DeclaredSet, names: Sequence[str]) -> tuple[str, str]:
+    """Return the templates of an index in other partitions, by these fields."""
+    # The same words begin the RowKey, so that no copy can have the key of a primary row
+    head = names[0].lower()
+    return f"{head}_{_spelled(declared, names[0])}", "_".join([head, *_rest(declared, names, names[1:], True)])
+
+
+def index_here(declared: DeclaredSet, names: Sequence[str]) -> str:
+    """Return the code of an index in the partition of the entities, by these fields."""
+    partition, row = key_here(declared, names)
     return f'IntraPartitionIndex(Key("{partition}", "{row}"))'
 
 
 def index_elsewhere(declared: DeclaredSet, names: Sequence[str]) -> str:
-    """Return an index in partitions of their own, by these fields."""
-    # The same words begin the RowKey, so that no copy can have the key of a primary row
-    head = names[0].lower()
-    partition = f"{head}_{_spelled(declared, names[0])}"
-    row = "_".join([head, *_rest(declared, names, names[1:], True)])
-    unique = ", unique=True" if _has_own(declared, names) else ""
+    """Return the code of an index in other partitions, by these fields."""
+    partition, row = key_elsewhere(declared, names)
+    unique = "" if is_shared(declared, names) else ", unique=True"
     return f'InterPartitionIndex(Key("{partition}", "{row}"){unique})'
 
 

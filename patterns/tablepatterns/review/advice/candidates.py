@@ -1,0 +1,292 @@
+"""The changes that may remove a finding, the usual one first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ...errors import BadInput
+from ...key import Key
+from ..design.model import DeclaredSet, Field, Query
+from ..key_parts import Piece, pieces_of
+from ..measure.account import PLAIN
+from ..model import Finding
+from ..rules.indexes import is_shared, key_elsewhere, key_here
+from ..rules.known import Asked, Done, Known, partition_known, terms_of, unindexed
+from . import changes
+from .changes import Change
+
+_LARGE: Final = 64 * 1024
+_MOST_TABLES: Final = 100
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a finding is about.
+
+    :param part: what follows the set's name in its subject: an access pattern, or derived data
+    """
+
+    known: Known
+    finding: Finding
+    declared: DeclaredSet
+    part: str
+
+    @property
+    def asked(self) -> Asked | None:
+        """The query that the finding is about."""
+        return next((each for each in self.known.queries_of(self.declared) if each.query.name == self.part), None)
+
+    @property
+    def done(self) -> Done | None:
+        """The write that the finding is about."""
+        return next((each for each in self.known.writes_of(self.declared) if each.write.name == self.part), None)
+
+
+def candidates(known: Known, finding: Finding) -> Iterator[Change]:
+    """Yield the changes that may remove a finding; those that the recipes reject are left out."""
+    name, _, part = finding.subject.partition(": ")
+    make = _BY_RULE.get(finding.rule)
+    for declared in known.design.sets:
+        if make is not None and name in (declared.name, declared.table):
+            with suppress(BadInput):
+                yield from make(Target(known, finding, declared, part))
+            return
+
+
+def _missing_index(target: Target) -> Iterator[Change]:
+    asked = target.asked
+    if asked is None:
+        return
+    left, equal = list(unindexed(asked)), list(terms_of(asked.query, asked.of.key).equal)
+    chosen = [name for name in equal if name in left] or left
+    name = f"by {' and '.join(chosen).lower()}"
+    if partition_known(asked):
+        yield changes.add_index(asked.of, Key(*key_here(asked.of, chosen)), name)
+    if any(each in equal for each in chosen):
+        unique = not is_shared(asked.of, chosen)
+        yield changes.add_index(asked.of, Key(*key_elsewhere(asked.of, chosen)), name, unique=unique)
+
+
+def _sorted_index(target: Target) -> Iterator[Change]:
+    asked = target.asked
+    if asked is None or asked.query.order is None or not partition_known(asked):
+        return
+    declared, name = asked.of, asked.query.order.removeprefix("-")
+    field = declared.shape.fields.get(name, Field())
+    descends = asked.query.order.startswith("-")
+    if descends and field.type != "datetime":
+        return
+    partition, row = key_here(declared, [name])
+    row = row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}") if descends else row
+    yield changes.add_index(declared, Key(partition, row), f"by {name.lower()}")
+
+
+def _remove(target: Target) -> Iterator[Change]:
+    yield changes.remove_derived(target.declared, target.part)
+
+
+def _whole_rows(target: Target) -> Iterator[Change]:
+    via = target.asked.via if target.asked else None
+    layout = target.declared.profile(via).layout if via else None
+    if via is not None and layout is not None:
+        unique = target.declared.is_unique(via)
+        says = f"let {via.name!r} hold all properties"
+        yield changes.change_index(target.declared, via.name, layout.key, unique=unique, says=says)
+
+
+def _unique(target: Target) -> Iterator[Change]:
+    layout = _layout_key(target)
+    if layout is not None:
+        says = f"make {target.part!r} unique"
+        yield changes.change_index(target.declared, target.part, layout, unique=True, says=says)
+
+
+def _layout_key(target: Target) -> Key | None:
+    found = (profile.layout for each, profile in target.declared.profiles() if each.name == target.part)
+    layout = next(found, None)
+    return None if layout is None else layout.key
+
+
+def _told_apart(target: Target) -> Iterator[Change]:
+    key = _layout_key(target)
+    if key is None:
+        return
+    declared = target.declared
+    primary = [*_pieces(declared.key.partition_template), *_pieces(declared.key.row_template)]
+    rest = "".join(f"_{_spelled(piece)}" for piece in primary if piece.name not in key.fields)
+    own = _escaped(key.row_template)
+    unique = False
+    says = f"append the primary key to the RowKey of {target.part!r}"
+    yield changes.change_index(declared, target.part, Key(key.partition_template, own + rest), unique=unique, says=says)
+
+
+def _pieces(template: str) -> list[Piece]:
+    return [piece for piece in pieces_of(template) if piece.name]
+
+
+def _spelled(piece: Piece) -> str:
+    return f"{{{piece.name}:{piece.spec}}}" if piece.spec else f"{{{piece.name}}}"
+
+
+def _escaped(template: str) -> str:
+    """Return a template whose last text may be followed by another field."""
+    pieces = pieces_of(template)
+    last = pieces[-1]
+    if last.name and not last.spec and last.width is None:
+        return template[: template.rindex("{")] + f"{{{last.name}:escape}}"
+    return template
+
+
+def _in_blobs(target: Target) -> Iterator[Change]:
+    fields = target.declared.shape.fields.items()
+    large = [
+        name
+        for name, field in fields
+        if name not in target.declared.key.fields
+        and field.type in ("string", "binary")
+        and (field.largest or field.size) * (2 if field.type == "string" else 1) > _LARGE
+    ]
+    if large and not target.declared.in_blobs():
+        yield changes.in_blobs(target.declared, large)
+
+
+def _encrypted(target: Target) -> Iterator[Change]:
+    fields = target.declared.shape.fields.items()
+    hidden = {name for each in target.declared.mappings if each.keeps_secret for name in each.fields}
+    plain = [name for name, field in fields if field.secret and name not in hidden]
+    if not hidden:
+        yield changes.encrypted(target.declared, [name for name in plain if name not in target.declared.key.fields])
+
+
+def _spread(target: Target) -> Iterator[Change]:
+    heat = next((each for each in target.known.heats if each.table == target.declared.table), None)
+    if target.declared.pattern in PLAIN and heat is not None and heat.buckets > 1:
+        yield changes.spread(target.declared, heat.buckets)
+
+
+def _not_spread(target: Target) -> Iterator[Change]:
+    yield changes.not_spread(target.declared)
+
+
+def _by_period(target: Target) -> Iterator[Change]:
+    declared = target.declared
+    moments = [name for name, field in declared.shape.fields.items() if field.type == "datetime"]
+    at = next((name for name in moments if declared.shape.fields[name].order == "rising"), None)
+    if at is None or declared.retention is None or declared.pattern not in PLAIN:
+        return
+    days = declared.retention.days
+    period = "day" if days <= _MOST_TABLES else "week" if days <= 7 * _MOST_TABLES else "month"
+    yield changes.by_period(declared, at, period)
+
+
+def _corrected(target: Target) -> Iterator[Change]:
+    """Yield the key as the review has corrected it."""
+    declared = target.declared
+    if target.part:
+        key = _layout_key(target)
+        if key is not None:
+            unique = any(declared.is_unique(each) for each in declared.derived if each.name == target.part)
+            made = changes.change_index(
+                declared, target.part, key, unique=unique, says=f"use the RowKey {key.row_template} for {target.part!r}"
+            )
+            yield Change(made.set, made.says, made.model, made.edit, target.finding.subject)
+        return
+    says = f"use the key ({declared.key.partition_template}, {declared.key.row_template})"
+    yield changes.change_key(declared, declared.key, says, corrects=declared.name)
+
+
+def _with_id(target: Target) -> Iterator[Change]:
+    declared = target.declared
+    name = f"{declared.shape.entity}Id" if declared.shape.entity.isidentifier() else "EntityId"
+    if name in declared.shape.fields or declared.pattern not in PLAIN:
+        return
+    key = Key(declared.key.partition_template, f"{_escaped(declared.key.row_template)}_{{{name}:uuid}}")
+    says = f"append an id to the RowKey, {key.row_template}"
+    yield changes.change_key(declared, key, says, fields={name: Field("guid")}, corrects=declared.name)
+
+
+def _wider(target: Target) -> Iterator[Change]:
+    declared = target.declared
+    name = target.finding.says.partition(" ")[0]
+    wide = next((word for word in target.finding.better.split() if word.startswith(f"{{{name}:")), None)
+    if wide is None or declared.pattern not in PLAIN:
+        return
+    first, second = (
+        "".join(
+            piece.literal + (wide.rstrip(";") if piece.name == name else _spelled(piece) if piece.name else "")
+            for piece in pieces_of(half)
+        )
+        for half in (declared.key.partition_template, declared.key.row_template)
+    )
+    yield changes.change_key(declared, Key(first, second), f"use the key ({first}, {second})")
+
+
+def _escaped_text(target: Target) -> Iterator[Change]:
+    declared = target.declared
+    name = target.finding.says.partition(" ")[0]
+    if name not in declared.key.fields or declared.pattern not in PLAIN:
+        return
+    first, second = (
+        half.replace(f"{{{name}}}", f"{{{name}:escape}}")
+        for half in (declared.key.partition_template, declared.key.row_template)
+    )
+    yield changes.change_key(declared, Key(first, second), f"use the key ({first}, {second})")
+
+
+def _count(target: Target) -> Iterator[Change]:
+    asked = target.asked
+    if asked is None or asked.query.filter is not None or target.declared.pattern not in PLAIN:
+        return
+    known: Query = asked.query
+    partition = target.declared.key.partition_template
+    fields = [name for name in known.known if name not in target.declared.key.partition_fields]
+    if fields or not partition_known(asked):
+        return
+    yield changes.add_count(target.declared, Key(partition, "total"), f"count of {target.declared.name.lower()}")
+
+
+def _primary_region(target: Target) -> Iterator[Change]:
+    asked = target.asked
+    if asked is not None and asked.query.region == "secondary":
+        yield changes.change_query(target.declared, asked.query, "read the primary region", region="primary")
+
+
+def _conditional(target: Target) -> Iterator[Change]:
+    done = target.done
+    if done is not None:
+        says = f"write {done.write.name!r} on condition of the ETag"
+        yield changes.change_write(target.declared, done.write, says, overwrite=False)
+
+
+Maker: TypeAlias = Callable[[Target], Iterator[Change]]
+_BY_RULE: Final[Mapping[str, Maker]] = {
+    "missing-index": _missing_index,
+    "client-sort": _sorted_index,
+    "unused-index": _remove,
+    "redundant-index": _remove,
+    "second-read": _whole_rows,
+    "index-not-unique": _unique,
+    "colliding-index-keys": _told_apart,
+    "value-too-large": _in_blobs,
+    "entity-too-large": _in_blobs,
+    "secret-in-plain-text": _encrypted,
+    "prepend-append": _spread,
+    "one-partition": _spread,
+    "few-partitions": _spread,
+    "hot-partition": _spread,
+    "needless-spread": _not_spread,
+    "delete-by-entity": _by_period,
+    "unpadded-key-field": _corrected,
+    "field-in-both-keys": _corrected,
+    "ambiguous-key": _corrected,
+    "overlapping-keys": _corrected,
+    "colliding-keys": _with_id,
+    "narrow-number": _wider,
+    "unsafe-key": _escaped_text,
+    "count-by-reading": _count,
+    "stale-read": _primary_region,
+    "lost-update": _conditional,
+}

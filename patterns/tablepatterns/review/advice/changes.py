@@ -1,0 +1,253 @@
+"""Changes of one set, in the design and in its file alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from ...entity_set.derived import Derived
+from ...entity_set.mapping import PropertyMapping
+from ...key import Key
+from ...recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from ...recipes.inter_partition_index import InterPartitionIndex
+from ...recipes.intra_partition_index import IntraPartitionIndex
+from ...recipes.large_properties.large_properties import LargeProperties
+from ...recipes.summary import Summary
+from ..design.model import DeclaredSet, Design, Field, Query, Write
+from ..measure.account import SAMPLE_KEY
+
+Table: TypeAlias = MutableMapping[str, Any]
+"""The table of a set in a design file."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of one set.
+
+    :param set: the name of the set
+    :param says: what to do, in a few words
+    :param model: makes the changed set
+    :param edit: makes the same change in the set's table of a design file
+    :param corrects: the subject whose flaws of the file it corrects
+    """
+
+    set: str
+    says: str
+    model: Callable[[DeclaredSet], DeclaredSet]
+    edit: Callable[[Table], None]
+    corrects: str | None = None
+
+    def applied(self, design: Design) -> Design:
+        """Return the design with this change.
+
+        :raises BadInput: it cannot be made
+        """
+        sets = tuple(self.model(each) if each.name == self.set else each for each in design.sets)
+        flaws = tuple(each for each in design.flaws if each.subject != self.corrects)
+        return replace(design, sets=sets, flaws=flaws)
+
+
+def key_table(key: Key) -> dict[str, str]:
+    """Return a key as a design file has it."""
+    return {"partition": key.partition_template, "row": key.row_template}
+
+
+def add_index(declared: DeclaredSet, key: Key, name: str, *, unique: bool = False) -> Change:
+    """Return the change that adds an index, in the partition of the entities if the key is there."""
+    is_local = key.partition_template == declared.key.partition_template
+    index = IntraPartitionIndex(key, name=name) if is_local else InterPartitionIndex(key, name=name, unique=unique)
+    pattern = "intra_partition_index" if is_local else "inter_partition_index"
+    table: dict[str, Any] = {"pattern": pattern, "key": key_table(key), "name": name}
+    if unique and not is_local:
+        table["unique"] = True
+    where = "in the partition" if is_local else "in other partitions"
+    says = f"add the index {name!r} {where}, ({key.partition_template}, {key.row_template})"
+    return _add_derived(declared, index, table, says)
+
+
+def add_count(declared: DeclaredSet, key: Key, name: str) -> Change:
+    """Return the change that keeps a count of the entities of each partition."""
+    says = f"keep the count in a Summary, ({key.partition_template}, {key.row_template})"
+    return _add_derived(
+        declared, Summary(key, name=name), {"pattern": "summary", "key": key_table(key), "name": name}, says
+    )
+
+
+def _add_derived(declared: DeclaredSet, derived: Derived, table: Mapping[str, Any], says: str) -> Change:
+    def edit(of: Table) -> None:
+        of["derived"] = [*of.get("derived", []), dict(table)]
+
+    return Change(declared.name, says, lambda each: replace(each, derived=(*each.derived, derived)), edit)
+
+
+def remove_derived(declared: DeclaredSet, name: str) -> Change:
+    """Return the change that removes derived data."""
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, derived=tuple(each for each in of.derived if each.name != name))
+
+    at = next(number for number, each in enumerate(declared.derived) if each.name == name)
+
+    def edit(of: Table) -> None:
+        del of["derived"][at]
+
+    return Change(declared.name, f"remove {name!r}", model, edit)
+
+
+def change_index(declared: DeclaredSet, name: str, key: Key, *, unique: bool, says: str) -> Change:
+    """Return the change that gives an index another key, makes it unique, or lets its rows hold whole entities."""
+    at = next(number for number, each in enumerate(declared.derived) if each.name == name)
+    old = declared.derived[at]
+    made: Derived
+    if old.is_eventual:
+        table = None if old.table(declared.table) == declared.table else old.table(declared.table)
+        made = InterPartitionIndex(key, table=table, unique=unique, name=name)
+    else:
+        made = IntraPartitionIndex(key, name=name)
+
+    def edit(of: Table) -> None:
+        table = of["derived"][at]
+        table["key"] = key_table(key) if old.is_eventual else {"row": key.row_template}
+        table["name"] = name
+        table.pop("include", None)
+        if unique and old.is_eventual:
+            table["unique"] = True
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, derived=tuple(made if each.name == name else each for each in of.derived))
+
+    return Change(declared.name, says, model, edit)
+
+
+def change_key(
+    declared: DeclaredSet,
+    key: Key,
+    says: str,
+    *,
+    fields: Mapping[str, Field] | None = None,
+    corrects: str | None = None,
+) -> Change:
+    """Return the change that gives the entities another key, with further fields."""
+    more = dict(fields or {})
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        # Indexes in the partition keep their own RowKeys
+        moved = key.partition_template != of.key.partition_template
+        derived = [_in_partition(each, of, key) if moved else each for each in of.derived]
+        shape = replace(of.shape, fields={**of.shape.fields, **more})
+        return replace(of, key=key, derived=tuple(derived), shape=shape)
+
+    def edit(of: Table) -> None:
+        of["key"] = key_table(key)
+        for name, field in more.items():
+            of["fields"][name] = {"type": field.type}
+
+    return Change(declared.name, says, model, edit, corrects)
+
+
+def _in_partition(derived: Derived, of: DeclaredSet, key: Key) -> Derived:
+    layout = of.profile(derived).layout
+    if derived.is_eventual or layout is None:
+        return derived
+    return IntraPartitionIndex(
+        Key(key.partition_template, layout.key.row_template), include=derived_include(of, derived), name=derived.name
+    )
+
+
+def derived_include(of: DeclaredSet, derived: Derived) -> Iterable[str] | None:
+    """Return the properties that the rows of an index hold besides those of both keys; None for all."""
+    layout = of.profile(derived).layout
+    return None if layout is None or layout.include is None else layout.include - set(of.key.fields)
+
+
+def add_mapping(declared: DeclaredSet, mapping: PropertyMapping, table: Mapping[str, Any], says: str) -> Change:
+    """Return the change that stores some properties in another form."""
+
+    def edit(of: Table) -> None:
+        of["mappings"] = [*of.get("mappings", []), dict(table)]
+
+    return Change(declared.name, says, lambda each: replace(each, mappings=(*each.mappings, mapping)), edit)
+
+
+def in_blobs(declared: DeclaredSet, names: Sequence[str]) -> Change:
+    """Return the change that stores large values in blobs."""
+    container = f"{declared.table.lower()}-values"
+    table = {"pattern": "large_properties", "names": list(names), "container": container}
+    says = f"store {', '.join(names)} in blobs (LargeProperties)"
+    return add_mapping(declared, LargeProperties(names, container=container), table, says)
+
+
+def encrypted(declared: DeclaredSet, names: Sequence[str]) -> Change:
+    """Return the change that encrypts properties."""
+    table = {"pattern": "encrypted_properties", "names": list(names)}
+    mapping = EncryptedProperties(names, keys=SAMPLE_KEY)
+    return add_mapping(declared, mapping, table, f"encrypt {', '.join(names)} (EncryptedProperties)")
+
+
+def spread(declared: DeclaredSet, buckets: int) -> Change:
+    """Return the change that spreads each partition over buckets."""
+    settings = {"buckets": buckets, "by": declared.key.fields, "bucket": "Bucket"}
+
+    def edit(of: Table) -> None:
+        of["pattern"] = "partition_spread"
+        of["buckets"] = buckets
+
+    says = f"spread each partition over {buckets} buckets (PartitionSpread)"
+    return Change(declared.name, says, lambda each: replace(each, pattern="partition_spread", settings=settings), edit)
+
+
+def not_spread(declared: DeclaredSet) -> Change:
+    """Return the change that stores each partition as one."""
+
+    def edit(of: Table) -> None:
+        of["pattern"] = "entity_set"
+        for name in ("buckets", "by", "bucket"):
+            of.pop(name, None)
+
+    says = "store each partition as one (EntitySet)"
+    return Change(declared.name, says, lambda each: replace(each, pattern="entity_set", settings={}), edit)
+
+
+def by_period(declared: DeclaredSet, at: str, period: str) -> Change:
+    """Return the change that stores the entities of each period in a table, and drops expired tables."""
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        kept = None if of.retention is None else replace(of.retention, by="table")
+        return replace(
+            of, pattern="period_tables", settings={"period": period, "inner": "entity_set", "at": at}, retention=kept
+        )
+
+    def edit(of: Table) -> None:
+        of["pattern"] = "period_tables"
+        of["period"] = period
+        of["at"] = at
+        of["retention"]["by"] = "table"
+
+    return Change(declared.name, f"use a table for each {period} (PeriodTables), and drop expired tables", model, edit)
+
+
+def change_query(declared: DeclaredSet, query: Query, says: str, **values: Any) -> Change:
+    """Return the change of an access pattern that reads."""
+
+    def edit(of: Table) -> None:
+        next(each for each in of["query"] if each["name"] == query.name).update(values)
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        queries = tuple(replace(each, **values) if each.name == query.name else each for each in of.queries)
+        return replace(of, queries=queries)
+
+    return Change(declared.name, says, model, edit)
+
+
+def change_write(declared: DeclaredSet, write: Write, says: str, **values: Any) -> Change:
+    """Return the change of an access pattern that writes."""
+
+    def edit(of: Table) -> None:
+        next(each for each in of["write"] if each["name"] == write.name).update(values)
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        writes = tuple(replace(each, **values) if each.name == write.name else each for each in of.writes)
+        return replace(of, writes=writes)
+
+    return Change(declared.name, says, model, edit)

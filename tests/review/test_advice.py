@@ -1,0 +1,103 @@
+"""Tested advice: each change removes its finding, causes no serious one, and can be made in the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from review.recall.recalled import FOLDER
+from tablepatterns.review import Design, Finding, Reviewed, Severity, read_design
+from tablepatterns.review.advice.changes import Change
+from tablepatterns.review.advice.fix import fixed_text
+from tablepatterns.review.report.json import document
+from tablepatterns.review.reviewer import review_with_changes
+
+DESIGNS = [
+    "faulty/accounts_with_shared_email",
+    "faulty/customers_share_an_index_key",
+    "faulty/employees_by_last_name",
+    "faulty/invoices_outgrow_their_number",
+    "faulty/pages_by_url",
+    "faulty/parts_with_unused_index",
+    "faulty/passport_photos",
+    "faulty/patients_in_plain_text",
+    "faulty/room_history",
+    "faulty/sessions_expire_one_by_one",
+    "faulty/users_by_login_need_two_reads",
+    "held_out_4/auctions",
+    "held_out_4/clinic_keys",
+    "held_out_4/payroll_by_name",
+    "held_out_4/school",
+    "held_out_4/shop_stock_from_secondary",
+]
+
+
+def told(design: Design) -> object:
+    """Return all that a design declares, without the order of keys."""
+    found = document(Reviewed(design, (), (), NOTHING.account, (), NOTHING.bill, (), ()))["design"]
+    return {**found, "flaws": None}
+
+
+NOTHING, _ = review_with_changes(read_design(FOLDER / "sound" / "currencies.toml"))
+
+
+def subjects(findings: tuple[Finding, ...], *, serious: bool = False) -> set[tuple[str, str]]:
+    every = [each for first in findings for each in (first, *first.resolves)]
+    return {(each.rule, each.subject) for each in every if not serious or each.severity is Severity.SERIOUS}
+
+
+@pytest.fixture(scope="module", params=DESIGNS)
+def tried(request: pytest.FixtureRequest) -> tuple[Path, Reviewed, tuple[Change | None, ...]]:
+    path = FOLDER / f"{request.param}.toml"
+    return path, *review_with_changes(read_design(path))
+
+
+def test_a_change_is_given_and_does_what_its_finding_says(
+    tried: tuple[Path, Reviewed, tuple[Change | None, ...]],
+) -> None:
+    path, before, changes = tried
+    assert any(changes)
+    for finding, change in zip(before.findings, changes, strict=True):
+        assert (finding.change is None) == (change is None)
+        if change is None:
+            continue
+        made = read_design_of(fixed_text(path.read_text(encoding="utf-8"), change))
+        assert told(made) == told(change.applied(read_design(path)))
+        after, _ = review_with_changes(made)
+        gone = {(finding.rule, finding.subject), *subjects(finding.resolves)}
+        assert not gone & subjects(after.findings)
+        assert subjects(after.findings, serious=True) <= subjects(before.findings, serious=True)
+        assert finding.before != finding.after or finding.rule not in MEASURED
+
+
+MEASURED = {"missing-index", "client-sort", "unused-index", "prepend-append", "few-partitions"}
+"""Rules whose changes are worth it by their figures."""
+
+
+def read_design_of(text: str) -> Design:
+    assert "\n" in text
+    return read_design(text)
+
+
+def test_comments_and_what_does_not_change_stay() -> None:
+    path = FOLDER / "faulty" / "passport_photos.toml"
+    text = path.read_text(encoding="utf-8")
+    _, changes = review_with_changes(read_design(path))
+    change = next(each for each in changes if each)
+    lines = fixed_text(text, change).splitlines()
+    assert [line for line in text.splitlines() if line not in lines] == []
+
+
+def test_advice_that_causes_a_serious_finding_is_not_given() -> None:
+    # A count in the partition would be changed by every bid, 200 times a second
+    text = (FOLDER / "held_out_4" / "auctions.toml").read_text(encoding="utf-8")
+    busy = text.replace(
+        'Auction = { type = "int32", distinct = 600 }\nLot = { type = "int32", distinct = 200 }',
+        'Auction = { type = "int32", distinct = 600, skew = 2.0 }\nLot = { type = "int32", distinct = 200 }',
+    )
+    busy = busy.replace("rate = 0.29", "rate = 100\nwriters = 30").replace("count = 9_000_000", "count = 3_000_000_000")
+    found, _ = review_with_changes(read_design(busy))
+    counted = next(each for each in found.findings if each.rule == "count-by-reading")
+    assert counted.change is None
+    assert "was tried: it causes contention" in counted.better
