@@ -213,24 +213,6 @@ def _received(value: Any) -> Any:
     return value
 
 
-def sendable(entity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entity as the SDK sends it; raise an error for anything that the service would reject.
-
-    A property that is None is left out, and counts towards no limit. An `int` beyond 32 bits is stored as Edm.Int64.
-    An aware datetime is stored as the same instant in UTC.
-
-    >>> sendable({"PartitionKey": "Sales", "RowKey": "1", "Salary": 5_000_000_000, "Manager": None})["Salary"].value
-    5000000000
-
-    :raises BadKey: PartitionKey or RowKey is missing, no string, too long, or has a forbidden character
-    :raises BadProperty: a property has a name or a value that the service does not store
-    :raises LimitExceeded: a property or the entity is too large, or there are too many properties
-
-    Guide: table names, property names, limits per entity, property types, nulls.
-    """
-    return measured(entity).sent
-
-
 class Measured(NamedTuple):
     """An entity as the SDK sends it."""
 
@@ -241,16 +223,26 @@ class Measured(NamedTuple):
     """Whether it has room left for the id of its write."""
 
 
-Looked: TypeAlias = tuple[Any, Any, int]
+CheckedProperty: TypeAlias = tuple[Any, Any, int]
 """A checked property: its value, how the SDK sends it, and its bytes."""
 
 
-def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -> Measured:
-    """Return the entity as the SDK sends it, with its size.
+def measured(entity: Mapping[str, Any], seen: dict[str, CheckedProperty] | None = None) -> Measured:
+    """Return the entity as the SDK sends it, with its size; raise an error for anything that the service would reject.
 
-    The errors are those of `sendable`.
+    A property that is None is omitted, and does not count toward any limit. An `int` beyond 32 bits is stored as
+    Edm.Int64. An aware datetime is stored as the same instant in UTC.
+
+    >>> entity = {"PartitionKey": "Sales", "RowKey": "1", "Salary": 5_000_000_000, "Manager": None}
+    >>> measured(entity).sent["Salary"].value
+    5000000000
 
     :param seen: the properties that were checked for other rows with the same values; those checked here are added
+    :raises BadKey: PartitionKey or RowKey is missing, not a string, too long, or has a forbidden character
+    :raises BadProperty: a property has a name or a value that the service does not store
+    :raises LimitExceeded: a property or the entity is too large, or there are too many properties
+
+    Guide: table names, property names, limits per entity, property types, nulls.
     """
     known = {} if seen is None else seen
     sent: dict[str, Any] = {
@@ -263,12 +255,12 @@ def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -
             if name == "Timestamp" and value is not None:
                 raise BadProperty(name, value, "the service sets it with every write", "rename the property")
             continue
-        looked = known.get(name)
+        found = known.get(name)
         # The same object: 1, 1.0 and True are equal, and of three types
-        if looked is None or looked[0] is not value:
-            looked = known[name] = _looked(name, value)
-        sent[name] = looked[1]
-        size += looked[2]
+        if found is None or found[0] is not value:
+            found = known[name] = _checked_property(name, value)
+        sent[name] = found[1]
+        size += found[2]
     count = len(sent) - 2
     if count > limits.MAX_CUSTOM_PROPERTIES:
         raise LimitExceeded(
@@ -288,7 +280,7 @@ def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -
     return Measured(sent, size, has_room)
 
 
-def _looked(name: str, value: Any) -> Looked:
+def _checked_property(name: str, value: Any) -> CheckedProperty:
     kind = cast("type[object]", type(value))
     if kind is str and value.isascii() and 2 * len(value) <= limits.MAX_STRING_BYTES:
         return value, value, _name_size(name) + 4 + 2 * len(value)
@@ -376,10 +368,10 @@ def typed(name: str, value: Any) -> Any:
         return value if limits.INT32_MIN <= value <= limits.INT32_MAX else _int64(name, value)
     if isinstance(value, datetime):
         return _instant(name, value)
-    raise BadProperty(name, value, f"{type(value).__name__} is not a property type; {_KEEPS}", _way_to_store(value))
+    raise BadProperty(name, value, f"{type(value).__name__} is not a property type; {_KEEPS}", _storage_hint(value))
 
 
-def _way_to_store(value: object) -> str:
+def _storage_hint(value: object) -> str:
     """Return how to store a value whose type the service does not have."""
     if isinstance(value, Decimal):
         return "store str(value), which keeps every digit, or an int of the smallest unit"
@@ -399,7 +391,7 @@ def _int64(name: str, value: int) -> Int64:
 
 def _instant(name: str, value: datetime) -> datetime:
     if value.utcoffset() is None:
-        rule = "a datetime without a time zone names no instant"
+        rule = "a datetime without a time zone is ambiguous"
         raise BadProperty(name, value, rule, "add tzinfo=timezone.utc, or the zone it was taken in")
     _since_1601(name, Ticks.of(value))
     return value

@@ -56,7 +56,6 @@ INT32_MAX: Final = 2**31 - 1
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 DATETIME_MIN: Final = datetime(1601, 1, 1, tzinfo=timezone.utc)
-DATETIME_MAX: Final = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=timezone.utc)
 
 # -- Requests
 

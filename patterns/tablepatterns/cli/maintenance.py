@@ -33,7 +33,6 @@ from ..recipes.wide_entity.wide_entity import WideEntity
 from .declared import load, run
 from .output import console, reporting_errors
 
-_WRONG_USE: Final = 2
 _INTERRUPTED: Final = 130
 SHOWN: Final = 10
 DIFFERENCES: Final = (Finding.MISSING, Finding.STALE, Finding.ORPHANED, Finding.CONTESTED)

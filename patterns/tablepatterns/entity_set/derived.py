@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..entity import Entity, Looked, identify
+from ..entity import CheckedProperty, Entity, identify
 from ..errors import BadDesign, BadProperty
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
@@ -54,7 +54,9 @@ class Change:
     """The names of the fields that a merge writes; None if the whole entity is written."""
     is_written: bool = True
     """Whether the entity is written; False if only rows derived from it are, because another entity refers to it."""
-    seen: dict[str, Looked] = field(default_factory=dict[str, Looked], init=False, repr=False, compare=False)
+    seen: dict[str, CheckedProperty] = field(
+        default_factory=dict[str, CheckedProperty], init=False, repr=False, compare=False
+    )
     """The values that were checked already; most of them are in several rows of the change."""
 
     @property

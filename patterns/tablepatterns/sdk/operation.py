@@ -13,7 +13,7 @@ from azure.data.tables import EdmType, EntityProperty, UpdateMode
 
 from .. import limits
 from ..edm import Int64, entity_size, ticks_of
-from ..entity import WRITE_ID, Entity, Looked, Measured, check_key, measured, write_ids_of
+from ..entity import WRITE_ID, CheckedProperty, Entity, Measured, check_key, measured, write_ids_of
 from ..errors import BadInput, BadProperty, LimitExceeded
 from ..write_id import WriteIds, as_bytes
 
@@ -53,7 +53,7 @@ class Operation:
     """The `size`, if the check of the entity has computed it."""
 
     @classmethod
-    def insert(cls, entity: Mapping[str, Any], *, seen: dict[str, Looked] | None = None) -> Operation:
+    def insert(cls, entity: Mapping[str, Any], *, seen: dict[str, CheckedProperty] | None = None) -> Operation:
         """Create an entity; one with its keys must not exist.
 
         :param seen: see `measured`
@@ -62,7 +62,12 @@ class Operation:
 
     @classmethod
     def replace(
-        cls, entity: Mapping[str, Any], etag: str, *, write_ids: WriteIds = (), seen: dict[str, Looked] | None = None
+        cls,
+        entity: Mapping[str, Any],
+        etag: str,
+        *,
+        write_ids: WriteIds = (),
+        seen: dict[str, CheckedProperty] | None = None,
     ) -> Operation:
         """Replace an entity; properties that are not given are removed.
 
@@ -79,7 +84,7 @@ class Operation:
         *,
         becomes: Mapping[str, Any] | None = None,
         write_ids: WriteIds = (),
-        seen: dict[str, Looked] | None = None,
+        seen: dict[str, CheckedProperty] | None = None,
     ) -> Operation:
         """Overwrite the given properties of an entity, and leave the others as they are.
 
@@ -115,7 +120,7 @@ class Operation:
         kind: Kind,
         entity: Mapping[str, Any],
         etag: str | None,
-        seen: dict[str, Looked] | None = None,
+        seen: dict[str, CheckedProperty] | None = None,
         write_ids: WriteIds = (),
         whole: Measured | None = None,
     ) -> Operation:
