@@ -165,7 +165,7 @@ def test_a_family_of_a_whole_key_keeps_its_last_literal() -> None:
     [
         (BY_EMAIL, {"Email": "a"}, "Email", "longer text"),
         (REVIEW, {"Year": 2012}, "Year", "left to right"),
-        (REVIEW, {"EmployeeId": between(1, 2)}, "EmployeeId", "known values"),
+        (REVIEW, {"EmployeeId": between(1, 2)}, "EmployeeId", "only exact values"),
         (REVIEW, {"Nothing": 1}, "Nothing", "no such field"),
     ],
 )
@@ -189,7 +189,7 @@ def test_a_family_takes_known_values_of_fixed_width_only(
         (EMPLOYEE, SALES | {"EmployeeId": "123"}, "EmployeeId", "must be an int"),
         (EMPLOYEE, SALES | {"EmployeeId": prefix("1")}, "EmployeeId", "only text has prefixes"),
         (EMPLOYEE, SALES | {"EmployeeId": between(5, 1_000_000)}, "EmployeeId", "6 digits"),
-        (EMPLOYEE, SALES | {"EmployeeId": between(200, 100)}, "EmployeeId", "above its high end"),
+        (EMPLOYEE, SALES | {"EmployeeId": between(200, 100)}, "EmployeeId", "above its upper bound"),
         (REVIEW, SALES | {"Year": 2012}, "Year", "EmployeeId, to its left"),
         (REVIEW, SALES | {"EmployeeId": at_least(5), "Year": 2012}, "Year", "EmployeeId, to its left"),
         (BY_EMAIL, SALES | {"Email": prefix("a/")}, "Email", "may not contain '/'"),
@@ -197,7 +197,7 @@ def test_a_family_takes_known_values_of_fixed_width_only(
         (Key("", "{A}_{B}"), {"A": prefix("x_")}, "A", "separator"),
         (Key("", "{A}--{B}"), {"A": prefix("x-")}, "A", "separator"),
         (Key("", "{A}", max_units=4), {"A": "abcde"}, "RowKey", "at most 4"),
-        (Key("", "{A}"), {"A": between("\uffff", "🛫")}, "A", "above its high end"),
+        (Key("", "{A}"), {"A": between("\uffff", "🛫")}, "A", "above its upper bound"),
         (Key("", "{A}_{B}"), {"A": between("x", "y")}, "A", "do not sort"),
     ],
 )
@@ -211,7 +211,7 @@ def test_what_is_no_single_range_of_rows_is_rejected(key: Key, fields: dict[str,
 
 def test_inverted_ends_the_wrong_way_round_are_rejected_too() -> None:
     early, late = datetime(2014, 1, 1, tzinfo=timezone.utc), datetime(2015, 1, 1, tzinfo=timezone.utc)
-    with pytest.raises(BadKey, match="above its high end"):
+    with pytest.raises(BadKey, match="above its upper bound"):
         CLAIM.range({"EmployeeId": "7", "When": between(late, early)})
 
 
@@ -223,7 +223,7 @@ def test_a_question_is_no_value() -> None:
 
 def test_an_end_is_a_value_and_the_ends_are_named_in_words() -> None:
     for ask in (at_least, above, at_most, below, lambda end: between(end, 5), lambda end: between(5, end)):
-        with pytest.raises(BadKey, match="an end is a value"):
+        with pytest.raises(BadKey, match="a bound must be a value"):
             ask(None)
     with pytest.raises(BadKey, match="inclusive"):
         between(1, 2, "lower")  # type: ignore[arg-type]

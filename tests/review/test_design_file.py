@@ -285,7 +285,7 @@ def test_copies_are_declared_for_both_sets() -> None:
             'type = "guid"',
             "{EmployeeId:06d} in the key needs a field of type int32 or int64, and it is guid",
         ),
-        ('row = "empid_{EmployeeId:06d}"', 'row = "empid_{EmployeeId:06x}"', "a key knows no such format"),
+        ('row = "empid_{EmployeeId:06d}"', 'row = "empid_{EmployeeId:06x}"', "unknown format"),
         ('row = "empid_{EmployeeId:06d}"', 'row = "empid_{Number:06d}"', "the key names Number, which is not a field"),
         ('row = "email_{Email}"', 'row = "phone_{Phone}"', "it reads Phone, which is not a field of Employee"),
         (

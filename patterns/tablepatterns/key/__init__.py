@@ -1,4 +1,4 @@
-"""Keys: the one place that formats and parses PartitionKey and RowKey. Read `key.py` first."""
+"""Format and parse PartitionKey and RowKey. Read `key.py` first."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ from .template_language import DIGIT, HEX, KEY_TEXT, Characters, one_of
 
 @dataclass(frozen=True)
 class Format(ABC):
-    """How the values of one field are written into a key and read back, in the order of the values."""
+    """How the values of a field are formatted into a key and parsed back, preserving their order."""
 
     name: str
 
     terminator: ClassVar[str] = ""
-    """What ends the text wherever more of the key follows; it sorts before all that could continue the text."""
+    """The terminator of the text if more of the key follows; it sorts before any continuation of the text."""
     descending: ClassVar[bool] = False
     reads_exactly: ClassVar[bool] = False
     """Whether `read` rejects every text that `write` would not have produced."""
@@ -34,11 +34,11 @@ class Format(ABC):
     @property
     @abstractmethod
     def characters(self) -> Sequence[Characters] | Characters:
-        """What each character of a text may be; one set for all of them where a text is as long as its value."""
+        """The set of each character of a text; one set for all if the length varies."""
 
     @cached_property
     def width(self) -> int | None:
-        """The number of characters of every value's text, or None where a text is as long as its value."""
+        """The fixed number of characters, or None if the length varies."""
         return None if isinstance(self.characters, Characters) else len(self.characters)
 
     @abstractmethod
@@ -47,7 +47,7 @@ class Format(ABC):
 
     @abstractmethod
     def read(self, text: str) -> object:
-        """Return the value of a key text; ValueError where it has none.
+        """Return the value of a key text; ValueError if it is invalid.
 
         Where it is not exact, the text that `write` makes of the value must be compared with this one.
         """
@@ -60,7 +60,7 @@ _SIGN: Final = 2**63
 
 
 def pad(number: int, width: int) -> str:
-    """Return the number padded with zeros, so that keys sort as their numbers do.
+    """Return the number padded with zeros, so that keys sort like numbers.
 
     A negative number and one that is too wide are rejected.
 
@@ -68,8 +68,8 @@ def pad(number: int, width: int) -> str:
     '00000123'
 
     :param number: the number, 0 or more
-    :param width: the digits of the result
-    :raises BadKey: where the number is negative or needs more digits
+    :param width: the number of digits
+    :raises BadKey: the number is negative or needs more digits
 
     Guide: sorting and padding.
     """
@@ -77,20 +77,20 @@ def pad(number: int, width: int) -> str:
 
 
 def unpad(text: str) -> int:
-    """Return the number of a padded text; other characters than 0 to 9 are rejected.
+    """Return the number of a padded text, which may contain only the digits 0 to 9.
 
     >>> unpad("00000123")
     123
 
     :param text: what `pad` returned
-    :raises BadKey: where the text is not made of digits
+    :raises BadKey: the text is not made of digits
 
     Guide: sorting and padding.
     """
     try:
         return _digits(text)
     except ValueError:
-        raise BadKey("text", text, "a padded number is made of digits", "pass what pad() returned") from None
+        raise BadKey("text", text, "a padded number has only digits", "pass a result of pad()") from None
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,13 @@ class Padded(Format):
         number = value if type(value) is int else _integer(self, value)
         if number < 0:
             hint = f"use the signed format {{{self.name}:+0{self.digits}d}}"
-            raise self.refusal(value, "a padded number is not negative", hint)
+            raise self.refusal(value, "a padded number cannot be negative", hint)
         if number >= self._beyond:
             raise self.refusal(value, f"it does not fit in {self.digits} digits", "use a wider format")
         return f"{number:0{self.digits}d}"
 
     def read(self, text: str) -> int:
-        # The digits 0 to 9 alone; one of another script is a digit to str too
+        # Only the digits 0 to 9; str also accepts digits of other scripts
         if not (text.isascii() and text.isdigit()):
             raise ValueError(f"{text!r} is not made of digits")
         return int(text)
@@ -164,8 +164,8 @@ class Float(Format):
         if not isinstance(value, float):
             raise self.refusal(value, f"it must be a float, not {type(value).__name__}", "convert it")
         if math.isnan(value):
-            raise self.refusal(value, "NaN has no place in any order", "use another value")
-        # equal numbers must be one key: adding 0.0 makes 0.0 of -0.0
+            raise self.refusal(value, "NaN cannot be ordered", "use another value")
+        # Equal numbers must have one key: adding 0.0 turns -0.0 into 0.0
         (bits,) = struct.unpack(">Q", struct.pack(">d", value + 0.0))
         return f"{bits ^ _flips(negative=bits >= _SIGN):016x}"
 
@@ -178,13 +178,13 @@ class Float(Format):
 
 
 def _flips(*, negative: bool) -> int:
-    """Every bit of a negative number turns, since the larger one is further from zero; else the sign alone."""
+    """Flip all bits of a negative number, whose order is reversed, and otherwise only the sign."""
     return 2 * _SIGN - 1 if negative else _SIGN
 
 
 def _integer(field: Format, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, (bool, Ticks)):
-        raise field.refusal(value, f"it must be an int, not {type(value).__name__}", "convert it, or name its format")
+        raise field.refusal(value, f"it must be an int, not {type(value).__name__}", "convert it, or specify a format")
     return int(value)
 
 
@@ -205,7 +205,7 @@ _TICKS: Final = (one_of("0123"), *[DIGIT] * (_TICKS_WIDTH - 1))
 
 
 def inverted_ticks(moment: datetime | Ticks) -> str:
-    """Return the key text of an instant that puts the newest first: 19 digits, smaller for a later instant.
+    """Return the key text of an instant that sorts newest first: 19 digits, smaller for a later instant.
 
     A datetime without a time zone is rejected. Entities with the same tick need another field to be unique.
 
@@ -213,7 +213,7 @@ def inverted_ticks(moment: datetime | Ticks) -> str:
     '2519936321679999999'
 
     :param moment: an aware datetime, or Ticks
-    :raises BadKey: where the instant has no time zone or lies outside the years 1 to 9999
+    :raises BadKey: the instant has no time zone, or is outside the years 1 to 9999
 
     Guide: log tail.
     """
@@ -227,14 +227,14 @@ def from_inverted_ticks(text: str) -> Ticks:
     datetime.datetime(2014, 8, 22, 0, 50, 32, tzinfo=datetime.timezone.utc)
 
     :param text: what `inverted_ticks` returned
-    :raises BadKey: where the text is not an inverted tick count
+    :raises BadKey: the text is not an inverted tick count
 
     Guide: log tail.
     """
     try:
         return Ticks(Ticks.MAX - _ticks(text))
     except ValueError as error:
-        raise BadKey("text", text, str(error), "pass what inverted_ticks() returned") from None
+        raise BadKey("text", text, str(error), "pass a result of inverted_ticks()") from None
 
 
 class TickCount(Format):
@@ -254,7 +254,7 @@ class TickCount(Format):
 
 
 class InvertedTicks(Format):
-    """An instant as the ticks that are left until the end of the year 9999: the newest first."""
+    """An instant as the ticks until the end of the year 9999: newest first."""
 
     descending: ClassVar[bool] = True
     reads_exactly: ClassVar[bool] = True
@@ -276,24 +276,24 @@ def _instant(field: Format, value: object) -> int:
     if isinstance(value, datetime):
         value = Ticks.of(_aware(field, value))
     if not 0 <= value <= Ticks.MAX:
-        raise field.refusal(int(value), "it lies outside the years 1 to 9999", "use another instant")
+        raise field.refusal(int(value), "it is outside the years 1 to 9999", "use another instant")
     return int(value)
 
 
 def _aware(field: Format, moment: datetime) -> datetime:
     if moment.utcoffset() is None:
-        raise field.refusal(moment, "a datetime without a time zone names no instant", "give it a tzinfo")
+        raise field.refusal(moment, "a datetime without a time zone is ambiguous", "give it a tzinfo")
     return moment
 
 
 def _ticks(text: str) -> int:
     if not re.fullmatch("[0-9]{19}", text) or int(text) > Ticks.MAX:
-        raise ValueError("an instant is 19 digits, up to the end of the year 9999")
+        raise ValueError("an instant must be 19 digits, up to the end of the year 9999")
     return int(text)
 
 
 def _value(ticks: int) -> datetime | Ticks:
-    """Return a datetime where one holds the instant exactly."""
+    """Return a datetime, if it can represent the instant exactly."""
     return Ticks(ticks) if ticks % 10 else Ticks(ticks).datetime()
 
 
@@ -312,7 +312,7 @@ _DIRECTIVE: Final = re.compile("%(.)")
 
 @dataclass(frozen=True)
 class Calendar(Format):
-    """A date, or an instant in UTC, written by a pattern of strftime directives from the year down.
+    """A date, or an instant in UTC, formatted with strftime directives from the year down.
 
     >>> Calendar("Day", "%Y-%m-%d").write(date(2014, 7, 31))
     '2014-07-31'
@@ -322,7 +322,7 @@ class Calendar(Format):
 
     @staticmethod
     def allows(pattern: str) -> bool:
-        """Whether the pattern starts at %Y and leaves out no unit down to its last: only that sorts, and reads back."""
+        """Whether the pattern starts with %Y and omits no unit in between, as required to sort and to parse."""
         directives = "".join(_DIRECTIVE.findall(pattern))
         return bool(directives) and "".join(_UNITS).startswith(directives) and "%" not in _DIRECTIVE.sub("", pattern)
 
@@ -337,13 +337,13 @@ class Calendar(Format):
         moment = self._instant(value) if "%H" in self.pattern else self._date(value)
         text = self._spelling.format(moment)
         if not self._is_finest and self.read(text) != moment:
-            raise self.refusal(value, f"{self.pattern} would drop a part of it", "round it, or use a finer pattern")
+            raise self.refusal(value, f"{self.pattern} would drop part of it", "round it, or use a finer pattern")
         return text
 
     def read(self, text: str) -> date | datetime:
         found = self._expression.fullmatch(text)
         if not found:
-            raise ValueError(f"{text!r} does not look like {self.pattern}")
+            raise ValueError(f"{text!r} does not match {self.pattern}")
         parts = found.groups()
         year, month, day, hour, minute, second, micro = map(int, parts + _EARLIEST[len(parts) :])
         moment = datetime(year, month, day, hour, minute, second, micro, tzinfo=timezone.utc)
@@ -371,7 +371,7 @@ class Calendar(Format):
         try:
             return _aware(self, value).astimezone(timezone.utc)
         except OverflowError:
-            raise self.refusal(value, "in UTC it lies outside the years 1 to 9999", "use another instant") from None
+            raise self.refusal(value, "in UTC it is outside the years 1 to 9999", "use another instant") from None
 
     def _date(self, value: object) -> date:
         if not isinstance(value, date) or isinstance(value, datetime):
@@ -392,7 +392,7 @@ _RUNS: Final = {
 }
 _CODES: Final = {unit: f"{leader}{unit:02x}" for leader, run in _RUNS.items() for unit in run}
 _ESCAPED: Final = KEY_TEXT.without(chr(unit) for unit in _CODES if chr(unit) not in _RUNS)
-"""What an escaped text may hold: a character that has a code occurs only where it leads one."""
+"""The characters of an escaped text; an escaped character occurs only at the start of its code."""
 _CODE: Final = re.compile(r"[!.>\[~]([0-9a-f]{2})")
 
 
@@ -420,7 +420,7 @@ class Text(Format):
 
 
 class Escaped(Format):
-    """Any text, with what a key may not hold spelled out.
+    """Any text, with forbidden characters escaped.
 
     >>> Escaped("Path").write("docs/a#1")
     'docs.2fa!231'
@@ -441,9 +441,9 @@ class Escaped(Format):
 
 def _checked(field: Format, value: object) -> str:
     if not isinstance(value, str):
-        raise field.refusal(value, f"text must be a str, not {type(value).__name__}", "convert it, or name its format")
+        raise field.refusal(value, f"text must be a str, not {type(value).__name__}", "convert it, or specify a format")
     if _LONE_SURROGATE.search(value):
-        raise field.refusal(value, "half of a surrogate pair is no character", "use valid Unicode text")
+        raise field.refusal(value, "a lone surrogate is not a character", "use valid Unicode text")
     return value
 
 
@@ -464,7 +464,7 @@ class Uuid(Format):
     def read(self, text: str) -> UUID:
         found = UUID(text)
         if str(found) != text:
-            raise ValueError(f"{text!r} is not how a UUID is written")
+            raise ValueError(f"{text!r} is not a UUID")
         return found
 
 
@@ -489,4 +489,4 @@ def format_of(name: str, spec: str) -> Format:
     if Calendar.allows(spec) and not FORBIDDEN.search(spec):
         return Calendar(name, spec)
     known = "no format, escape, 06d, +06d, float, ticks, inverted, uuid, or a date such as %Y-%m-%d from the year down"
-    raise BadDesign(f"the format of {{{name}}}", spec, "a key knows no such format", f"use {known}")
+    raise BadDesign(f"the format of {{{name}}}", spec, "unknown format", f"use {known}")

@@ -1,4 +1,4 @@
-"""The key of an entity: two templates that write, read and search PartitionKey and RowKey."""
+"""The key of an entity: two templates that format, parse and search PartitionKey and RowKey."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .template import Field, Template
 
 
 class Key:
-    """How an entity's PartitionKey and RowKey are made of its properties, and what they are made of.
+    """How PartitionKey and RowKey are made from an entity's properties, and parsed back.
 
     A template is literal text and fields, `{Name}` or `{Name:format}`. Every format keeps the order of its values and
     reads back exactly what was written:
@@ -47,8 +47,8 @@ class Key:
 
     :param partition_key: the template of the PartitionKey
     :param row_key: the template of the RowKey
-    :param max_units: the most UTF-16 code units of either; the documents agree on 512 and allow no more than 1024
-    :raises BadDesign: where a template cannot be read back, or names a field twice
+    :param max_units: the maximum length of each in UTF-16 code units, up to 1024; Microsoft's documents agree on 512
+    :raises BadDesign: a template cannot be parsed back, or names a field twice
 
     Guide: compound key.
     """
@@ -71,55 +71,55 @@ class Key:
         self._last_partition: tuple[str, dict[str, object]] | None = None
         for name in self.fields:
             if self.fields.count(name) > 1:
-                raise BadDesign("the key's fields", name, "the same field is named twice", "name each field once")
+                raise BadDesign("the key's fields", name, "the field occurs twice", "use each field once")
 
     @property
     def partition_template(self) -> str:
-        """The template of the PartitionKey, as it was given."""
+        """The template of the PartitionKey."""
         return self._partition.text
 
     @property
     def row_template(self) -> str:
-        """The template of the RowKey, as it was given."""
+        """The template of the RowKey."""
         return self._row.text
 
     def format(self, fields: Mapping[str, object]) -> tuple[str, str]:
-        """Return the PartitionKey and the RowKey of these values.
+        """Return the PartitionKey and the RowKey for these values.
 
         :param fields: a value for every field of the key, and nothing else
-        :raises BadKey: for a missing or unknown field, and for a value that cannot be a part of the key
+        :raises BadKey: a field is missing or unknown, or its value cannot be part of a key
 
         Guide: compound key.
         """
         if not isinstance(fields, Mapping):
-            raise BadKey("fields", fields, "the fields of a key are a mapping", 'pass {"Department": "Sales"}')
+            raise BadKey("fields", fields, "the fields of a key must be a mapping", 'pass {"Department": "Sales"}')
         if not fields.keys() <= self._names:
             self._reject_unknown(fields)
         return self._partition.write(fields), self._row.write(fields)
 
     def keys_of(self, entity: Mapping[str, object]) -> tuple[str, str]:
-        """Return the PartitionKey and the RowKey of an entity, of whose fields those of the key count.
+        """Return the PartitionKey and the RowKey of an entity; its other fields are ignored.
 
         >>> Key("{Department}", "empid_{EmployeeId:06d}").keys_of({"Department": "Sales", "EmployeeId": 1, "Age": 34})
         ('Sales', 'empid_000001')
 
         :param entity: the fields of the key, and any others
-        :raises BadKey: for a missing field, and for a value that cannot be a part of the key
+        :raises BadKey: a field is missing, or its value cannot be part of a key
 
         Guide: compound key.
         """
         if not isinstance(entity, Mapping):
-            raise BadKey("entity", entity, "the fields of a key are a mapping", 'pass {"Department": "Sales"}')
+            raise BadKey("entity", entity, "the fields of a key must be a mapping", 'pass {"Department": "Sales"}')
         return self._partition.write(entity), self._row.write(entity)
 
     def parse(self, partition_key: str, row_key: str) -> dict[str, object]:
-        """Return the values that make these keys: the inverse of `format`.
+        """Return the values of these keys: the inverse of `format`.
 
         An instant comes back as an aware datetime in UTC; one that microseconds cannot hold comes back as `Ticks`.
 
         :param partition_key: the entity's PartitionKey
         :param row_key: the entity's RowKey
-        :raises BadKey: where `format` would not have made these keys
+        :raises BadKey: `format` cannot have returned these keys
 
         Guide: compound key.
         """
@@ -127,12 +127,12 @@ class Key:
             _check_texts(partition_key, row_key)
         last = self._last_partition
         if last is None or last[0] != partition_key:
-            # The rows of a range have the same PartitionKey
+            # All rows of a range have the same PartitionKey
             last = self._last_partition = partition_key, self._partition.read(partition_key)
         return last[1] | self._row.read(row_key)
 
     def matches(self, partition_key: str, row_key: str) -> bool:
-        """Whether these keys are of this kind, that is, whether `parse` reads them.
+        """Whether these keys match the templates, so that `parse` accepts them.
 
         >>> Key("{Department}", "empid_{EmployeeId:06d}").matches("Sales", "empid_000123_2012")
         False
@@ -140,7 +140,7 @@ class Key:
         return self.found(partition_key, row_key) is not None
 
     def found(self, partition_key: str, row_key: str) -> dict[str, object] | None:
-        """Return the values that make these keys, or None where these are not of this kind.
+        """Return the values of these keys, or None if they do not match the templates.
 
         >>> Key("{Department}", "empid_{EmployeeId:06d}").found("Sales", "empid_000123")
         {'Department': 'Sales', 'EmployeeId': 123}
@@ -160,7 +160,7 @@ class Key:
 
     @checked
     def overlaps(self, other: Key) -> bool:
-        """Whether a row could be of both keys: whether both can make the same PartitionKey and the same RowKey.
+        """Whether a row could match both keys, with the same PartitionKey and RowKey.
 
         It follows from literal text and formats alone. Six digits are never `email_` and more, nor seven digits:
 
@@ -174,12 +174,12 @@ class Key:
 
     @checked
     def extended(self, child: str) -> Key:
-        """Return the key of entities that belong to those of this key, in the same partition.
+        """Return the key of child entities in the same partition.
 
         >>> Key("{Department}", "empid_{EmployeeId:06d}").extended("_{Year:04d}")
         Key('{Department}', 'empid_{EmployeeId:06d}_{Year:04d}')
 
-        :param child: what follows the RowKey: literal text, then the fields of the child
+        :param child: what follows the parent's RowKey: literal text, then the fields of the child
         :raises BadDesign: where a longer key could be another parent's, since this one does not end with a field of
             fixed width, or where the whole cannot be read back
 
@@ -187,13 +187,13 @@ class Key:
         """
         last = self._row.fields[-1] if self._row.fields else None
         if last is None or last.tail or last.format.width is None:
-            rule = "a key that others continue must end with a field of fixed width"
+            rule = "the key of a parent must end with a field of fixed width"
             raise BadDesign("parent", self.row_template, rule, "end it with a format such as {Id:06d}")
         return Key(self.partition_template, self.row_template + child, max_units=self.max_units)
 
     @checked
     def range(self, fields: Mapping[str, object]) -> KeyRange:
-        """Return the range of rows whose fields are as asked.
+        """Return the range of rows that match these fields.
 
         The partition's fields must be known. The row's fields are given from left to right; the last one given may be
         a `prefix`, a `between` or one of its neighbours, and the ones after it are left out.
@@ -206,8 +206,8 @@ class Key:
         >>> by_email.range({"Department": "Sales", "Email": prefix("a")})
         KeyRange(partition_key='Sales', lower='email_a', lower_inclusive=True, upper='email_b', upper_inclusive=False)
 
-        :param fields: known values, and at most one question
-        :raises BadKey: where a value cannot be a part of the key, or the question is not one range of rows
+        :param fields: values, and at most one `prefix` or range
+        :raises BadKey: a value cannot be part of a key, or the fields are not one range of rows
 
         Guide: intra-partition secondary index.
         """
@@ -227,7 +227,7 @@ class Key:
 
     @checked
     def family(self, fields: Mapping[str, object]) -> KeyRange:
-        """Return the range of the row that these values name and of every row whose key continues its key.
+        """Return the range of the row with these values, and of its children, whose keys continue its key.
 
         So one range query reads an employee together with the reviews of that employee. Only known values can be
         given, and the last must be of a fixed width: the family of the text `f34` would take in `f340`.
@@ -238,7 +238,7 @@ class Key:
         (True, True)
 
         :param fields: the partition's fields, and the row's from left to right, at least one
-        :raises BadKey: where a value cannot be a part of the key, or the last one is text
+        :raises BadKey: a value cannot be part of a key, or the last one is text
 
         Guide: compound key.
         """
@@ -246,11 +246,11 @@ class Key:
         known, rest = self._known_row(fields)
         for field in rest:
             if field.name in fields:
-                rule = "a family has known values only, from left to right"
-                raise BadKey(field.name, fields[field.name], rule, "leave it out, or use range()")
+                rule = "a family takes only exact values, from left to right"
+                raise BadKey(field.name, fields[field.name], rule, "omit it, or use range()")
         given = self._row.fields[: len(self._row.fields) - len(rest)]
         if given and given[-1].format.width is None:
-            rule = "a longer text would be in its family"
+            rule = "the family would include longer texts"
             raise BadKey(given[-1].name, fields[given[-1].name], rule, "use range(), or a format of fixed width")
         if given and rest:
             known = known.removesuffix(given[-1].tail)
@@ -261,12 +261,12 @@ class Key:
             self._reject_unknown(fields)
         for name in self.partition_fields:
             if isinstance(fields.get(name), (Prefix, Between)):
-                rule = "a range lies in one partition, so every field of the PartitionKey must be known"
-                raise BadKey(name, fields[name], rule, "ask once for each partition")
+                rule = "a range is in one partition, so every field of the PartitionKey needs a value"
+                raise BadKey(name, fields[name], rule, "read each partition separately")
         return self._partition.write(fields)
 
     def _known_row(self, fields: Mapping[str, object]) -> tuple[str, Sequence[Field]]:
-        """Return the RowKey as far as it is known, and the fields from the first that is not."""
+        """Return the known beginning of the RowKey, and the remaining fields."""
         known = self._row.head
         for position, field in enumerate(self._row.fields):
             if field.name not in fields or isinstance(fields[field.name], (Prefix, Between)):
@@ -281,7 +281,7 @@ class Key:
 
     @checked
     def location(self, table: str) -> str:
-        """Return what errors call the set of this key in a table.
+        """Return the name of the set of this key in a table, for errors.
 
         >>> Key("{Department}", "empid_{EmployeeId:06d}").location("Employees")
         'table Employees, set {Department}/empid_{EmployeeId:06d}'
@@ -306,25 +306,27 @@ class Key:
 def _check_texts(partition_key: object, row_key: object) -> None:
     for name, text in (("PartitionKey", partition_key), ("RowKey", row_key)):
         if not isinstance(text, str):
-            raise BadKey(name, text, f"a key is a str, not {type(text).__name__}", "pass the key as it is stored")
+            raise BadKey(name, text, f"a key must be a str, not {type(text).__name__}", "pass the stored key")
 
 
 def _reject_given(after: Sequence[Field], open_field: Field, fields: Mapping[str, object]) -> None:
     for field in after:
         if field.name in fields:
-            rule = f"{open_field.name}, to its left, is not one known value, so this is no single range of rows"
-            raise BadKey(field.name, fields[field.name], rule, f"give {open_field.name} one value, or leave this out")
+            rule = f"{open_field.name}, to its left, has no single value, so the rows are not one range"
+            raise BadKey(
+                field.name, fields[field.name], rule, f"give {open_field.name} a single value, or omit this field"
+            )
 
 
 def _between(partition_key: str, known: str, asked: Field, question: Between, *, last: bool) -> KeyRange:
     if not asked.sorts:
-        rule = f"keys do not sort by text that {asked.tail!r} follows"
-        raise BadKey(asked.name, question, rule, f"use the format {{{asked.name}:escape}}, or put the field last")
+        rule = f"keys do not sort by a text field that is followed by {asked.tail!r}"
+        raise BadKey(asked.name, question, rule, f"use the format {{{asked.name}:escape}}, or make it the last field")
     if asked.format.descending:
         question = question.reversed()
     texts = [known + asked.write(end) for end in (question.low, question.high) if end is not None]
     if texts != sorted(texts, key=ordinal):
-        raise BadKey(asked.name, question, "its low end lies above its high end", "exchange the two")
+        raise BadKey(asked.name, question, "its lower bound is above its upper bound", "swap the two")
     rows = KeyRange.beginning_with(partition_key, known)
     if question.low is not None:
         rows = _from(rows, texts[0], question.low_inclusive, last)
@@ -334,7 +336,7 @@ def _between(partition_key: str, known: str, asked: Field, question: Between, *,
 
 
 def _from(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
-    """Start at a value, or past it: past all its rows, which are many where more fields follow."""
+    """Start at a value, or after all its rows, of which there are several if more fields follow."""
     if last or inclusive:
         return replace(rows, lower=text, lower_inclusive=inclusive)
     return replace(rows, lower=after_prefix(text))

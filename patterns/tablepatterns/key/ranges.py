@@ -1,4 +1,4 @@
-"""What can be asked of a field besides one known value, and the range of rows that answers it."""
+"""Ranges of a key field's values, and of rows."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ..errors import BadKey
 from .formats import FORBIDDEN
 
 Ends = Literal["both", "left", "right", "neither"]
-"""Which ends of a range belong to it, in the words of pandas."""
+"""Which bounds of a range are inclusive, as in pandas."""
 
 
 @dataclass(frozen=True)
 class Prefix:
-    """Every text that begins like this one; made by `prefix`."""
+    """All texts with this prefix; returned by `prefix`."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Between:
-    """Every value from one end to the other, where None is an open end; made by `between` and its neighbours."""
+    """All values between two bounds, of which None is open; returned by `between`, `at_least` and so on."""
 
     low: object
     high: object
@@ -37,20 +37,20 @@ class Between:
         return self.inclusive in ("both", "right")
 
     def reversed(self) -> Between:
-        """Return the same values as seen by a format that puts the greatest first."""
+        """Return the same values for a format that sorts in descending order."""
         ends: dict[Ends, Ends] = {"left": "right", "right": "left"}
         return Between(self.high, self.low, ends.get(self.inclusive, self.inclusive))
 
 
 def prefix(text: str) -> Prefix:
-    """Ask for every text that begins like this one, itself included.
+    """Match all texts that begin with this one.
 
     Only text has prefixes: a number is asked for with `between`, since its first digits say nothing.
 
     >>> prefix("a")
     Prefix(text='a')
 
-    :param text: the beginning, which may be empty
+    :param text: the prefix, which may be empty
 
     Guide: intra-partition secondary index.
     """
@@ -58,35 +58,33 @@ def prefix(text: str) -> Prefix:
 
 
 def between(low: object, high: object, inclusive: Ends = "both") -> Between:
-    """Ask for every value from `low` to `high`, both included unless `inclusive` says otherwise.
+    """Match all values from `low` to `high`, both inclusive by default.
 
     The ends are values of the field, also where its format puts the greatest first.
 
     >>> between(100, 200, "left")
     Between(low=100, high=200, inclusive='left')
 
-    :param low: the least value
-    :param high: the greatest value
-    :param inclusive: which ends belong to the range: both, left, right or neither
-    :raises BadKey: where an end is None, or `inclusive` is another word
+    :param low: the lower bound
+    :param high: the upper bound
+    :param inclusive: which bounds are inclusive: both, left, right or neither
+    :raises BadKey: a bound is None, or `inclusive` has another value
 
     Guide: intra-partition secondary index.
     """
     if inclusive not in get_args(Ends):
-        raise BadKey(
-            "inclusive", inclusive, "it names the ends that belong to the range", f"use one of {get_args(Ends)}"
-        )
+        raise BadKey("inclusive", inclusive, "unknown value", f"use one of {get_args(Ends)}")
     return Between(_end("low", low), _end("high", high), inclusive)
 
 
 def at_least(low: object) -> Between:
-    """Ask for `low` and every greater value.
+    """Match `low` and all greater values.
 
     >>> at_least(100)
     Between(low=100, high=None, inclusive='both')
 
-    :param low: the least value
-    :raises BadKey: where it is None
+    :param low: the lower bound
+    :raises BadKey: it is None
 
     Guide: intra-partition secondary index.
     """
@@ -94,13 +92,13 @@ def at_least(low: object) -> Between:
 
 
 def above(low: object) -> Between:
-    """Ask for every value greater than `low`, which itself is left out.
+    """Match all values greater than `low`.
 
     >>> above(100)
     Between(low=100, high=None, inclusive='neither')
 
-    :param low: the value below the least
-    :raises BadKey: where it is None
+    :param low: the exclusive lower bound
+    :raises BadKey: it is None
 
     Guide: intra-partition secondary index.
     """
@@ -108,13 +106,13 @@ def above(low: object) -> Between:
 
 
 def at_most(high: object) -> Between:
-    """Ask for `high` and every smaller value.
+    """Match `high` and all smaller values.
 
     >>> at_most(199)
     Between(low=None, high=199, inclusive='both')
 
-    :param high: the greatest value
-    :raises BadKey: where it is None
+    :param high: the upper bound
+    :raises BadKey: it is None
 
     Guide: intra-partition secondary index.
     """
@@ -122,13 +120,13 @@ def at_most(high: object) -> Between:
 
 
 def below(high: object) -> Between:
-    """Ask for every value smaller than `high`, which itself is left out.
+    """Match all values smaller than `high`.
 
     >>> below(200)
     Between(low=None, high=200, inclusive='neither')
 
-    :param high: the value above the greatest
-    :raises BadKey: where it is None
+    :param high: the exclusive upper bound
+    :raises BadKey: it is None
 
     Guide: intra-partition secondary index.
     """
@@ -138,14 +136,14 @@ def below(high: object) -> Between:
 def _end(name: str, value: object) -> object:
     if value is None:
         raise BadKey(
-            name, value, "an end is a value", "leave the end open with at_least(), above(), at_most() or below()"
+            name, value, "a bound must be a value", "for an open range, use at_least(), above(), at_most() or below()"
         )
     return value
 
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The rows of one partition between two RowKeys; a bound that is None is open.
+    """The rows of one partition between two RowKeys; None is an open bound.
 
     >>> rows = KeyRange("Sales", "email_a", True, "email_b", False)
     >>> rows.contains("Sales", "email_alice@contoso.com"), rows.contains("Sales", "email_b")
@@ -153,9 +151,9 @@ class KeyRange:
 
     :param partition_key: the partition
     :param lower: the first RowKey, or None
-    :param lower_inclusive: whether `lower` itself belongs to the range
+    :param lower_inclusive: whether `lower` is inclusive
     :param upper: the last RowKey, or None
-    :param upper_inclusive: whether `upper` itself belongs to the range
+    :param upper_inclusive: whether `upper` is inclusive
     """
 
     partition_key: str
@@ -166,16 +164,16 @@ class KeyRange:
 
     @classmethod
     def beginning_with(cls, partition_key: str, text: str) -> KeyRange:
-        """Return the range of the RowKeys that begin with the text; all rows of the partition for an empty one."""
+        """Return the range of the RowKeys with this prefix; all rows of the partition if it is empty."""
         return cls(partition_key, text or None, True, after_prefix(text), False)
 
     @property
     def row_key(self) -> str | None:
-        """The one RowKey of a range that is a single row, or None: such a range is a point query."""
+        """The RowKey of a range of a single row, which is a point query; otherwise None."""
         return self.lower if self.lower == self.upper and self.lower_inclusive and self.upper_inclusive else None
 
     def contains(self, partition_key: str, row_key: str) -> bool:
-        """Whether these keys lie in the range, in the order of the service: by UTF-16 code unit."""
+        """Whether these keys are in the range, by the order of UTF-16 code units, as in the service."""
         return partition_key == self.partition_key and self._from_lower(row_key) and self._to_upper(row_key)
 
     def _from_lower(self, row_key: str) -> bool:
@@ -190,7 +188,7 @@ class KeyRange:
 
 
 def after_prefix(text: str) -> str | None:
-    """Return the least key text that sorts after every key beginning with the text; None where nothing does.
+    """Return the smallest text that sorts after all texts with this prefix; None if there is none.
 
     It is the next character in UTF-16 order that a key may hold, so that the bound itself is sound in a filter.
 

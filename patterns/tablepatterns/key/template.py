@@ -1,4 +1,4 @@
-"""One half of a key: literal text and fields, as a template spells them."""
+"""A template of a PartitionKey or RowKey: literal text and fields."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ class Field:
 
     @cached_property
     def _may_run_on(self) -> bool:
-        """Whether a text could hold, or run into, what separates it from the next field."""
+        """Whether a text could contain, or run into, the separator before the next field."""
         return self.format.width is None and bool(self.tail)
 
     @property
     def sorts(self) -> bool:
-        """Whether keys sort by this field: plain text that is followed by a literal mixes with what follows."""
+        """Whether keys sort by this field; plain text followed by a literal mixes with what follows."""
         return self.format.width is not None or bool(self.format.terminator) or not self.tail
 
     def write(self, value: object) -> str:
         """Return the value's text with its tail, or raise BadKey."""
         if value is None:
-            raise BadKey(self.name, value, "a part of a key cannot be None", "give it a value")
+            raise BadKey(self.name, value, "a key field cannot be None", "give it a value")
         text = self.format.write(value)
         if self._may_run_on and (text + self.tail).find(self.tail) != len(text):
             raise self.format.refusal(value, *self._separator_rule())
         return text + self.tail
 
     def write_prefix(self, text: object) -> str:
-        """Return the beginning that the texts with this prefix share, or raise BadKey."""
+        """Return the common prefix of the keys with this prefix, or raise BadKey."""
         if self.format.width is not None:
             raise self.format.refusal(text, "only text has prefixes", "use between(), at_least() or below()")
         written = self.format.write(text)
@@ -54,7 +54,7 @@ class Field:
         return written
 
     def read(self, text: str, start: int) -> tuple[object, int]:
-        """Return the value that starts here, and where the next field starts; ValueError where it is not ours."""
+        """Return the value that starts here, and the start of the next field; ValueError if it does not match."""
         if self.format.width is not None:
             end = start + self.format.width
         else:
@@ -68,7 +68,7 @@ class Field:
         else:
             is_ours = self.write(value) == text[start:following]
         if not is_ours:
-            raise ValueError(f"{text[start:]!r} is not how {self.name} is written")
+            raise ValueError(f"{text[start:]!r} is not a valid {self.name}")
         return value, following
 
     def add_to(self, language: Automaton) -> None:
@@ -80,13 +80,13 @@ class Field:
         elif self.tail and not self.format.terminator:
             language.add_text_until(characters, self.tail)
         else:
-            # What ends an escaped text occurs nowhere in it
+            # The terminator of an escaped text never occurs in it
             language.add_text(characters)
             language.add_literal(self.tail)
 
     def _separator_rule(self) -> tuple[str, str]:
         return (
-            f"it holds, or runs into, the separator {self.tail!r} that follows it",
+            f"it contains, or runs into, the separator {self.tail!r} that follows it",
             f"use the format {{{self.name}:escape}} or another value",
         )
 
@@ -103,10 +103,12 @@ class Template:
 
     @classmethod
     def of(cls, half: str, text: str, max_units: int) -> Template:
-        """Return the template that the text spells, or raise BadDesign."""
+        """Parse a template, or raise BadDesign."""
         literals, formats = _split(half, text)
         if FORBIDDEN.search("".join(literals)):
-            raise BadDesign(half, text, "its literal text holds a character that no key may", "use another character")
+            raise BadDesign(
+                half, text, "its literal text contains a character that is forbidden in keys", "use another character"
+            )
         head, *tails = literals
         fields = [_field(form, tail, last=form is formats[-1]) for form, tail in zip(formats, tails, strict=True)]
         return cls(half, text, head, tuple(fields), max_units)
@@ -121,7 +123,7 @@ class Template:
         return found
 
     def write(self, values: Mapping[str, object]) -> str:
-        """Return the key of these values, or raise BadKey."""
+        """Return the key for these values, or raise BadKey."""
         text = self.head
         for field in self.fields:
             if field.name not in values:
@@ -130,7 +132,7 @@ class Template:
         return text if len(text) <= self.max_units and text.isascii() else self._sized(text)
 
     def read(self, key: str) -> dict[str, object]:
-        """Return the values of a key that this template wrote; BadKey for any other."""
+        """Return the values of a key, or raise BadKey if it does not match."""
         if len(key) > self.max_units or not key.isascii():
             self._sized(key)
         values: dict[str, object] = {}
@@ -144,7 +146,7 @@ class Template:
                 raise ValueError(f"{key[position:]!r} is left over")
         except ValueError as error:
             rule = f"it is not a key of {self.text!r} ({said(error)})"
-            raise BadKey(self.half, key, rule, "parse a key with the template that wrote it") from error
+            raise BadKey(self.half, key, rule, "parse a key with the template that formatted it") from error
         return values
 
     def _sized(self, key: str) -> str:
@@ -155,19 +157,23 @@ class Template:
 
 
 def _split(half: str, text: str) -> tuple[list[str], list[Format]]:
-    """Return the literals and the formats between them; there is always one literal more, if an empty one."""
+    """Return the literals and the formats between them; there is always one literal more, which may be empty."""
     literals = [""]
     formats: list[Format] = []
     try:
         pieces = list(Formatter().parse(text))
     except ValueError as error:
-        raise BadDesign(half, text, f"it is no template: {error}", "write fields as {Name} or {Name:format}") from error
+        raise BadDesign(
+            half, text, f"it is not a valid template: {error}", "write fields as {Name} or {Name:format}"
+        ) from error
     for literal, name, spec, conversion in pieces:
         literals[-1] += literal
         if name is None:
             continue
         if conversion or not name.isidentifier():
-            raise BadDesign(half, text, f"{name!r} is no property's name", "write fields as {Name} or {Name:format}")
+            raise BadDesign(
+                half, text, f"{name!r} is not a valid property name", "write fields as {Name} or {Name:format}"
+            )
         formats.append(format_of(name, spec or ""))
         literals.append("")
     return literals, formats
@@ -177,6 +183,6 @@ def _field(form: Format, literal: str, *, last: bool) -> Field:
     if last and not literal:
         return Field(form, "")
     if not (literal or form.terminator or form.width):
-        rule, hint = "nothing says where the text ends and the next field begins", "put literal text between them"
+        rule, hint = "the end of the text cannot be determined", "put literal text between them"
         raise BadDesign(f"the separator after {{{form.name}}}", literal, rule, f"{hint}, or use {{{form.name}:escape}}")
     return Field(form, form.terminator + literal)

@@ -21,7 +21,7 @@ from ..limits import FORBIDDEN_IN_KEYS
 
 @dataclass(frozen=True)
 class Characters:
-    """A set of characters: those listed, or every character but those."""
+    """A set of characters: those listed, or all others."""
 
     listed: frozenset[str]
     excludes: bool = False
@@ -50,7 +50,7 @@ HEX: Final = one_of("0123456789abcdef")
 KEY_TEXT: Final = Characters(
     frozenset(each for each in map(chr, range(256)) if re.match(FORBIDDEN_IN_KEYS, each)), True
 )
-"""What a PartitionKey or RowKey may hold."""
+"""The characters that a PartitionKey or RowKey can contain."""
 
 
 class Automaton:
@@ -62,7 +62,7 @@ class Automaton:
 
     @property
     def end(self) -> int:
-        """The state in which a whole text was written."""
+        """The final state."""
         return len(self._moves) - 1
 
     def add_literal(self, text: str) -> None:
@@ -70,7 +70,7 @@ class Automaton:
         self.add_fixed([one_of(each) for each in text])
 
     def add_fixed(self, characters: Iterable[Characters]) -> None:
-        """Add text of fixed width, given what each of its characters may be."""
+        """Add text of fixed width, given the set of each character."""
         for each in characters:
             state = self.end
             self._moves[state].append((each, self._new()))
