@@ -42,7 +42,8 @@ def blocks(path: Path) -> tuple[Block, ...]:
     for part, code in _parts(path.read_text(encoding="utf-8")):
         output = StringIO()
         with redirect_stdout(output):
-            exec(compile(code, f"{path.name}, block {part}", "exec"), namespace)  # noqa: S102 - our own page
+            compiled = compile(code, f"{path.name}, block {part}", "exec", dont_inherit=True)
+            exec(compiled, namespace)  # noqa: S102 - our own page
         done.append(Block(part, code, output.getvalue(), stored_in(namespace["storage"])))
     namespace["storage"].close()
     return tuple(done)

@@ -1,0 +1,86 @@
+"""Declare a model, read and write its instances, and upgrade earlier entities."""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Any
+
+import tablepatterns as tp
+from tablepatterns import Encrypted, EntitySet, Key, Large, Stored, prop
+from tablepatterns.errors import TablePatternsError
+
+
+# -- model
+@dataclass
+class Employee:
+    department: str
+    employee_id: int
+    email: Annotated[str, Stored("Email")]
+    hired: date
+    salary: Annotated[Decimal, Encrypted()] = Decimal(0)
+    photo: Annotated[bytes, Large()] = b""
+
+
+# -- declare
+def main(storage: tp.Storage) -> None:
+    by_email = tp.IntraPartitionIndex(Key("{department}", "email_{email}"))
+    employees = EntitySet(
+        storage,
+        "Employees",
+        Key("{department}", "empid_{employee_id:06d}"),
+        model=Employee,
+        derived=[by_email],
+        mappings=[tp.EncryptedProperties(keys=tp.LocalKey.generate("payroll-2026"))],
+    )
+    jones = Employee("Sales", 223, "jonesj@contoso.com", date(2024, 3, 1))
+    employees.insert(jones)
+    print(employees.get(department="Sales", employee_id=223))
+    # -- write
+    jones.salary = Decimal("4200.50")
+    employees.replace(jones)
+    jones = employees.update(jones, email="jo@contoso.com")
+    print(employees.find(by_email, department="Sales", email="jo@contoso.com"))
+    # -- never_read
+    stranger = replace(jones, salary=Decimal(1))
+    try:
+        employees.replace(stranger)
+    except TablePatternsError as error:
+        print(error)
+    # -- filter
+    recent = employees.range(
+        department="Sales",
+        where=prop("hired") >= date(2024, 1, 1),
+        allow=tp.QueryClass.PARTITION_SCAN,
+    )
+    print([each.email for each in recent])
+    misspelled = prop("hird") >= date(2024, 1, 1)
+    try:
+        list(employees.range(department="Sales", where=misspelled))
+    except TablePatternsError as error:
+        print(error)
+
+    # -- versions
+    @dataclass
+    class Review:
+        department: str
+        year: int
+        rating: int
+
+    key = Key("{department}", "review_{year:04d}")
+    first = EntitySet(storage, "Reviews", key)
+    first.insert({"department": "Sales", "year": 2014, "Stars": "4"})
+
+    def one_to_two(fields: dict[str, Any]) -> dict[str, Any]:
+        return fields | {"rating": json.loads(fields.pop("Stars"))}
+
+    reviews = EntitySet(
+        storage, "Reviews", key, model=Review, versions=[(1, one_to_two)]
+    )
+    print(reviews.get(department="Sales", year=2014))
+    print(reviews.migrate())
+    print(first.get(department="Sales", year=2014))
+    # -- entities
+    entity = employees.without_model().get(department="Sales", employee_id=223)
+    print(sorted(entity))
+    print(employees.instance_of(entity) == jones)
