@@ -93,7 +93,7 @@ class TracedStorage(Storage):
         self._calls = calls
 
     def table(self, name: str) -> Table:
-        return Table(Tracing(self.tables.get_table_client(name), self._calls))
+        return Table(Tracing(self.tables.get_table_client(name), self._calls), None, None)
 
 
 @dataclass(frozen=True)
