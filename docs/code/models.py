@@ -77,7 +77,7 @@ def main(storage: tp.Storage) -> None:
     reviews = EntitySet(
         storage, "Reviews", key, model=Review, versions=[(1, one_to_two)]
     )
-    print(reviews.get(department="Sales", year=2014))
+    print([review.rating for review in reviews.range(department="Sales")])
     print(reviews.migrate())
     print(first.get(department="Sales", year=2014))
     # -- entities
