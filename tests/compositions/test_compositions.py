@@ -81,6 +81,7 @@ async def _drop(storage: Any, name: str) -> None:
         await blobs.delete_container(container)
 
 
+@pytest.mark.either_sdk
 @pytest.mark.parametrize("home", [Home, *HOMES, WideHome], ids=lambda home: home.name)
 async def test_all_parts_work_together(storage: Any, staff_name: str, home: type[Home]) -> None:
     await live(storage, staff_name, everything_in(home))

@@ -136,7 +136,7 @@ EXACT = "a resumed load loses nothing and counts nothing twice, while another lo
         (a_load_over_one_who_gets_a_raise, {"crashes": 1}),
         (a_load_over_one_who_gets_a_raise, {"lost_responses": 1}),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_a_resumed_load_is_complete_and_lists_and_totals_are_always_exact(case: Make, faults: dict[str, Any]) -> None:
     assert explored(case, **faults) > 10

@@ -116,7 +116,7 @@ def no_two_have_one_address(world: World) -> None:
         (two_of_one_address, {"lost_responses": 1}),
         pytest.param(a_swap, {"lost_responses": 1}, marks=pytest.mark.nightly),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_two_entities_never_have_one_unique_key(make: Any, faults: dict[str, int]) -> None:
     explored(make, always=no_two_have_one_address, expected=(DuplicateIndexValue, *REFUSED), unique=True, **faults)
