@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import contextmanager
 from inspect import isawaitable
 from typing import Any, Final, Generic, TypeVar
@@ -121,7 +121,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def importing_cryptography() -> Iterator[None]:
+def importing_cryptography() -> Generator[None, None, None]:
     """Explain, if the package cryptography is missing, that the SDK's queue and blob clients import it.
 
     :raises ModuleNotFoundError: it is missing

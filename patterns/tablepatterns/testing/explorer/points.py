@@ -241,13 +241,12 @@ def advance(coroutine: Coroutine[Any, Any, T], settled: Point | None = None) -> 
 
 
 def _finish(waited: Any) -> None:
+    hint = "use the account's `sleep` and `gather`, or the SDK's aio clients"
     if not isinstance(waited, asyncio.Future):
-        rule = "an actor awaits requests, and what its account lets it await"
-        raise BadInput("actor", waited, rule, "use the account's `sleep` and `gather`, or the SDK's aio clients")
-    loop = waited.get_loop()
+        raise BadInput("actor", waited, "an actor awaits requests, and what its account lets it await", hint)
+    future = cast("asyncio.Future[Any]", waited)
     # The coroutine hears of an error itself, when it goes on
     with suppress(Exception):
-        loop.run_until_complete(cast("Any", waited))
-    if not waited.done():
-        rule = "an actor awaits requests; this future waits for something else"
-        raise BadInput("actor", waited, rule, "use the account's `sleep` and `gather`, or the SDK's aio clients")
+        future.get_loop().run_until_complete(future)
+    if not future.done():
+        raise BadInput("actor", future, "an actor awaits requests; this future waits for something else", hint)

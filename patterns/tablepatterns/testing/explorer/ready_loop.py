@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from asyncio.tasks import _enter_task, _leave_task
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
@@ -35,7 +35,9 @@ class ReadyLoop(asyncio.AbstractEventLoop):
         """Return a task of this loop."""
         return asyncio.Task(coro, loop=self, **options)
 
-    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
+    def call_soon(  # type: ignore[override]  # the loop's own type takes variadic generics, which are Python 3.11's
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
         """Schedule a callback."""
         context = context or copy_context()
         handle = asyncio.Handle(callback, args, self, context)
@@ -60,7 +62,7 @@ class ReadyLoop(asyncio.AbstractEventLoop):
 
 
 @contextmanager
-def ready_loop() -> Iterator[None]:
+def ready_loop() -> Generator[None, None, None]:
     """Make a `ReadyLoop` the current event loop, with no loop running, even if the code that asks runs in one."""
     try:
         running, task = asyncio.get_running_loop(), asyncio.current_task()
