@@ -65,7 +65,9 @@ def _json(kind: Any, above: str) -> Iterator[tuple[str, str]]:
         path = f"{above}.{key}" if above else key
         is_list = get_origin(hint) is tuple
         inner = get_args(hint)[0] if is_list else hint
-        described_as = texts.get(name) or _property_text(kind, name) or (is_dataclass(inner) and _first_line(inner))
+        described_as = texts.get(name) or _property_text(kind, name)
+        if not described_as and is_dataclass(inner):
+            described_as = _first_line(inner)
         yield f"`{path}`", ": ".join(filter(None, [_words(hint), described_as]))
         if is_dataclass(inner) and inner is not kind:
             yield from _json(inner, f"{path}[]" if is_list else path)

@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .design.model import DeclaredSet, Design, Field, Query, Retention, Shape, Write
+from .design.model import Access, DeclaredSet, Design, Field, Query, Retention, Shape, Write
 from .plans.explain import Plans, explain
 from .plans.query_plan import Better, QueryPlan
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .reviewer import review
 
 __all__ = [
+    "Access",
     "BadDesignFile",
     "BadPriceTable",
     "Better",

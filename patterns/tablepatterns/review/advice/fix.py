@@ -7,7 +7,6 @@ from copy import deepcopy
 from typing import Any, cast
 
 import tomlkit
-from tomlkit.items import AoT
 
 from ...errors import BadInput
 from .changes import Change
@@ -19,7 +18,7 @@ def fixed_text(text: str, change: Change) -> str:
     :param text: the design file, which can be read
     :raises BadInput: it has no set of this name
     """
-    document = tomlkit.parse(text)
+    document: Any = tomlkit.parse(text)
     sets = cast("list[Any]", document.get("set", []))
     table = next((each for each in sets if each.get("name") == change.set), None)
     if table is None:
@@ -63,7 +62,7 @@ def _inline(value: Any) -> Any:
     """Return a value as a file has it: tables, such as keys, on one line."""
     if not isinstance(value, Mapping):
         return value
-    table = tomlkit.inline_table()
+    table: Any = tomlkit.inline_table()
     table.update({name: _inline(each) for name, each in cast("Mapping[str, Any]", value).items()})
     return table
 
@@ -73,7 +72,7 @@ def _write_array(table: Any, name: str, before: list[Any], after: list[Any]) -> 
     if before == after:
         return
     there = table.get(name)
-    array: AoT = there if isinstance(there, AoT) else tomlkit.aot()
+    array: Any = tomlkit.aot() if there is None else there
     if len(before) == len(after):
         for item, old, new in zip(array, before, after, strict=True):
             for key in [*old, *(key for key in new if key not in old)]:
@@ -84,15 +83,15 @@ def _write_array(table: Any, name: str, before: list[Any], after: list[Any]) -> 
         return
     kept: list[Any] = [array[at] for at, each in enumerate(before) if each in after] if there is not None else []
     made = [each for each in after if each not in before]
-    rebuilt = tomlkit.aot()
+    rebuilt: Any = tomlkit.aot()
     for each in kept:
         rebuilt.append(each)
     for each in made:
-        new = tomlkit.table()
+        added: Any = tomlkit.table()
         for key, value in each.items():
-            new[key] = _inline(value)
-        new.add(tomlkit.nl())
-        rebuilt.append(new)
+            added[key] = _inline(value)
+        added.add(tomlkit.nl())
+        rebuilt.append(added)
     if name in table:
         table.pop(name)
     if after:

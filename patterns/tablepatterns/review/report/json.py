@@ -88,7 +88,8 @@ def _plain(value: Any) -> Any:
             found = cast("Mapping[str, Any]", value)
             return {name: _plain(each) for name, each in found.items()}
         case Sequence():
-            return [_plain(each) for each in value]
+            items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
+            return [_plain(each) for each in items]
         case _ if is_dataclass(value):
             return _object(value)
         case _:
