@@ -240,11 +240,11 @@ def advance(coroutine: Coroutine[Any, Any, T], settled: Point | None = None) -> 
             _finish(waited)
 
 
-def _finish(waited: Any) -> None:
+def _finish(waited: object) -> None:
+    future: Any = waited
     hint = "use the account's `sleep` and `gather`, or the SDK's aio clients"
     if not isinstance(waited, asyncio.Future):
         raise BadInput("actor", waited, "an actor awaits requests, and what its account lets it await", hint)
-    future = cast("asyncio.Future[Any]", waited)
     # The coroutine hears of an error itself, when it goes on
     with suppress(Exception):
         future.get_loop().run_until_complete(future)
