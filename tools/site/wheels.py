@@ -1,4 +1,4 @@
-"""Download packages of Pyodide's distribution that have a compiled part: `python -m tools.site.wheels cryptography`.
+"""Download packages of Pyodide's distribution: `python -m tools.site.wheels cryptography`.
 
 Each file must have the sha256 that pyodide-lock.json states. That file comes with the npm package of Pyodide, whose own
 digest is in package-lock.json.
@@ -11,28 +11,16 @@ import re
 import sys
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 from urllib.request import urlopen
 
-from tools.site.assets import MODULES, WHEELS
+from tools.site.assets import MODULES, WHEELS, closure
 
 _CORE: Final = MODULES / "pyodide"
 
 
 class WrongFile(ValueError):
     """A file is not the one that was asked for."""
-
-
-def closure(packages: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return packages of a lock file with all that they depend on."""
-    found: dict[str, Any] = {}
-    waiting = [name.lower().replace("_", "-") for name in names]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = packages[name]
-            waiting += [each.lower().replace("_", "-") for each in found[name]["depends"]]
-    return found
 
 
 def check(name: str, content: bytes, digest: str) -> None:

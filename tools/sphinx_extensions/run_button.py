@@ -1,10 +1,13 @@
 """Adds to each page with a program a button that runs it in the reader's browser; see tools/site.
 
-The pages stay plain Markdown. Where the npm packages of tools/site are not installed, they get no button.
+The pages stay plain Markdown. Where the npm packages of tools/site are not installed, they get no button. After `make
+lite`, the names of notebooks lead to the notebooks in JupyterLite.
 """
 
 from __future__ import annotations
 
+import re
+import shutil
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 _MARK: Final = "<!-- make pages: program -->"
 _FOLDER: Final = "run"
+_NOTEBOOK: Final = re.compile(r"notebooks/(\w*(?:\.ipynb)?)")
 
 
 def program_of(page: Path) -> Path:
@@ -43,8 +47,24 @@ def add_button(app: Sphinx, doctree: nodes.document, name: str) -> None:
         link.parent.insert(link.parent.index(link) + 1, nodes.raw("", html, format="html"))
 
 
+def link_notebooks(app: Sphinx, doctree: nodes.document, name: str) -> None:
+    """Make links of the names of notebooks, such as `notebooks/01_intra_partition_index.ipynb`."""
+    if not assets.LITE.is_dir() or app.builder.format != "html":
+        return
+    up = "../" * name.count("/")
+    for literal in list(doctree.findall(nodes.literal)):
+        found = _NOTEBOOK.fullmatch(literal.astext())
+        if found and not isinstance(literal.parent, nodes.reference):
+            query = f"?path={found[1]}" if found[1] else ""
+            link = nodes.reference("", "", internal=False, refuri=f"{up}lite/lab/index.html{query}")
+            literal.replace_self(link)
+            link += literal
+
+
 def write_assets(app: Sphinx) -> None:
     """Write what the buttons load, beside the pages."""
+    if app.builder.format == "html" and assets.LITE.is_dir():
+        shutil.copytree(assets.LITE, Path(app.outdir, "lite"), dirs_exist_ok=True)
     if app.builder.format == "html" and assets.are_installed():
         static = Path(app.outdir, "_static")
         app.run_button_assets = assets.write_assets(static / _FOLDER)  # type: ignore[attr-defined]
@@ -56,4 +76,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Add the buttons to the pages of a build."""
     app.connect("builder-inited", write_assets)
     app.connect("doctree-resolved", add_button)
+    app.connect("doctree-resolved", link_notebooks)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

