@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timezone
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
+
+import pytest
 
 from tablepatterns import (
     Archive,
@@ -19,10 +21,15 @@ from tablepatterns import (
     Key,
     ParallelReads,
     PartitionMove,
+    PartitionSpread,
+    Period,
+    PeriodTables,
     QueryClass,
+    Stored,
     Worker,
     explain,
 )
+from tablepatterns.errors import BadDesign
 
 KEY = Key("{department}", "empid_{employee_id:06d}")
 BY_MAIL = InterPartitionIndex(Key("mail", "mail_{email}"))
@@ -64,3 +71,57 @@ async def test_a_set_with_a_model_may_hold_entity_types_and_be_explained(storage
     jones = await types.insert(Employee("Sales", 1, "a"))
     assert await employees.get(department="Sales", employee_id=1) == jones.value
     assert explain(employees).get(department="Sales", employee_id=1).query_class is QueryClass.POINT
+
+
+@dataclass
+class Login:
+    user: str
+    at: datetime
+    city: str = ""
+
+
+@dataclass
+class Renamed:
+    user: str
+    at: datetime
+    city: Annotated[str, Stored("City")] = ""
+
+
+async def test_period_tables_hold_sets_with_a_model(storage: Any, new_name: Any) -> None:
+    key = Key("{user}", "{at:ticks}")
+
+    def tables(model: Any) -> Any:
+        return PeriodTables(
+            storage,
+            new_name() + "x",
+            Period.DAY,
+            at="at",
+            factory=lambda on, name: EntitySet(on, name, key, model=model),
+        )
+
+    logins, moment = tables(Login), datetime(2026, 7, 31, 12, tzinfo=timezone.utc)
+    await logins.insert({"user": "jones", "at": moment, "city": "Rome"})
+    assert await logins.of(moment).get(user="jones", at=moment) == Login("jones", moment, "Rome")
+    with pytest.raises(BadDesign, match="Stored"):
+        tables(Renamed).of(moment)
+
+
+@dataclass
+class Event:
+    bucket: int
+    day: str
+    number: int
+    text: str = ""
+
+
+async def test_a_partition_spread_holds_a_set_with_a_model(storage: Any, new_name: Any) -> None:
+    spread = PartitionSpread(
+        storage,
+        new_name(),
+        Key("{day}", "{number:06d}"),
+        by=["number"],
+        bucket="bucket",
+        factory=lambda on, table, key: EntitySet(on, table, key, model=Event),
+    )
+    await spread.insert({"day": "a", "number": 1, "text": "x"})
+    assert (await spread.get(day="a", number=1))["text"] == "x"

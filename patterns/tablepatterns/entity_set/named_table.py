@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..entity import Entity
-from ..errors import LimitExceeded
+from ..errors import BadDesign, LimitExceeded
 from ..filters import And, Comparison, Filter, Not
 from ..filters.expression import Junction, Or
 from ..limits import MAX_ENTITY_BYTES
@@ -86,6 +86,16 @@ class StoredNames:
 def named_like(table: Table, other: Table) -> Table:
     """Return another table with the names that a table has, if it has some."""
     return NamedTable(other, table._names) if isinstance(table, NamedTable) else other
+
+
+def check_unnamed(table: Table, what: str) -> None:
+    """Reject a set with stored names where another pattern replaces its table.
+
+    :raises BadDesign: the fields of its model have stored names
+    """
+    if isinstance(table, NamedTable):
+        rule = f"{what} cannot rename the fields of a model"
+        raise BadDesign("factory", table.name, rule, "use the names of the fields, without Stored")
 
 
 class NamedTable(Table):

@@ -15,6 +15,7 @@ from ...entity import Entity
 from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import primary_layout
+from ...entity_set.named_table import check_unnamed
 from ...entity_set.range_query import Question
 from ...errors import BadDesign, BadInput
 from ...filters import Filter, QueryClass
@@ -89,7 +90,7 @@ class PartitionSpread(Pattern[Account_co]):
         buckets: int = 16,
         by: Sequence[str] | None = None,
         bucket: str = "Bucket",
-        factory: Callable[[Account_co, str, Key], EntitySet[Account_co]] | None = None,
+        factory: Callable[[Account_co, str, Key], EntitySet[Account_co, Any]] | None = None,
         max_concurrency: int = 8,
     ) -> None:
         super().__init__(account)
@@ -107,6 +108,8 @@ class PartitionSpread(Pattern[Account_co]):
             raise BadDesign(
                 "factory", self.entity_set, f"it must return a set with the key {spread}", "use the given key"
             )
+        self.entity_set = self.entity_set.without_model()
+        check_unnamed(self.entity_set.table, "a partition spread")
         settings: dict[str, int | str] = {"Buckets": buckets, "By": ",".join(self.buckets.by)}
         row_key = f"{key.partition_template} {key.row_template}"
         self._table = SpreadTable(self.entity_set.table, (_SETTINGS, row_key), settings)

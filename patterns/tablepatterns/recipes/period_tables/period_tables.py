@@ -13,6 +13,7 @@ from ...edm import Ticks
 from ...entity import Entity
 from ...entity_set.compatibility import check_within
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.named_table import check_unnamed
 from ...entity_set.range_query import partitions_of
 from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired
 from ...filters import Filter, QueryClass, prop
@@ -189,6 +190,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             raise BadDesign("factory", made, rule, "use the table name that the factory receives")
         if isinstance(made, EntitySet):
             check_within(name, made.derived, made.account)
+            check_unnamed(made.table, "period tables")
         key = made.key if isinstance(made, EntitySet) else made.rows
         made.table = PeriodTable(
             made.table, lambda sent: self._check_write(start, key, sent), lambda: self._check_drop(start)
