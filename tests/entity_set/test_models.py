@@ -462,6 +462,17 @@ async def test_an_upgrade_that_does_not_fit_writes_nothing(storage: Any, table_n
     assert (await old.get(department="Sales", employee_id=1))["email"] == "a"
 
 
+def test_an_index_formats_a_date_of_the_primary_key_too() -> None:
+    key = Key("{department}", "{hired:%Y-%m-%d}_{employee_id:06d}")
+    with pytest.raises(BadDesign, match="formats the date hired"):
+        EntitySet(connect(), "People", key, model=Employee, derived=[BY_EMAIL])
+    by_day = IntraPartitionIndex(Key("{department}", "email_{email}_{hired:%Y-%m-%d}"))
+    people = EntitySet(connect(), "People", key, model=Employee, derived=[by_day])
+    people.insert(jones())
+    assert people.get(JONES | {"hired": date(2024, 1, 1)}) == jones()
+    assert people.take(1, by_day, department="Sales") == [jones()]
+
+
 def test_designs_that_cannot_work_are_rejected() -> None:
     storage = connect()
     for arguments, match in (

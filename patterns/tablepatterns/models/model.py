@@ -161,10 +161,14 @@ class Model(Generic[M]):
         return fields
 
     def check_days(self, index: str, key: Key) -> None:
-        """Reject an index whose key formats a date in another form than the entity stores it.
+        """Reject an index whose rows would hold a date of the primary key in another form than the key formats it.
 
-        :raises BadDesign: it does
+        :raises BadDesign: they would
         """
+        for name in sorted(self._days.difference(key.fields)):
+            rule = f"the primary key formats the date {name}, and the rows of the index would need it as a property"
+            hint = f"format {name} in the key of the index too, or as {{{name}}} in the primary key"
+            raise BadDesign(f"index {index}", key.row_template, rule, hint)
         for name in sorted(set(key.fields).intersection(self._record.members)):
             codec = self._record.members[name].codec
             if _is_day(codec) and (name in _days(key, self._record)) != (name in self._days):
