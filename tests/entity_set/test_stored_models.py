@@ -14,7 +14,9 @@ from tablepatterns import (
     EncryptedProperties,
     EntityGroupTransaction,
     EntitySet,
+    InBlobs,
     IndexEntity,
+    InTable,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -102,6 +104,39 @@ async def test_code_uses_the_names_of_fields(employees: Any, service: Any, table
     assert [
         row async for row in service.get_table_client(table_name).list_entities() if row["RowKey"] != "SUMMARY"
     ] == []
+
+
+@pytest.mark.parametrize(
+    "derived",
+    [
+        InterPartitionIndex(Key("mail", "mail_{email}"), unique=True),
+        InterPartitionIndex(Key("mail", "mail_{email}"), table="ByMail", include=["hired"]),
+        IndexEntity("email", store=InTable("Listed")),
+        IndexEntity("email", store=InBlobs("listed")),
+        Summary(Key("s_{department}", "s_{hired}"), count="number", store=InTable("Totals")),
+    ],
+    ids=repr,
+)
+async def test_each_kind_of_derived_data_is_verified_backfilled_and_repaired(
+    storage: Any, table_name: str, derived: Any
+) -> None:
+    def employees(*declared: Any) -> Any:
+        mappings = [EncryptedProperties(keys=SECRET)]
+        return EntitySet(storage, table_name, KEY, model=Employee, derived=declared, mappings=mappings)
+
+    await employees().insert(jones(employee_id=1, email="1"))
+    people = employees(derived)
+    await people.backfill(derived)
+    second = await people.insert(jones(employee_id=2, email="2"))
+    second.email = "3"
+    await people.replace(second)
+    await people.insert(jones(employee_id=3, email="4"))
+    await people.delete(await people.get(department="Sales", employee_id=3))
+    assert (await people.verify(derived)).is_clean
+    await employees().update(jones(employee_id=1), email="5", hired=date(2020, 1, 1))
+    assert not (await people.verify(derived)).is_clean
+    await people.repair(derived)
+    assert (await people.verify(derived)).is_clean
 
 
 async def test_properties_with_the_names_of_renamed_fields_survive(storage: Any, service: Any, table_name: str) -> None:
