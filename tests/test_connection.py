@@ -271,4 +271,4 @@ def test_a_name_that_only_the_service_refuses_is_told_as_such(status: int) -> No
             raise refused
 
     with pytest.raises(BadTableName, match=r"Reserved.*the service rejects"):
-        finish(Table(Refusing()).create())
+        finish(Table(Refusing(), None, None).create())

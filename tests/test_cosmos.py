@@ -181,7 +181,7 @@ class Unsorted(Storage):
     """An account in memory that sorts nothing."""
 
     def table(self, name: str) -> Table:
-        return Jumbled(self.tables.get_table_client(name))
+        return Jumbled(self.tables.get_table_client(name), None, None)
 
 
 @pytest.fixture(params=[None, 3], ids=["pages of 1,000", "pages of 3"])

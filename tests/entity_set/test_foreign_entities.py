@@ -107,6 +107,7 @@ TAKES_ANY_MAPPING = {
 }
 """Calls that create an entity, of whatever another set has as well."""
 OTHERS = {
+    "EntitySet.instance_of": "it returns an entity of another set unchanged",
     "EntityType": "EntityTypes calls its methods",
     "Key.keys_of": "it takes the fields of any entity",
     "RangeDivision": "it takes the first of some keys",

@@ -118,6 +118,12 @@ class TestSummary:
         assert filters["EmployeeId gt ?"] == 2
         assert not any("Sales" in text or "3" in text for text in filters)
 
+    def test_queries_for_different_numbers_of_keys_are_one(self) -> None:
+        keys = ["(PartitionKey eq 'a' and RowKey eq '1')", "(PartitionKey eq 'b' and RowKey eq '2')"]
+        both, three = " or ".join(keys), " or ".join([*keys, keys[0]])
+        found = summarize([SCAN._replace(filter=both), SCAN._replace(filter=three)]).queries
+        assert [query.filter for query in found] == ["(PartitionKey eq ? and RowKey eq ?) or ..."]
+
     def test_knows_the_partitions_of_point_queries_and_ranges(self, recorded: tuple[ResourceLog, Traffic]) -> None:
         found = {each.partition: each.requests for each in summarize(_records(recorded[0])).partitions}
         assert found == {"Sales": 5, "O'Neil & Söhne": 1}

@@ -60,14 +60,15 @@ def _missing_index(target: Target) -> Iterator[Change]:
     asked = target.asked
     if asked is None:
         return
+    order = asked.query.order
     left, equal = list(unindexed(asked)), list(terms_of(asked.query, asked.of.key).equal)
     chosen = [name for name in equal if name in left] or left
     name = f"by {' and '.join(chosen).lower()}"
     if partition_known(asked):
-        yield changes.add_index(asked.of, Key(*key_here(asked.of, chosen)), name)
+        yield changes.add_index(asked.of, Key(*key_here(asked.of, chosen, order)), name)
     if any(each in equal for each in chosen):
         unique = not is_shared(asked.of, chosen)
-        yield changes.add_index(asked.of, Key(*key_elsewhere(asked.of, chosen)), name, unique=unique)
+        yield changes.add_index(asked.of, Key(*key_elsewhere(asked.of, chosen, order)), name, unique=unique)
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
@@ -79,9 +80,7 @@ def _sorted_index(target: Target) -> Iterator[Change]:
     descends = asked.query.order.startswith("-")
     if descends and field.type != "datetime":
         return
-    partition, row = key_here(declared, [name])
-    row = row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}") if descends else row
-    yield changes.add_index(declared, Key(partition, row), f"by {name.lower()}")
+    yield changes.add_index(declared, Key(*key_here(declared, [name], asked.query.order)), f"by {name.lower()}")
 
 
 def _remove(target: Target) -> Iterator[Change]:

@@ -267,29 +267,43 @@ _FORMATS: Final[Mapping[FieldType, str]] = {
 }
 
 
-def key_here(declared: DeclaredSet, names: Sequence[str]) -> tuple[str, str]:
-    """Return the templates of an index in the partition of the entities, by these fields."""
+def key_here(declared: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
+    """Return the templates of an index in the partition of the entities, by these fields.
+
+    :param order: the order of the query; from one of the newest rows, with a leading "-", times are inverted
+    """
     row = "_".join([f"{names[0].lower()}_{_spelled(declared, names[0])}", *_rest(declared, names, names[1:], False)])
-    return declared.key.partition_template, row
+    return declared.key.partition_template, _in_order(row, order)
 
 
-def key_elsewhere(declared: DeclaredSet, names: Sequence[str]) -> tuple[str, str]:
-    """Return the templates of an index in other partitions, by these fields."""
+def key_elsewhere(declared: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
+    """Return the templates of an index in other partitions, by these fields.
+
+    :param order: as for `key_here`
+    """
     # The same words begin the RowKey, so that no copy can have the key of a primary row
     head = names[0].lower()
-    return f"{head}_{_spelled(declared, names[0])}", "_".join([head, *_rest(declared, names, names[1:], True)])
+    row = "_".join([head, *_rest(declared, names, names[1:], True)])
+    return f"{head}_{_spelled(declared, names[0])}", _in_order(row, order)
 
 
-def index_here(declared: DeclaredSet, names: Sequence[str]) -> str:
-    """Return the code of an index in the partition of the entities, by these fields."""
-    partition, row = key_here(declared, names)
+def _in_order(row: str, order: str | None) -> str:
+    if order is None or not order.startswith("-"):
+        return row
+    name = order.removeprefix("-")
+    return row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}")
+
+
+def index_here(asked: Asked, names: Sequence[str]) -> str:
+    """Return the code of an index for a query, in the partition of the entities, by these fields."""
+    partition, row = key_here(asked.of, names, asked.query.order)
     return f'IntraPartitionIndex(Key("{partition}", "{row}"))'
 
 
-def index_elsewhere(declared: DeclaredSet, names: Sequence[str]) -> str:
-    """Return the code of an index in other partitions, by these fields."""
-    partition, row = key_elsewhere(declared, names)
-    unique = "" if is_shared(declared, names) else ", unique=True"
+def index_elsewhere(asked: Asked, names: Sequence[str]) -> str:
+    """Return the code of an index for a query, in other partitions, by these fields."""
+    partition, row = key_elsewhere(asked.of, names, asked.query.order)
+    unique = "" if is_shared(asked.of, names) else ", unique=True"
     return f'InterPartitionIndex(Key("{partition}", "{row}"){unique})'
 
 

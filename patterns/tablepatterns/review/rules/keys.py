@@ -160,10 +160,12 @@ def _is_own(field: Field, names: list[str]) -> bool:
 def _by_chance(declared: DeclaredSet, names: list[str]) -> Iterator[Finding]:
     """Yield a finding if entities whose values occur independently have the same key.
 
-    A field that numbers or identifies something, such as a line of an order, is taken to tell its entities apart.
+    A field of the RowKey that numbers or identifies something, such as a line of an order, is taken to tell entities
+    apart.
     """
     shape = declared.shape
-    if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in names[-1:]):
+    of_row = [piece.name for piece in _halves(declared.key)[1] if piece.name] or names
+    if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in of_row):
         return
     pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
     # Where there is an entity for each combination of values, they are made so

@@ -188,7 +188,7 @@ def _missing_index(known: Known, asked: Asked) -> _Advice:
     says = f"{reads(asked)}; it filters on {listed(left)}, which no key can answer."
     chosen = equal or left
     if partition_known(asked):
-        code = index_here(asked.of, chosen)
+        code = index_here(asked, chosen)
         better = (
             f"Add an index in the same partition, {code}: it changes with the entity, and one range query reads it. "
             f"It takes {copies_take(asked.of)}, and no extra transactions."
@@ -199,7 +199,7 @@ def _missing_index(known: Known, asked: Asked) -> _Advice:
                 "each entity is read separately."
             )
         return _Advice(MISSING_INDEX, says, better)
-    code = index_elsewhere(asked.of, chosen)
+    code = index_elsewhere(asked, chosen)
     written = sum(each.write.rate for each in known.writes_of(asked.of))
     rate = f", {often(written)}" if written else ""
     better = (

@@ -225,8 +225,10 @@ def _csv(path: Path, start: str, text: TextIO) -> Iterator[tuple[int, Fields]]:
     rows = csv.DictReader(chain([header], text))
     names = {each: each.removesuffix(" [UTC]") for each in rows.fieldnames or ()}
     if not {"TimeGenerated", "OperationName"} <= set(names.values()):
-        rule = "its first line names no columns TimeGenerated and OperationName"
-        raise BadInput("logs", str(path), rule, "give resource logs as JSON lines, or StorageTableLogs as CSV or JSON")
+        rule = "this first line names no columns TimeGenerated and OperationName"
+        raise BadInput(
+            str(path), header.strip(), rule, "give resource logs as JSON lines, or StorageTableLogs as CSV or JSON"
+        )
     for row in rows:
         yield rows.line_num, {names[name]: value for name, value in row.items() if name in names}
 

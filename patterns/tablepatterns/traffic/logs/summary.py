@@ -27,7 +27,7 @@ ValueT = TypeVar("ValueT")
 _KEPT: Final = 10_000
 """So many queries, partitions and intervals are counted at a time; the least frequent make room for new ones."""
 _LITERAL: Final = re.compile(r"[^\s()']*'[^']*(?:''[^']*)*'|\b(?:true|false)\b|(?<![\w.])[-+]?\d[\w.+-]*")
-_REPEATED: Final = re.compile(r"(\(?(\w+) eq \?\)?)(?: or \(?\2 eq \?\)?)+")
+_REPEATED: Final = re.compile(r"(\([^()]*\)|\w+ eq \?)(?: or \1)+")
 _PARTITION: Final = re.compile(r"PartitionKey\s+eq\s+'([^']*(?:''[^']*)*)'")
 _PRODUCT: Final = re.compile(r"[^\s()/]+/[^\s()]+")
 _PRODUCTS: Final = 2
