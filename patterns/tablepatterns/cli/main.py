@@ -30,7 +30,7 @@ from .help import shown as help_on
 from .maintenance import COMMANDS
 from .output import WRONG_USE, console, fail
 from .poison import poison
-from .review import FailOn, Form, carried_out, compared, fixed, schema_text, status
+from .review import FailOn, Form, compared, fixed, run_review, schema_text, status
 from .status import status as show_status
 from .traffic import traffic
 from .worker import work
@@ -155,7 +155,7 @@ def review(
             return compared(diff, design, form, prices, console())
         if fix is not None:
             return fixed(design, fix, output, prices, console())
-        found = carried_out(design, form, output, prices, console())
+        found = run_review(design, form, output, prices, console())
     except (BadInput, OSError) as error:
         fail(error, WRONG_USE)
     raise typer.Exit(status(found, fail_on))

@@ -48,7 +48,7 @@ _LEAST: Final = {
 _ENDINGS: Final = {".md": Form.MARKDOWN, ".json": Form.JSON, ".html": Form.HTML, ".htm": Form.HTML}
 
 
-def carried_out(source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console) -> Reviewed:
+def run_review(source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console) -> Reviewed:
     """Review a design, write the report to a file or to the console, and return what was found out.
 
     Where a file is written, the console gets one line. Without a form the file's ending says it, and else it is text.

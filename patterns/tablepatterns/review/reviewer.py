@@ -15,7 +15,7 @@ from .design.model import Design
 from .measure.measure import measure
 from .model import Reviewed
 from .rules import findings
-from .rules.known import Known, waste_severity
+from .rules.context import RuleContext, waste_severity
 
 
 def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
@@ -58,12 +58,12 @@ def review_with_changes(
 ) -> tuple[Reviewed, tuple[Change | None, ...]]:
     """Return what `review` does, and for each finding the change that removes it; None if none was found."""
     table = prices or PriceTable.default()
-    known, found = _simulated(design, table)
-    findings, changes = with_tested_advice(found, known, lambda changed: _simulated(changed, table)[1])
+    context, found = _simulated(design, table)
+    findings, changes = with_tested_advice(found, context, lambda changed: _simulated(changed, table)[1])
     return replace(found, findings=findings), changes
 
 
-def _simulated(design: Design, prices: PriceTable) -> tuple[Known, Reviewed]:
+def _simulated(design: Design, prices: PriceTable) -> tuple[RuleContext, Reviewed]:
     """Return what is known of a design, and its review without tested advice."""
     check(design)
     measured = measure(design)
@@ -74,6 +74,6 @@ def _simulated(design: Design, prices: PriceTable) -> tuple[Known, Reviewed]:
     promised = promises(design, measured)
     # A scan is a finding of its own; what is hot without it would stay hot when it is gone
     without_scans, _ = simulate_day(design, [each for each in measured if waste_severity(each) is None])
-    known = Known(design, measured, without_scans, account, limits, costs, promised)
+    context = RuleContext(design, measured, without_scans, account, limits, costs, promised)
     found = findings(design, measured, without_scans, account, limits, costs, promised)
-    return known, Reviewed(design, measured, heats, account, limits, costs, promised, found)
+    return context, Reviewed(design, measured, heats, account, limits, costs, promised, found)

@@ -9,12 +9,12 @@ from typing import Final, TypeAlias
 
 from ...errors import BadInput
 from ...key import Key
-from ..design.model import DeclaredSet, Field, Query
+from ..design.model import DeclaredSet, Field
 from ..key_parts import Piece, pieces_of
 from ..measure.account import PLAIN
 from ..model import Finding
+from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known, terms_of, unindexed
 from ..rules.indexes import is_shared, key_elsewhere, key_here
-from ..rules.known import Asked, Done, Known, partition_known, terms_of, unindexed
 from . import changes
 from .changes import Change
 
@@ -29,30 +29,30 @@ class Target:
     :param part: what follows the set's name in its subject: an access pattern, or derived data
     """
 
-    known: Known
+    context: RuleContext
     finding: Finding
     declared: DeclaredSet
     part: str
 
     @property
-    def asked(self) -> Asked | None:
+    def asked(self) -> MeasuredQuery | None:
         """The query that the finding is about."""
-        return next((each for each in self.known.queries_of(self.declared) if each.query.name == self.part), None)
+        return next((each for each in self.context.queries_of(self.declared) if each.query.name == self.part), None)
 
     @property
-    def done(self) -> Done | None:
+    def done(self) -> MeasuredWrite | None:
         """The write that the finding is about."""
-        return next((each for each in self.known.writes_of(self.declared) if each.write.name == self.part), None)
+        return next((each for each in self.context.writes_of(self.declared) if each.write.name == self.part), None)
 
 
-def candidates(known: Known, finding: Finding) -> Iterator[Change]:
+def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
     """Yield the changes that may remove a finding; those that the recipes reject are left out."""
     name, _, part = finding.subject.partition(": ")
     make = _BY_RULE.get(finding.rule)
-    for declared in known.design.sets:
+    for declared in context.design.sets:
         if make is not None and name in (declared.name, declared.table):
             with suppress(BadInput):
-                yield from make(Target(known, finding, declared, part))
+                yield from make(Target(context, finding, declared, part))
             return
 
 
@@ -161,7 +161,7 @@ def _encrypted(target: Target) -> Iterator[Change]:
 
 
 def _spread(target: Target) -> Iterator[Change]:
-    heat = next((each for each in target.known.heats if each.table == target.declared.table), None)
+    heat = next((each for each in target.context.heats if each.table == target.declared.table), None)
     if target.declared.pattern in PLAIN and heat is not None and heat.buckets > 1:
         yield changes.spread(target.declared, heat.buckets)
 
@@ -239,9 +239,8 @@ def _count(target: Target) -> Iterator[Change]:
     asked = target.asked
     if asked is None or asked.query.filter is not None or target.declared.pattern not in PLAIN:
         return
-    known: Query = asked.query
     partition = target.declared.key.partition_template
-    fields = [name for name in known.known if name not in target.declared.key.partition_fields]
+    fields = [name for name in asked.query.known if name not in target.declared.key.partition_fields]
     if fields or not partition_known(asked):
         return
     yield changes.add_count(target.declared, Key(partition, "total"), f"count of {target.declared.name.lower()}")

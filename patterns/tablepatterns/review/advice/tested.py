@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from ...errors import BadInput
 from ..design.model import Design
 from ..model import Effect, Finding, Reviewed, Severity, part_of
-from ..rules.known import Known
+from ..rules.context import RuleContext
 from .candidates import candidates
 from .changes import Change
 
@@ -19,7 +19,7 @@ _UNDONE: Final = frozenset({"unused-index", "redundant-index", "needless-spread"
 
 
 def with_tested_advice(
-    reviewed: Reviewed, known: Known, simulate: Simulate
+    reviewed: Reviewed, context: RuleContext, simulate: Simulate
 ) -> tuple[tuple[Finding, ...], tuple[Change | None, ...]]:
     """Return the findings with advice that was tried, and the change of each.
 
@@ -34,7 +34,7 @@ def with_tested_advice(
     found: list[tuple[Finding, Change | None]] = []
     while left:
         finding = left.pop(0)
-        change, after, why = _first_that_works(known, finding, reviewed, simulate)
+        change, after, why = _first_that_works(context, finding, reviewed, simulate)
         if change is None or after is None:
             found.append((finding if why is None else replace(finding, better=f"{why} {_OTHERWISE}"), None))
             continue
@@ -89,11 +89,11 @@ def _together(
 
 
 def _first_that_works(
-    known: Known, finding: Finding, reviewed: Reviewed, simulate: Simulate
+    context: RuleContext, finding: Finding, reviewed: Reviewed, simulate: Simulate
 ) -> tuple[Change | None, Reviewed | None, str | None]:
     """Return the first change that removes a finding and causes no other, or why the usual one is not recommended."""
     why: str | None = None
-    for change in candidates(known, finding):
+    for change in candidates(context, finding):
         try:
             after = simulate(change.applied(reviewed.design))
         except BadInput:

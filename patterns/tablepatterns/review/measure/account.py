@@ -28,7 +28,7 @@ from ...storage import Storage
 from ..design.model import DeclaredSet, Design, Retention, Shape
 from .sample import Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of
 from .scaling import PERIOD_DAYS, World
-from .sets import BY_RECIPE, KEPT, Kept, Plain
+from .sets import BY_RECIPE, SAMPLE_SETS, Plain, SampleSet
 
 Keeper: TypeAlias = (
     EntitySet[Storage]
@@ -233,7 +233,7 @@ class SampleAccount:
     storage: Storage
     declared: World
     made: World
-    kept: dict[str, Kept]
+    kept: dict[str, SampleSet]
     samples: dict[str, Sample]
     rejected: dict[str, str]
 
@@ -246,7 +246,7 @@ def set_up(design: Design, storage: Storage, most: int) -> SampleAccount:
     :raises BadInput: declared values cannot be stored as they are
     """
     keepers = built(design, storage)
-    kept = {each.name: KEPT.get(each.pattern, Plain)(storage, keepers[each.name]) for each in design.sets}
+    kept = {each.name: SAMPLE_SETS.get(each.pattern, Plain)(storage, keepers[each.name]) for each in design.sets}
     shapes = {each.name: _sample_shape(each, kept[each.name], most) for each in design.sets}
     tables = {each.name: _tables(each) for each in design.sets}
     fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
@@ -281,7 +281,7 @@ def rejection(call: Callable[[], object]) -> str | None:
     return None
 
 
-def _sample_shape(declared: DeclaredSet, kept: Kept, most: int) -> Shape:
+def _sample_shape(declared: DeclaredSet, kept: SampleSet, most: int) -> Shape:
     size = max(1, bytes_of(declared.shape))
     most = min(most, max(_FEWEST if size < _LARGE else _VERY_FEW, _MOST_BYTES // size))
     if kept.needs_recipe:

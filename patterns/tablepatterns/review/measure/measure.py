@@ -28,7 +28,7 @@ from .account import SampleAccount, rejection, set_up
 from .questions import Answer, Question, answer, ask_of, questions, shown
 from .sample import NOW, equal, found_by, scaled_results, width_of
 from .scaling import PAGE_READS, PERIOD_DAYS, Expected, Taken, class_of, mean, scaled, taking
-from .writes import Part, Source, carry_out, how, shares_partition
+from .writes import Part, Source, execute, how, shares_partition
 
 MOST: Final = 1_000
 """So many entities of a set are made at most."""
@@ -205,7 +205,7 @@ def _written(
             break
         is_done = False
         with taking(stand.storage) as one, suppress(EntityAlreadyExists, EntityNotFound):
-            rejected = rejection(partial(carry_out, stand.storage, parts)) or rejected
+            rejected = rejection(partial(execute, stand.storage, parts)) or rejected
             is_done = True
         if is_done:
             taken.append(one.taken)

@@ -117,7 +117,7 @@ class Ask:
         return self.via if self.via is not None and profile_of(self.via, key).layout is not None else None
 
 
-class Kept(ABC):
+class SampleSet(ABC):
     """A set of a design, on an account."""
 
     parts: Sequence[Derived] = ()
@@ -178,7 +178,7 @@ class Kept(ABC):
         return 0
 
 
-class Plain(Kept):
+class Plain(SampleSet):
     """A set that an `EntitySet` keeps."""
 
     def __init__(self, storage: Storage, entities: EntitySet[Storage]) -> None:
@@ -222,7 +222,7 @@ class Plain(Kept):
         return 0 if intents_or_none(self.entities) is None else self.entities.process_intents()
 
 
-class Spread(Kept):
+class Spread(SampleSet):
     """A set that is spread over buckets."""
 
     def __init__(self, storage: Storage, spread: PartitionSpread[Storage]) -> None:
@@ -271,7 +271,7 @@ class Spread(Kept):
         return self.inner.work_off()
 
 
-def answered(entities: EntitySet[Storage], ask: Ask, kept: Kept) -> int:
+def answered(entities: EntitySet[Storage], ask: Ask, kept: SampleSet) -> int:
     """Put a question to an `EntitySet`, and return how many entities came of it."""
     via: Any = ask.via
     match ask.way:
@@ -344,7 +344,7 @@ def changed(storage: Storage, entities: EntitySet[Storage], key: Mapping[str, An
     )
 
 
-class Periods(Kept):
+class Periods(SampleSet):
     """A set that has a table for each period."""
 
     def __init__(self, storage: Storage, tables: PeriodTables[Storage, EntitySet[Storage]]) -> None:
@@ -414,7 +414,7 @@ def _span(at: object) -> tuple[datetime | None, datetime | None]:
     return low, high
 
 
-class Series(Kept):
+class Series(SampleSet):
     """A set of data series."""
 
     def __init__(self, storage: Storage, series: DataSeries[Storage, Any]) -> None:
@@ -447,7 +447,7 @@ class Series(Kept):
         client.delete_entity(partition_key, row_key)
 
 
-class Wide(Kept):
+class Wide(SampleSet):
     """A set of wide entities."""
 
     def __init__(self, storage: Storage, wide: WideEntity[Storage]) -> None:
@@ -481,7 +481,7 @@ class Wide(Kept):
             self.wide.delete(found)
 
 
-KEPT: Final[Mapping[str, Callable[[Storage, Any], Kept]]] = {
+SAMPLE_SETS: Final[Mapping[str, Callable[[Storage, Any], SampleSet]]] = {
     "partition_spread": Spread,
     "period_tables": Periods,
     "data_series": Series,

@@ -14,7 +14,7 @@ from ...recipes.worker import Worker
 from ...storage import Storage
 from ..design.model import DeclaredSet, Write
 from .sample import Sample, referring_fields
-from .sets import Kept, Plain
+from .sets import Plain, SampleSet
 
 _QUEUE: Final = "review-together"
 
@@ -65,13 +65,13 @@ class Part:
     """
 
     declared: DeclaredSet
-    kept: Kept
+    kept: SampleSet
     write: Write
     fields: Fields
     changes: Fields
 
     @classmethod
-    def of(cls, declared: DeclaredSet, kept: Kept, write: Write, source: Source, like: Fields) -> Part | None:
+    def of(cls, declared: DeclaredSet, kept: SampleSet, write: Write, source: Source, like: Fields) -> Part | None:
         """Return a write about the next entity; None where none is left to change.
 
         :param like: fields that it shares with an entity that is written with it
@@ -91,7 +91,7 @@ class Part:
         fixed = referring_fields(declared)
         return cls(declared, kept, write, found, source.other(found, [name for name in names if name not in fixed]))
 
-    def carry_out(self) -> None:
+    def execute(self) -> None:
         """Do it, by itself."""
         match self.write.operation:
             case "insert":
@@ -148,10 +148,10 @@ def shares_partition(sets: Sequence[DeclaredSet]) -> bool:
 _GROUPED: Final = ("entity_set", "log_tail", "compound_key", "one_to_many", "one_to_one")
 
 
-def carry_out(storage: Storage, parts: Sequence[Part]) -> None:
+def execute(storage: Storage, parts: Sequence[Part]) -> None:
     """Carry out writes that belong together: in one transaction where they can be, else by a message and a worker."""
     if len(parts) == 1:
-        parts[0].carry_out()
+        parts[0].execute()
         return
     plain = [each.kept for each in parts if isinstance(each.kept, Plain)]
     if len(plain) == len(parts) and shares_partition([each.declared for each in parts]):
@@ -159,7 +159,7 @@ def carry_out(storage: Storage, parts: Sequence[Part]) -> None:
         EntityGroupTransaction(storage, parts[0].declared.table).commit(*changes)
         return
     steps: dict[str, Step] = {
-        f"{number} {part.write.name}": partial(_step, part.carry_out) for number, part in enumerate(parts)
+        f"{number} {part.write.name}": partial(_step, part.execute) for number, part in enumerate(parts)
     }
     transaction = EventualTransaction(storage, _QUEUE, "together", steps)
     transaction.start({})

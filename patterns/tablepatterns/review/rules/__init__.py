@@ -23,10 +23,10 @@ from . import (
     security,
     usage,
 )
-from .known import Known
+from .context import RuleContext
 from .rule import Check, Rule
 
-__all__ = ["RULES", "Known", "Rule", "findings"]
+__all__ = ["RULES", "Rule", "RuleContext", "findings"]
 
 _CONCERNS: Final = (
     scans,
@@ -67,9 +67,9 @@ def findings(
     :param bill: what a month costs
     :param promises: what readers may see
     """
-    known = Known(design, tuple(measured), tuple(heats), account, tuple(in_sight), bill, tuple(promises))
-    found = dict.fromkeys(finding for check in _CHECKS for finding in check(known))
-    found |= dict.fromkeys(limits.unreported(known, found))
+    context = RuleContext(design, tuple(measured), tuple(heats), account, tuple(in_sight), bill, tuple(promises))
+    found = dict.fromkeys(finding for check in _CHECKS for finding in check(context))
+    found |= dict.fromkeys(limits.unreported(context, found))
     told = {each.subject for each in found if each.rule != cost.MOST_OF_THE_BILL.name}
     kept = [each for each in found if each.rule != cost.MOST_OF_THE_BILL.name or each.subject not in told]
     return tuple(sorted(kept, key=lambda each: (-each.severity, each.subject, each.rule)))

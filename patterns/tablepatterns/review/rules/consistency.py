@@ -8,7 +8,7 @@ from typing import Final
 from ...figures import number, often
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
-from .known import Asked, Done, Known
+from .context import MeasuredQuery, MeasuredWrite, RuleContext
 from .rule import Rule, listed, part_of
 
 STALE_READ: Final = Rule(
@@ -33,17 +33,17 @@ TOGETHER_APART: Final = Rule(
 RULES: Final = (STALE_READ, TOGETHER_APART)
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield the reads that may be stale, and the writes that are not one transaction."""
-    for asked in known.queries():
-        yield from _stale(known, asked)
-    for done in known.writes():
-        yield from _apart(known, done)
+    for asked in context.queries():
+        yield from _stale(context, asked)
+    for done in context.writes():
+        yield from _apart(context, done)
 
 
-def _stale(known: Known, asked: Asked) -> Iterator[Finding]:
+def _stale(context: RuleContext, asked: MeasuredQuery) -> Iterator[Finding]:
     via = asked.via
-    writes = [each.write for each in known.writes_of(asked.of)]
+    writes = [each.write for each in context.writes_of(asked.of)]
     if not any(each.rate for each in writes):
         return
     if asked.query.region == "secondary" and asked.query.max_staleness < _REPLICATED:
@@ -66,7 +66,7 @@ _REPLICATED: Final = 900.0
 """Seconds by which a secondary region usually lags at most; the service guarantees none."""
 
 
-def _from_secondary(asked: Asked, rate: float) -> Finding:
+def _from_secondary(asked: MeasuredQuery, rate: float) -> Finding:
     stale = asked.query.max_staleness
     may = f"lag by more than {number(stale)} s" if stale else "be stale"
     says = (
@@ -78,13 +78,13 @@ def _from_secondary(asked: Asked, rate: float) -> Finding:
     return STALE_READ.finding(Severity.WARNING, part_of(asked.of.name, asked.query.name), says, better)
 
 
-def _apart(known: Known, done: Done) -> Iterator[Finding]:
-    others = [other for name in done.write.atomic_with if (other := known.writer(name)) is not None]
+def _apart(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
+    others = [other for name in done.write.atomic_with if (other := context.writer(name)) is not None]
     apart = [other for other in others if not _share(done.of, other.of)]
     if not apart:
         return
     sets = [done.of, *(each.of for each in apart)]
-    strict = [each.query.name for one in sets for each in known.queries_of(one) if each.query.max_staleness <= 0]
+    strict = [each.query.name for one in sets for each in context.queries_of(one) if each.query.max_staleness <= 0]
     says = (
         f"{done.write.name!r} must be atomic with {listed([repr(each.write.name) for each in apart])}, but "
         f"{_why(done.of, apart[0].of)}: readers can see one without the other"

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...figures import money, number, share
 from ..model import Finding, Severity
-from .known import Known
+from .context import RuleContext
 from .rule import Rule, part_of
 
 _MOST: Final = 0.5
@@ -24,19 +24,19 @@ MOST_OF_THE_BILL: Final = Rule(
 RULES: Final = (MOST_OF_THE_BILL,)
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield the access pattern that makes up most of the bill and could cost less."""
     by_access: dict[str, float] = {}
-    for line in known.bill.lines:
+    for line in context.bill.lines:
         by_access[line.subject] = by_access.get(line.subject, 0.0) + line.amount
-    for each in known.measured:
+    for each in context.measured:
         subject = part_of(each.of.name, each.access.name)
         amount = by_access.get(subject, 0.0)
-        if each.transactions < _SEVERAL or amount < _WORTH or amount < _MOST * known.bill.total:
+        if each.transactions < _SEVERAL or amount < _WORTH or amount < _MOST * context.bill.total:
             continue
         says = (
-            f"{each.access.name!r} of {each.of.name} is {share(amount / known.bill.total)} of the bill: "
-            f"{number(each.transactions)} transactions per call, {money(amount, known.bill.currency)} a month."
+            f"{each.access.name!r} of {each.of.name} is {share(amount / context.bill.total)} of the bill: "
+            f"{number(each.transactions)} transactions per call, {money(amount, context.bill.currency)} a month."
         )
         better = (
             "Check what each of its transactions is for: keep fewer copies elsewhere, return "

@@ -14,7 +14,7 @@ from ..design.model import DeclaredSet, Query, Write
 from ..measure.sample import names_one, values_in, values_of
 from ..model import Finding, Severity, TableLoad
 from ..zipf import Zipf
-from .known import Asked, Done, Known, waste_severity
+from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity
 from .rule import Rule, entities, listed, part_of
 
 _LEVELS: Final = "serious if the busiest partition reaches its target, a warning from half of it"
@@ -78,17 +78,17 @@ class _Cause:
     """The access pattern that most of the work on a table comes from."""
 
     of: DeclaredSet
-    access: Asked | Done
+    access: MeasuredQuery | MeasuredWrite
 
 
-def _near_targets(known: Known) -> Iterator[Finding]:
+def _near_targets(context: RuleContext) -> Iterator[Finding]:
     """Yield a finding for each table whose busiest partition is near its target, and one for the account."""
-    for heat in known.heats:
+    for heat in context.heats:
         severity = _severity(heat.headroom)
-        cause = _cause(known, heat)
+        cause = _cause(context, heat)
         if severity is not None:
-            yield _finding(known, heat, severity, cause)
-    yield from _account(known)
+            yield _finding(context, heat, severity, cause)
+    yield from _account(context)
 
 
 def _severity(ceiling: float) -> Severity | None:
@@ -97,9 +97,9 @@ def _severity(ceiling: float) -> Severity | None:
     return Severity.SERIOUS if ceiling <= 1 else Severity.WARNING
 
 
-def _cause(known: Known, heat: TableLoad) -> _Cause | None:
+def _cause(context: RuleContext, heat: TableLoad) -> _Cause | None:
     """Return what most of the work on a partition comes from; None where it comes from derived rows elsewhere."""
-    accesses: list[Asked | Done] = [*known.queries(), *known.writes()]
+    accesses: list[MeasuredQuery | MeasuredWrite] = [*context.queries(), *context.writes()]
     here = [each for each in accesses if each.of.table == heat.table and waste_severity(each.measured) is None]
     if not here:
         return None
@@ -107,11 +107,11 @@ def _cause(known: Known, heat: TableLoad) -> _Cause | None:
     return _Cause(busiest.of, busiest)
 
 
-def _work(access: Asked | Done) -> float:
+def _work(access: MeasuredQuery | MeasuredWrite) -> float:
     return max(1.0, access.measured.examined + access.measured.written) / max(1.0, access.measured.partitions)
 
 
-def _partitions(access: Asked | Done) -> float:
+def _partitions(access: MeasuredQuery | MeasuredWrite) -> float:
     """Return over how many partitions the calls are spread, if each were as busy as the busiest."""
     shape, names = access.of.shape, access.of.key.partition_fields
     if not names:
@@ -122,12 +122,12 @@ def _partitions(access: Asked | Done) -> float:
     return 1 / top
 
 
-def _finding(known: Known, heat: TableLoad, severity: Severity, cause: _Cause | None) -> Finding:
+def _finding(context: RuleContext, heat: TableLoad, severity: Severity, cause: _Cause | None) -> Finding:
     if cause is None or _is_of_derived(heat, cause):
         return _index(heat, severity)
     declared = cause.of
     if heat.follows_time and declared.pattern != "partition_spread":
-        return _prepend_append(known, heat, severity, declared)
+        return _prepend_append(context, heat, severity, declared)
     if not declared.key.partition_fields and declared.pattern != "partition_spread":
         return _one_partition(heat, severity, cause)
     if values_in(declared.shape, declared.key.partition_fields) <= _FEW:
@@ -157,7 +157,7 @@ def cooled(heat: TableLoad) -> str:
     return f"with {number(heat.buckets)} buckets, the busiest handles {entities(heat.spread_peak)} a second"
 
 
-def _prepend_append(known: Known, heat: TableLoad, severity: Severity, declared: DeclaredSet) -> Finding:
+def _prepend_append(context: RuleContext, heat: TableLoad, severity: Severity, declared: DeclaredSet) -> Finding:
     says = (
         f"The PartitionKey {declared.key.partition_template} follows time, so all inserts go to one "
         "partition at a time: "
@@ -165,10 +165,10 @@ def _prepend_append(known: Known, heat: TableLoad, severity: Severity, declared:
     )
     by_time = any(
         name in declared.shape.fields and declared.shape.fields[name].type == "datetime" and how != "="
-        for asked in known.queries_of(declared)
+        for asked in context.queries_of(declared)
         for name, how in asked.query.known.items()
     )
-    if by_time and all(each.write.operation != "update" for each in known.writes_of(declared)):
+    if by_time and all(each.write.operation != "update" for each in context.writes_of(declared)):
         better = f"Write the log to blobs, which have no hot partitions, or spread it over buckets: {cooled(heat)}."
         return PREPEND_APPEND.finding(severity, declared.name, says, better, pattern="blob_log")
     better = (
@@ -181,7 +181,7 @@ def _prepend_append(known: Known, heat: TableLoad, severity: Severity, declared:
 def _one_partition(heat: TableLoad, severity: Severity, cause: _Cause) -> Finding:
     declared = cause.of
     says = f"All of {declared.name} is in one partition: {reaches(heat)}."
-    if isinstance(cause.access, Asked) and declared.shape.count <= _SMALL:
+    if isinstance(cause.access, MeasuredQuery) and declared.shape.count <= _SMALL:
         better = f"Cache the {entities(declared.shape.count)} in each reader, and refresh them when they expire."
         return ONE_PARTITION.finding(severity, declared.name, says, better, pattern="lookup")
     fields = listed(list(declared.key.row_fields)) or "a field"
@@ -223,8 +223,8 @@ def _index(heat: TableLoad, severity: Severity) -> Finding:
     return HOT_INDEX.finding(severity, heat.table, says, better)
 
 
-def _account(known: Known) -> Iterator[Finding]:
-    peak, target = max(known.account.rates, default=0.0), known.account.target
+def _account(context: RuleContext) -> Iterator[Finding]:
+    peak, target = max(context.account.rates, default=0.0), context.account.target
     if peak * _NEAR < target:
         return
     severity = Severity.SERIOUS if peak >= target else Severity.WARNING
@@ -251,13 +251,13 @@ SINGLE_WRITES: Final = Rule(
 )
 
 
-def _single_writes(known: Known) -> Iterator[Finding]:
+def _single_writes(context: RuleContext) -> Iterator[Finding]:
     """Yield the writes that could be batched."""
-    for done in known.writes():
+    for done in context.writes():
         yield from _single(done)
 
 
-def _single(done: Done) -> Iterator[Finding]:
+def _single(done: MeasuredWrite) -> Iterator[Finding]:
     write = done.write
     if done.measured.is_implied or write.atomic_with or write.writers > _WRITERS or write.operation == "update":
         return
@@ -279,7 +279,7 @@ def _single(done: Done) -> Iterator[Finding]:
     yield SINGLE_WRITES.finding(severity, part_of(done.of.name, write.name), says, better)
 
 
-def _busiest(done: Done) -> float:
+def _busiest(done: MeasuredWrite) -> float:
     """Return the share of the writes that comes to the busiest partition."""
     share = 1.0
     for name in done.of.key.partition_fields:
@@ -300,15 +300,15 @@ CONTENTION: Final = Rule(
 )
 
 
-def _contended_rows(known: Known) -> Iterator[Finding]:
+def _contended_rows(context: RuleContext) -> Iterator[Finding]:
     """Yield the primary and derived rows that are changed too often."""
-    for declared in known.design.sets:
-        for done in known.writes_of(declared):
+    for declared in context.design.sets:
+        for done in context.writes_of(declared):
             if done.write.operation == "update" and done.write.writers > 1 and not done.write.overwrite:
                 yield from _entity(declared, done.write)
         for derived, profile in declared.profiles():
             if profile.is_shared:
-                yield from _shared(known, declared, derived, profile)
+                yield from _shared(context, declared, derived, profile)
 
 
 def _contention_severity(rate: float) -> Severity | None:
@@ -338,9 +338,9 @@ def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
         yield CONTENTION.finding(severity, part_of(declared.name, write.name), says, better)
 
 
-def _shared(known: Known, declared: DeclaredSet, derived: Derived, profile: RowProfile) -> Iterator[Finding]:
+def _shared(context: RuleContext, declared: DeclaredSet, derived: Derived, profile: RowProfile) -> Iterator[Finding]:
     names, rows = [name for name in profile.groups if name in declared.shape.fields], profile.spread
-    writes = [each.write for each in known.writes_of(declared) if _changes(each.write, derived)]
+    writes = [each.write for each in context.writes_of(declared) if _changes(each.write, derived)]
     writers = max((each.writers for each in writes), default=1)
     rate = sum(each.busiest for each in writes) * _top(declared, names) / rows
     severity = _contention_severity(rate)
@@ -386,8 +386,8 @@ RULES: Final = (
 )
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield the partitions and rows that are too busy, and the writes that could be batched."""
-    yield from _near_targets(known)
-    yield from _single_writes(known)
-    yield from _contended_rows(known)
+    yield from _near_targets(context)
+    yield from _single_writes(context)
+    yield from _contended_rows(context)

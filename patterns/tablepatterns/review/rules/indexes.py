@@ -14,8 +14,8 @@ from ..design.model import DeclaredSet, Field, FieldType
 from ..key_parts import pieces_of
 from ..measure.sample import names_one, values_of
 from ..model import Finding, Severity
+from .context import MeasuredQuery, RuleContext
 from .keys import pairs_alike
-from .known import Asked, Known
 from .rule import Rule, entities, listed, part_of
 
 _BUSY: Final = 1.0
@@ -66,47 +66,47 @@ COLLIDING_INDEX_KEYS: Final = Rule(
 )
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield what is wrong with the indexes of each set."""
-    for declared in known.design.sets:
-        redundant = dict(_redundant(known, declared))
+    for declared in context.design.sets:
+        redundant = dict(_redundant(context, declared))
         yield from redundant.values()
-        yield from (each for name, each in _unused(known, declared) if name not in redundant)
+        yield from (each for name, each in _unused(context, declared) if name not in redundant)
         for index, profile in declared.profiles():
             if profile.layout is not None:
                 yield from _keys_of(declared, index, profile.layout.key)
-    for asked in known.queries():
+    for asked in context.queries():
         yield from _second_read(asked)
 
 
-def _weight(known: Known, declared: DeclaredSet) -> Severity:
-    writes = sum(each.write.busiest for each in known.writes_of(declared))
+def _weight(context: RuleContext, declared: DeclaredSet) -> Severity:
+    writes = sum(each.write.busiest for each in context.writes_of(declared))
     return Severity.WARNING if writes >= _BUSY or declared.shape.count >= _MANY else Severity.NOTE
 
 
-def _cost(known: Known, declared: DeclaredSet) -> str:
-    return f"it stores {entities(known.entities_then(declared))} by the end, and costs {_written(known, declared)}"
+def _cost(context: RuleContext, declared: DeclaredSet) -> str:
+    return f"it stores {entities(context.entities_then(declared))} by the end, and costs {_written(context, declared)}"
 
 
-def _written(known: Known, declared: DeclaredSet) -> str:
-    rate = sum(each.write.rate for each in known.writes_of(declared))
+def _written(context: RuleContext, declared: DeclaredSet) -> str:
+    rate = sum(each.write.rate for each in context.writes_of(declared))
     return f"an extra row {often(rate)}" if rate else "an extra row with each write"
 
 
-def _unused(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
-    used = {asked.measured.via for asked in known.queries_of(declared)}
+def _unused(context: RuleContext, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
+    used = {asked.measured.via for asked in context.queries_of(declared)}
     for index, profile in declared.profiles():
         if profile.finder not in ("find", "find_all") or index.name in used or declared.is_unique(index):
             continue
-        says = f"No query of {declared.name} uses {index.name!r}: {_cost(known, declared)}."
+        says = f"No query of {declared.name} uses {index.name!r}: {_cost(context, declared)}."
         better = "Remove it, or declare the query that needs it; an index can be added later (backfill)."
         yield (
             index.name,
-            UNUSED_INDEX.finding(_weight(known, declared), part_of(declared.name, index.name), says, better),
+            UNUSED_INDEX.finding(_weight(context, declared), part_of(declared.name, index.name), says, better),
         )
 
 
-def _redundant(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
+def _redundant(context: RuleContext, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
     indexes = [(each, profile.layout) for each, profile in declared.profiles() if profile.layout is not None]
     rows: list[tuple[Derived | None, RowLayout]] = [(None, RowLayout(declared.key)), *indexes]
     found: dict[str, Derived | None] = {}
@@ -117,13 +117,13 @@ def _redundant(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Findi
     for index, _ in indexes:
         for other, others in rows:
             is_kept = other is None or other.name not in found
-            if other is not index and is_kept and _is_beginning(known, declared, index, others):
+            if other is not index and is_kept and _is_beginning(context, declared, index, others):
                 found.setdefault(index.name, other)
     for name, other in found.items():
         whose = f"{other.name!r}" if other else "the entities themselves"
-        says = f"{name!r} sorts like {whose}: {_cost(known, declared)}."
+        says = f"{name!r} sorts like {whose}: {_cost(context, declared)}."
         better, subject = f"Remove it, and query {whose}.", part_of(declared.name, name)
-        yield name, REDUNDANT_INDEX.finding(_weight(known, declared), subject, says, better)
+        yield name, REDUNDANT_INDEX.finding(_weight(context, declared), subject, says, better)
 
 
 def _says_the_same(own: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
@@ -136,7 +136,7 @@ def _says_the_same(own: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
     return other.include is None or (own.include is not None and own.include <= other.include | set(other.key.fields))
 
 
-def _is_beginning(known: Known, declared: DeclaredSet, index: Derived, other: RowLayout) -> bool:
+def _is_beginning(context: RuleContext, declared: DeclaredSet, index: Derived, other: RowLayout) -> bool:
     """Whether an index sorts by the first fields of other rows, which then serve its queries, too.
 
     The primary key at the end of the index tells entities with the same values apart; no query needs it in order.
@@ -149,7 +149,7 @@ def _is_beginning(known: Known, declared: DeclaredSet, index: Derived, other: Ro
     while row and row[-1][0] in declared.key.row_fields:
         row.pop()
     last = {name for name, _ in wanted[1][len(row) :]}
-    used = [asked.query for asked in known.queries_of(declared) if asked.measured.via == index.name]
+    used = [asked.query for asked in context.queries_of(declared) if asked.measured.via == index.name]
     if any((each.order or "").lstrip("-") in last or last & each.known.keys() for each in used):
         return False
     begins = bool(row) and [_plain(each) for each in order[1][: len(row)]] == [_plain(each) for each in row]
@@ -220,7 +220,7 @@ def _colliding(declared: DeclaredSet, index: Derived, names: tuple[str, ...]) ->
     return COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, part_of(declared.name, index.name), says, better)
 
 
-def _second_read(asked: Asked) -> Iterator[Finding]:
+def _second_read(asked: MeasuredQuery) -> Iterator[Finding]:
     via, more = asked.via, asked.measured.returned * asked.query.busiest
     if via is None:
         return
@@ -242,7 +242,7 @@ def _second_read(asked: Asked) -> Iterator[Finding]:
         yield SECOND_READ.finding(severity, _subject(asked), says, better, pattern=_copies(via.is_eventual))
 
 
-def _subject(asked: Asked) -> str:
+def _subject(asked: MeasuredQuery) -> str:
     return part_of(asked.of.name, asked.query.name)
 
 
@@ -250,12 +250,12 @@ def _copies(is_eventual: bool) -> str:
     return "inter_partition_index" if is_eventual else "intra_partition_index"
 
 
-def _missing(asked: Asked, layout: RowLayout) -> list[str]:
+def _missing(asked: MeasuredQuery, layout: RowLayout) -> list[str]:
     """Return what a query wants that the index does not hold."""
     if layout.include is None:
         return []
-    known = {*layout.include, *layout.key.fields, *asked.of.key.fields}
-    return [name for name in asked.query.select or asked.of.shape.fields if name not in known]
+    context = {*layout.include, *layout.key.fields, *asked.of.key.fields}
+    return [name for name in asked.query.select or asked.of.shape.fields if name not in context]
 
 
 _FORMATS: Final[Mapping[FieldType, str]] = {
@@ -294,13 +294,13 @@ def _in_order(row: str, order: str | None) -> str:
     return row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}")
 
 
-def index_here(asked: Asked, names: Sequence[str]) -> str:
+def index_here(asked: MeasuredQuery, names: Sequence[str]) -> str:
     """Return the code of an index for a query, in the partition of the entities, by these fields."""
     partition, row = key_here(asked.of, names, asked.query.order)
     return f'IntraPartitionIndex(Key("{partition}", "{row}"))'
 
 
-def index_elsewhere(asked: Asked, names: Sequence[str]) -> str:
+def index_elsewhere(asked: MeasuredQuery, names: Sequence[str]) -> str:
     """Return the code of an index for a query, in other partitions, by these fields."""
     partition, row = key_elsewhere(asked.of, names, asked.query.order)
     unique = "" if is_shared(asked.of, names) else ", unique=True"

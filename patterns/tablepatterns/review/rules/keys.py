@@ -13,7 +13,7 @@ from ..design.model import DeclaredSet, Field, Flaw, Shape
 from ..key_parts import Piece, pieces_of
 from ..measure.sample import values_of
 from ..model import Finding, Severity
-from .known import Known, terms_of
+from .context import RuleContext, terms_of
 from .rule import Rule, entities, listed, part_of
 
 _CERTAIN: Final = 0.1
@@ -88,17 +88,17 @@ UNSAFE_KEY: Final = Rule(
 )
 
 
-def _unsound_keys(known: Known) -> Iterator[Finding]:
+def _unsound_keys(context: RuleContext) -> Iterator[Finding]:
     """Yield what is wrong with the keys of each set."""
-    for declared in known.design.sets:
-        yield from _changing(known, declared)
-        if ("too-few", declared.name) not in {(each.kind, each.subject) for each in known.design.flaws}:
-            yield from _colliding(known, declared)
+    for declared in context.design.sets:
+        yield from _changing(context, declared)
+        if ("too-few", declared.name) not in {(each.kind, each.subject) for each in context.design.flaws}:
+            yield from _colliding(context, declared)
         yield from _unsafe(declared)
 
 
-def _changing(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
-    for done in known.writes_of(declared):
+def _changing(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
+    for done in context.writes_of(declared):
         changed = [name for name in done.write.changes if name in declared.key.fields]
         if done.write.operation != "update" or not changed:
             continue
@@ -119,7 +119,7 @@ def _changing(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
         )
 
 
-def _colliding(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+def _colliding(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     if _is_logged_with_id(declared):
         return
     pieces = [piece for half in _halves(declared.key) for piece in half if piece.name]
@@ -133,11 +133,11 @@ def _colliding(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
         yield from _by_chance(declared, names)
         return
     span = min(_length(piece) for piece in clocks)
-    rate = sum(each.write.busiest for each in known.writes_of(declared) if each.write.operation == "insert")
+    rate = sum(each.write.busiest for each in context.writes_of(declared) if each.write.operation == "insert")
     meets = rate * span * _share(declared, [piece for piece in pieces if not piece.is_clock])
     others = [piece.name or "" for piece in pieces if not piece.is_clock]
     coincidence = math.prod(values_of(declared.shape, name).coincidence for name in others)
-    average = sum(each.write.rate for each in known.writes_of(declared) if each.write.operation == "insert")
+    average = sum(each.write.rate for each in context.writes_of(declared) if each.write.operation == "insert")
     # Two entities of one microsecond hardly ever have the same values besides
     in_a_year = average * span * coincidence * average * _SECONDS["Y"] if span >= 1 else 0.0
     if meets < _POSSIBLE and in_a_year < 1:
@@ -253,11 +253,11 @@ NARROW_NUMBER: Final = Rule(
 )
 
 
-def _wrong_order(known: Known) -> Iterator[Finding]:
+def _wrong_order(context: RuleContext) -> Iterator[Finding]:
     """Yield what is wrong with the order of the keys of each set."""
-    for declared in known.design.sets:
-        yield from _text(known, declared)
-        yield from _narrow(known, declared)
+    for declared in context.design.sets:
+        yield from _text(context, declared)
+        yield from _narrow(context, declared)
 
 
 def keys_of(declared: DeclaredSet) -> list[Key]:
@@ -265,10 +265,10 @@ def keys_of(declared: DeclaredSet) -> list[Key]:
     return [declared.key, *(profile.layout.key for _, profile in declared.profiles() if profile.layout)]
 
 
-def _text(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+def _text(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     in_keys = {name for key in keys_of(declared) for name in key.row_fields}
     wanted: dict[str, str] = {}
-    for asked in known.queries_of(declared):
+    for asked in context.queries_of(declared):
         by_order = [asked.query.order.removeprefix("-")] if asked.query.order else []
         for name in (*terms_of(asked.query, declared.key).ranged, *by_order):
             wanted.setdefault(name, asked.query.name)
@@ -279,17 +279,17 @@ def _text(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
             yield TEXT_ORDER.finding(Severity.WARNING, declared.name, says, better)
 
 
-def _narrow(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+def _narrow(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     seen: set[str] = set()
     for key in keys_of(declared):
         for piece in (*pieces_of(key.partition_template), *pieces_of(key.row_template)):
             if piece.name and piece.spec.endswith("d") and piece.width and piece.name not in seen:
                 seen.add(piece.name)
                 digits = piece.width - piece.spec.startswith("+")
-                yield from _one_narrow(known, declared, piece.name, digits)
+                yield from _one_narrow(context, declared, piece.name, digits)
 
 
-def _one_narrow(known: Known, declared: DeclaredSet, name: str, digits: int) -> Iterator[Finding]:
+def _one_narrow(context: RuleContext, declared: DeclaredSet, name: str, digits: int) -> Iterator[Finding]:
     field = declared.shape.fields.get(name)
     if field is None:
         return
@@ -299,14 +299,14 @@ def _one_narrow(known: Known, declared: DeclaredSet, name: str, digits: int) -> 
     now = field.distinct or math.ceil(declared.shape.count * share)
     growth = 0.0 if field.distinct else declared.shape.growth * share
     most = 10**digits - 1
-    if now + growth * known.design.years <= most:
+    if now + growth * context.design.years <= most:
         return
     when = years_from_now((most - now) / growth if now < most and growth else 0)
     says = (
         f"{name} has {digits} digits in the key of {declared.name}, so it ends at {number(most)}, "
         f"which is reached {when}."
     )
-    wide = len(str(int(now + growth * known.design.years))) + 2
+    wide = len(str(int(now + growth * context.design.years))) + 2
     better = f"Write it as {{{name}:0{wide}d}}; widening a key later means rewriting every entity."
     yield NARROW_NUMBER.finding(Severity.SERIOUS, declared.name, says, better)
 
@@ -322,25 +322,25 @@ _FLAWS: Final = {
 _SERIOUS: Final = ("overlap", "forbidden", "too-few")
 
 
-def _flawed(known: Known) -> Iterator[Finding]:
+def _flawed(context: RuleContext) -> Iterator[Finding]:
     """Yield what was corrected when the design was read, each kind once for a key."""
     told: set[tuple[str, str]] = set()
-    for flaw in known.design.flaws:
+    for flaw in context.design.flaws:
         if (flaw.kind, flaw.subject) in told:
             continue
         told.add((flaw.kind, flaw.subject))
-        is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(known, flaw))
+        is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(context, flaw))
         severity = Severity.SERIOUS if is_serious else Severity.WARNING
         yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better)
 
 
-def _is_sorted_by(known: Known, flaw: Flaw) -> bool:
+def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
     """Whether a query reads the field of a flaw by range, or in its order."""
     name = flaw.says.partition(" ")[0]
     whole = flaw.subject.partition(": ")[0]
     return any(
         name in terms_of(asked.query, asked.of.key).ranged or (asked.query.order or "").lstrip("-") == name
-        for asked in known.queries()
+        for asked in context.queries()
         if asked.of.name == whole
     )
 
@@ -358,8 +358,8 @@ RULES: Final = (
 )
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield what is wrong with the keys of each set and with their order."""
-    yield from _flawed(known)
-    yield from _unsound_keys(known)
-    yield from _wrong_order(known)
+    yield from _flawed(context)
+    yield from _unsound_keys(context)
+    yield from _wrong_order(context)

@@ -8,7 +8,7 @@ from typing import Final
 from ...figures import number
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
-from .known import Known
+from .context import RuleContext
 from .rule import Rule, entities
 
 _DAY: Final = 86_400
@@ -45,23 +45,23 @@ GROWTH_MISMATCH: Final = Rule(
 RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield what is wrong with how the entities of each set are deleted, or that they are not."""
-    for declared in known.design.sets:
-        yield from _deleted(known, declared)
-        yield from _kept(known, declared)
+    for declared in context.design.sets:
+        yield from _deleted(context, declared)
+        yield from _kept(context, declared)
 
 
-def _rate(known: Known, declared: DeclaredSet, operation: str) -> float:
-    return sum(each.write.rate for each in known.writes_of(declared) if each.write.operation == operation)
+def _rate(context: RuleContext, declared: DeclaredSet, operation: str) -> float:
+    return sum(each.write.rate for each in context.writes_of(declared) if each.write.operation == operation)
 
 
-def _deleted(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+def _deleted(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     retention = declared.retention
     if retention is not None and retention.by == "table":
         return
     # What comes goes again after the days that are declared
-    gone = _rate(known, declared, "insert") if retention is not None else _rate(known, declared, "delete")
+    gone = _rate(context, declared, "insert") if retention is not None else _rate(context, declared, "delete")
     if gone * _DAY < _THOUSANDS or (retention is None and not _ages(declared)):
         return
     severity = Severity.WARNING if gone * _DAY >= _TEN_THOUSANDS else Severity.NOTE
@@ -75,12 +75,12 @@ def _ages(declared: DeclaredSet) -> bool:
     return any(each.type == "datetime" and each.order == "rising" for each in declared.shape.fields.values())
 
 
-def _kept(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+def _kept(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     if declared.retention is not None:
-        yield from _expired(known, declared)
+        yield from _expired(context, declared)
         return
-    inserted = _rate(known, declared, "insert") * _YEAR
-    added = (_rate(known, declared, "insert") - _rate(known, declared, "delete")) * _YEAR
+    inserted = _rate(context, declared, "insert") * _YEAR
+    added = (_rate(context, declared, "insert") - _rate(context, declared, "delete")) * _YEAR
     growth = declared.shape.growth
     if max(added, growth) >= _MANY:
         more = max(added, growth)
@@ -103,10 +103,10 @@ def _kept(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
         yield GROWTH_MISMATCH.finding(Severity.WARNING, declared.name, says, better)
 
 
-def _expired(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+def _expired(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     """Yield a finding if there are far more entities than the inserts of the retained days."""
     days = declared.retention.days if declared.retention else 0.0
-    count, there = _rate(known, declared, "insert") * _DAY * days, declared.shape.count
+    count, there = _rate(context, declared, "insert") * _DAY * days, declared.shape.count
     if count and there > _FOUR_TIMES * count + _TEN_THOUSANDS:
         says = (
             f"The inserts of {number(days)} days of {declared.name} are {entities(count)}, and it has {number(there)}."

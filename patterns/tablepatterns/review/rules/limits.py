@@ -18,7 +18,7 @@ from ...limits import (
 )
 from ..design.model import DeclaredSet, Field
 from ..model import Finding, LimitUse, Severity
-from .known import ONCE_AN_HOUR, Asked, Known, in_order, terms_of, waste_severity
+from .context import ONCE_AN_HOUR, MeasuredQuery, RuleContext, in_order, terms_of, waste_severity
 from .rule import Rule, entities, part_of
 
 _LEVELS: Final = "serious if it is exceeded within the declared growth, a warning if it grows to 90% of it"
@@ -178,12 +178,12 @@ _TOLD: Final[Mapping[str, _Told]] = {
 _SLOW: Final = "entities that a partition serves in 5 s"
 
 
-def _limits_in_sight(known: Known) -> Iterator[Finding]:
+def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
     """Yield the limits that are exceeded or near; for a set with too large values, only those values."""
     large = {
-        each.subject for each in known.in_sight if each.limit == "bytes of a property" and each.reached is not None
+        each.subject for each in context.in_sight if each.limit == "bytes of a property" and each.reached is not None
     }
-    for each in known.in_sight:
+    for each in context.in_sight:
         severity = _severity(each)
         if severity is None or (each.limit != "bytes of a property" and _follows(each, large)):
             continue
@@ -191,7 +191,7 @@ def _limits_in_sight(known: Known) -> Iterator[Finding]:
             told = _TOLD[each.limit]
             yield told.rule.finding(severity, each.subject, _says(each, told), told.better)
         elif each.limit == _SLOW:
-            yield from _slow(known, each)
+            yield from _slow(context, each)
 
 
 def _severity(sight: LimitUse) -> Severity | None:
@@ -221,8 +221,8 @@ def _says(sight: LimitUse, told: _Told) -> str:
     return f"{says}; the limit is {most}, {when}."
 
 
-def _slow(known: Known, sight: LimitUse, *, even_if_rare: bool = False) -> Iterator[Finding]:
-    for asked in known.queries():
+def _slow(context: RuleContext, sight: LimitUse, *, even_if_rare: bool = False) -> Iterator[Finding]:
+    for asked in context.queries():
         named = part_of(asked.of.name, asked.query.name) == sight.subject
         if named and sight.reached is not None and (even_if_rare or _is_wanted(asked)):
             then = f", and {number(sight.then)} at the end of the growth" if sight.then != sight.now else ""
@@ -234,18 +234,18 @@ def _slow(known: Known, sight: LimitUse, *, even_if_rare: bool = False) -> Itera
             yield LONG_ANSWER.finding(Severity.NOTE, sight.subject, says, better)
 
 
-def _is_wanted(asked: Asked) -> bool:
+def _is_wanted(asked: MeasuredQuery) -> bool:
     """Whether all that a query reads is wanted, and often enough to speak of; what is not is found as a scan."""
     if asked.query.count_only or (asked.query.take is not None and in_order(asked)):
         return False
     return waste_severity(asked.measured) is None and asked.query.rate >= ONCE_AN_HOUR
 
 
-def _rejected(known: Known) -> Iterator[Finding]:
+def _rejected(context: RuleContext) -> Iterator[Finding]:
     """Yield the calls that fail, but for sets whose entities are too large as it is."""
-    too_large = {each.subject.partition(": ")[0] for each in known.in_sight if each.now > each.most}
+    too_large = {each.subject.partition(": ")[0] for each in context.in_sight if each.now > each.most}
     told: set[tuple[str, str]] = set()
-    for each in known.measured:
+    for each in context.measured:
         reason = each.rejected
         if reason is None or each.of.name in too_large or (each.of.name, reason) in told:
             continue
@@ -255,16 +255,16 @@ def _rejected(known: Known) -> Iterator[Finding]:
         yield REJECTED.finding(Severity.SERIOUS, part_of(each.of.name, each.access.name), says, better)
 
 
-def unreported(known: Known, findings: Iterable[Finding]) -> Iterator[Finding]:
+def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the exceeded limits about whose subject there is no finding."""
     subjects = {each.subject for each in findings}
     whole = {each.partition(": ")[0] for each in subjects}
-    for each in known.in_sight:
+    for each in context.in_sight:
         if each.reached is None or each.subject in subjects or each.subject in whole:
             continue
         if each.limit == _SLOW:
             # Reading for more than five seconds is slow, and not rejected
-            yield from _slow(known, each, even_if_rare=True)
+            yield from _slow(context, each, even_if_rare=True)
             continue
         now, then, most = (amount(value, each.limit) for value in (each.now, each.then, each.most))
         growth = f", and {then} at the end of the growth" if each.then != each.now else ""
@@ -290,11 +290,11 @@ SLOTS_AS_ENTITIES: Final = Rule(
 )
 
 
-def _slots(known: Known) -> Iterator[Finding]:
+def _slots(context: RuleContext) -> Iterator[Finding]:
     """Yield the sets whose entities are points of a series."""
-    for declared in known.design.sets:
+    for declared in context.design.sets:
         slot = _slot(declared)
-        asked = next((each for each in known.queries_of(declared) if slot and _reads_all(each, slot)), None)
+        asked = next((each for each in context.queries_of(declared) if slot and _reads_all(each, slot)), None)
         if slot and asked:
             yield _series_finding(declared, slot, asked)
 
@@ -319,16 +319,16 @@ def _slot(declared: DeclaredSet) -> str | None:
     return name if is_moment and fields[name].distinct is not None else None
 
 
-def _reads_all(asked: Asked, slot: str) -> bool:
+def _reads_all(asked: MeasuredQuery, slot: str) -> bool:
     """Whether a query knows all of the key but the slot, and reads a range of them."""
     terms = terms_of(asked.query, asked.of.key)
     rest = [name for name in asked.of.key.fields if name != slot]
     scans_only_them = asked.measured.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)
-    known = all(name in terms.equal for name in rest) and slot not in terms.equal
-    return known and scans_only_them and asked.measured.returned >= _FEWEST
+    context = all(name in terms.equal for name in rest) and slot not in terms.equal
+    return context and scans_only_them and asked.measured.returned >= _FEWEST
 
 
-def _series_finding(declared: DeclaredSet, slot: str, asked: Asked) -> Finding:
+def _series_finding(declared: DeclaredSet, slot: str, asked: MeasuredQuery) -> Finding:
     read = asked.measured.returned * asked.query.busiest
     severity = Severity.WARNING if read >= _NOTICEABLE else Severity.NOTE
     says = (
@@ -358,8 +358,8 @@ RULES: Final = (
 )
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield the limits that are exceeded or near, and series stored as many small entities."""
-    yield from _limits_in_sight(known)
-    yield from _rejected(known)
-    yield from _slots(known)
+    yield from _limits_in_sight(context)
+    yield from _rejected(context)
+    yield from _slots(context)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ...figures import number, plural
 from ..model import Finding, Severity, part_of, trade_offs
-from .known import Known
+from .context import RuleContext
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Rule:
 
 __all__ = ["Check", "Rule", "entities", "listed", "part_of"]
 
-Check: TypeAlias = Callable[[Known], Iterable[Finding]]
+Check: TypeAlias = Callable[[RuleContext], Iterable[Finding]]
 """Looks at what is known of a design, and says what it finds."""
 
 

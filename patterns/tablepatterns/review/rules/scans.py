@@ -12,12 +12,11 @@ from ...filters import QueryClass, classify, parse, point_keys
 from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
-from .indexes import copies_take, index_elsewhere, index_here, is_shared
-from .known import (
+from .context import (
     ONCE_AN_HOUR,
     WASTE_LEVELS,
-    Asked,
-    Known,
+    MeasuredQuery,
+    RuleContext,
     in_order,
     partition_known,
     terms_of,
@@ -25,6 +24,7 @@ from .known import (
     wanted,
     waste_severity,
 )
+from .indexes import copies_take, index_elsewhere, index_here, is_shared
 from .rule import Rule, entities, listed, part_of
 
 COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
@@ -87,28 +87,28 @@ class _Advice:
     pattern: str | None = None
 
 
-def _scans(known: Known) -> Iterator[Finding]:
+def _scans(context: RuleContext) -> Iterator[Finding]:
     """Yield one finding for each query that reads many entities it does not return."""
-    for asked in known.queries():
+    for asked in context.queries():
         severity = None if _is_served(asked) else waste_severity(asked.measured)
         if severity is not None:
-            advice = _advice(known, asked)
+            advice = _advice(context, asked)
             subject = part_of(asked.of.name, asked.query.name)
             yield advice.rule.finding(severity, subject, advice.says, advice.better, pattern=advice.pattern)
 
 
-def _advice(known: Known, asked: Asked) -> _Advice:
+def _advice(context: RuleContext, asked: MeasuredQuery) -> _Advice:
     if _is_or_of_keys(asked):
         return _or_of_keys(asked)
     if asked.query.take is not None and not in_order(asked) and not unindexed(asked):
         return _client_sort(asked)
-    if _is_span_of_log(known, asked):
+    if _is_span_of_log(context, asked):
         return _log_data(asked)
     is_job = asked.query.rate < ONCE_AN_HOUR
-    return _scan(asked) if is_job or not _can_be_indexed(asked) else _missing_index(known, asked)
+    return _scan(asked) if is_job or not _can_be_indexed(asked) else _missing_index(context, asked)
 
 
-def _is_served(asked: Asked) -> bool:
+def _is_served(asked: MeasuredQuery) -> bool:
     """Whether keys lead to the results in their order: what is read more is the price of a list, or of buckets."""
     if "contains" in asked.query.known.values():
         # It is a finding of its own
@@ -119,7 +119,7 @@ def _is_served(asked: Asked) -> bool:
     )
 
 
-def reads(asked: Asked) -> str:
+def reads(asked: MeasuredQuery) -> str:
     """Say what a query reads, for what, and how often."""
     measured = asked.measured
     label = "reads" if measured.query_class is None else f"is a {measured.query_class.label}: it reads"
@@ -127,12 +127,12 @@ def reads(asked: Asked) -> str:
     return f"{asked.query.name!r} of {asked.of.name} {label} {found}, {often(asked.query.busiest)}"
 
 
-def _is_or_of_keys(asked: Asked) -> bool:
+def _is_or_of_keys(asked: MeasuredQuery) -> bool:
     text = asked.query.filter
     return text is not None and " or " in text and bool(point_keys(parse(text)))
 
 
-def _or_of_keys(asked: Asked) -> _Advice:
+def _or_of_keys(asked: MeasuredQuery) -> _Advice:
     keys = point_keys(parse(asked.query.filter or "")) or []
     better = (
         f"Send {counted(len(keys), 'point query')} in parallel (get_many), which read at most "
@@ -141,7 +141,7 @@ def _or_of_keys(asked: Asked) -> _Advice:
     return _Advice(OR_OF_KEYS, f"{reads(asked)}; its keys are joined by 'or'.", better)
 
 
-def _client_sort(asked: Asked) -> _Advice:
+def _client_sort(asked: MeasuredQuery) -> _Advice:
     order = asked.query.order or ""
     field = order.removeprefix("-")
     kind = asked.of.shape.fields[field].type if field in asked.of.shape.fields else "datetime"
@@ -156,17 +156,17 @@ def _client_sort(asked: Asked) -> _Advice:
     return _Advice(CLIENT_SORT, says, better)
 
 
-def _is_span_of_log(known: Known, asked: Asked) -> bool:
+def _is_span_of_log(context: RuleContext, asked: MeasuredQuery) -> bool:
     """Whether entities that are added and never changed are searched for by time."""
     fields = asked.of.shape.fields
     ranged = terms_of(asked.query, asked.of.key).ranged
     by_time = any(name in fields and fields[name].type == "datetime" for name in ranged)
-    writes = [each.write for each in known.writes_of(asked.of)]
+    writes = [each.write for each in context.writes_of(asked.of)]
     added_only = bool(writes) and all(each.operation != "update" for each in writes)
     return by_time and added_only and asked.measured.query_class is QueryClass.TABLE_SCAN
 
 
-def _log_data(asked: Asked) -> _Advice:
+def _log_data(asked: MeasuredQuery) -> _Advice:
     better = (
         "Write the log to one blob per hour, found by name; or, if it must stay in a table, query one partition at a "
         "time."
@@ -174,14 +174,14 @@ def _log_data(asked: Asked) -> _Advice:
     return _Advice(LOG_DATA, f"{reads(asked)}; it does not know the partition, so it searches all of them.", better)
 
 
-def _can_be_indexed(asked: Asked) -> bool:
+def _can_be_indexed(asked: MeasuredQuery) -> bool:
     """Whether rows under another key would be found: by a value, or in a known partition by a range."""
     terms = terms_of(asked.query, asked.of.key)
     left = unindexed(asked)
     return any(name in terms.equal for name in left) or (partition_known(asked) and bool(left))
 
 
-def _missing_index(known: Known, asked: Asked) -> _Advice:
+def _missing_index(context: RuleContext, asked: MeasuredQuery) -> _Advice:
     terms = terms_of(asked.query, asked.of.key)
     left = unindexed(asked)
     equal = [name for name in terms.equal if name in left]
@@ -200,7 +200,7 @@ def _missing_index(known: Known, asked: Asked) -> _Advice:
             )
         return _Advice(MISSING_INDEX, says, better)
     code = index_elsewhere(asked, chosen)
-    written = sum(each.write.rate for each in known.writes_of(asked.of))
+    written = sum(each.write.rate for each in context.writes_of(asked.of))
     rate = f", {often(written)}" if written else ""
     better = (
         f"Add an index in other partitions, {code}: a point or range query reads it, and it is eventually consistent. "
@@ -209,7 +209,7 @@ def _missing_index(known: Known, asked: Asked) -> _Advice:
     return _Advice(MISSING_INDEX, says, better, "inter_partition_index")
 
 
-def _scan(asked: Asked) -> _Advice:
+def _scan(asked: MeasuredQuery) -> _Advice:
     is_table = asked.measured.query_class is QueryClass.TABLE_SCAN
     says = f"{reads(asked)}{_reason(asked)}."
     if asked.query.rate < ONCE_AN_HOUR:
@@ -223,7 +223,7 @@ def _scan(asked: Asked) -> _Advice:
     return _Advice(PARTITION_SCAN, says, better, "index_entities")
 
 
-def _reason(asked: Asked) -> str:
+def _reason(asked: MeasuredQuery) -> str:
     return f"; {classify(parse(asked.query.filter)).reason}" if asked.query.filter else ""
 
 
@@ -239,9 +239,9 @@ BLOB_WITH_EVERY_READ: Final = Rule(
 )
 
 
-def _unwanted_blobs(known: Known) -> Iterator[Finding]:
+def _unwanted_blobs(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that read blobs they do not need."""
-    for asked in known.queries():
+    for asked in context.queries():
         large = set(asked.of.in_blobs())
         unwanted = bool(asked.query.select) and not large.intersection(asked.query.select)
         # Beyond what is read from tables, each result takes a blob
@@ -250,7 +250,7 @@ def _unwanted_blobs(known: Known) -> Iterator[Finding]:
             yield _blob_finding(asked, sorted(large))
 
 
-def _blob_finding(asked: Asked, large: list[str]) -> Finding:
+def _blob_finding(asked: MeasuredQuery, large: list[str]) -> Finding:
     reads = asked.measured.returned * asked.query.busiest
     severity = Severity.WARNING if reads >= _READS else Severity.NOTE
     wanted = listed(list(asked.query.select), most=3)
@@ -286,15 +286,15 @@ NEEDLESS_SPREAD: Final = Rule(
 )
 
 
-def _many_parts(known: Known) -> Iterator[Finding]:
+def _many_parts(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that ask many tables or buckets, and the sets that have more of them than they need."""
-    for asked in known.queries():
+    for asked in context.queries():
         yield from _asks(asked)
-    for declared in known.design.sets:
-        yield from _needless(known, declared)
+    for declared in context.design.sets:
+        yield from _needless(context, declared)
 
 
-def _asks(asked: Asked) -> Iterator[Finding]:
+def _asks(asked: MeasuredQuery) -> Iterator[Finding]:
     pattern, requests = asked.of.pattern, asked.measured.requests
     more = (requests - 1) * asked.query.busiest
     if pattern not in ("period_tables", "partition_spread") or requests < _SEVERAL_PARTS or more < _NOTICEABLE:
@@ -308,18 +308,18 @@ def _asks(asked: Asked) -> Iterator[Finding]:
     yield ASKS_EVERY_PART.finding(severity, part_of(asked.of.name, asked.query.name), says, _fewer_parts(asked))
 
 
-def _fewer_parts(asked: Asked) -> str:
+def _fewer_parts(asked: MeasuredQuery) -> str:
     if asked.of.pattern == "period_tables":
         at = asked.of.settings.get("at", "At")
         return f"Include {at} in the query, for example as part of the id that callers get, or use longer periods."
     return "Choose the bucket by fields that the query knows (by), or use fewer buckets."
 
 
-def _needless(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+def _needless(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     buckets = declared.settings.get("buckets")
     if declared.pattern != "partition_spread" or not isinstance(buckets, int) or buckets < 2:
         return
-    for heat in known.heats:
+    for heat in context.heats:
         if heat.table == declared.table and heat.partitions and heat.partitions[0].peak * buckets < _COLD * heat.target:
             says = (
                 f"{declared.name} is spread over {number(buckets)} buckets; without them, the busiest partition would "
@@ -344,15 +344,15 @@ JOIN_ONE_BY_ONE: Final = Rule(
 )
 
 
-def _joins(known: Known) -> Iterator[Finding]:
+def _joins(context: RuleContext) -> Iterator[Finding]:
     """Yield the point queries that are asked as often as another query has results."""
-    for one in known.queries():
-        named = next((many for many in known.queries() if _is_followed_by(many, one)), None)
+    for one in context.queries():
+        named = next((many for many in context.queries() if _is_followed_by(many, one)), None)
         if named is not None and one.query.rate >= _LITTLE:
-            yield _joined(known, named, one)
+            yield _joined(context, named, one)
 
 
-def _is_followed_by(many: Asked, one: Asked) -> bool:
+def _is_followed_by(many: MeasuredQuery, one: MeasuredQuery) -> bool:
     """Whether a point query asks for what the results of another name, once for each of them."""
     if many.of.name == one.of.name or one.measured.query_class is not QueryClass.POINT:
         return False
@@ -363,7 +363,7 @@ def _is_followed_by(many: Asked, one: Asked) -> bool:
     return bool(terms.equal) and named and many.measured.returned >= _SEVERAL_RESULTS and near
 
 
-def _joined(known: Known, many: Asked, one: Asked) -> Finding:
+def _joined(context: RuleContext, many: MeasuredQuery, one: MeasuredQuery) -> Finding:
     says = (
         f"{many.query.name!r} returns {number(many.measured.returned)} of {many.of.name}, "
         f"{often(many.query.rate)}, and "
@@ -371,7 +371,7 @@ def _joined(known: Known, many: Asked, one: Asked) -> Finding:
     )
     subject = part_of(one.of.name, one.query.name)
     severity = Severity.WARNING if one.query.busiest >= _BUSY else Severity.NOTE
-    changes = sum(each.write.rate for each in known.writes_of(one.of))
+    changes = sum(each.write.rate for each in context.writes_of(one.of))
     if one.of.shape.count <= _SMALL and changes < 1:
         better = f"Cache the {entities(one.of.shape.count)} of {one.of.name} in each reader: they rarely change."
         return JOIN_ONE_BY_ONE.finding(severity, subject, says, better, pattern="lookup")
@@ -394,9 +394,9 @@ RULES: Final = (
 )
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that read much without need."""
-    yield from _scans(known)
-    yield from _unwanted_blobs(known)
-    yield from _many_parts(known)
-    yield from _joins(known)
+    yield from _scans(context)
+    yield from _unwanted_blobs(context)
+    yield from _many_parts(context)
+    yield from _joins(context)

@@ -8,7 +8,7 @@ from typing import Final
 from ...figures import number, often
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
-from .known import Done, Known
+from .context import MeasuredWrite, RuleContext
 from .rule import Rule, listed, part_of
 
 PLAIN: Final = Rule(
@@ -42,9 +42,9 @@ MERGE_REFUSED: Final = Rule(
 RULES: Final = (PLAIN, IN_KEY, MERGE_REFUSED)
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield the sets whose secret values are not encrypted."""
-    for declared in known.design.sets:
+    for declared in context.design.sets:
         secrets = [name for name, field in declared.shape.fields.items() if field.secret]
         in_keys = [name for name in secrets if name in _in_keys(declared)]
         hidden = {name for each in declared.mappings if each.keeps_secret for name in each.fields}
@@ -62,11 +62,11 @@ def found(known: Known) -> Iterator[Finding]:
             )
             yield PLAIN.finding(Severity.SERIOUS, declared.name, says, better)
 
-    for done in known.writes():
+    for done in context.writes():
         yield from _merged(done)
 
 
-def _merged(done: Done) -> Iterator[Finding]:
+def _merged(done: MeasuredWrite) -> Iterator[Finding]:
     refused = [name for each in done.of.mappings if not each.allows_merge for name in each.fields]
     changes = list(done.write.changes)
     is_whole = done.write.operation != "update" or not changes or bool(set(refused) & set(changes))

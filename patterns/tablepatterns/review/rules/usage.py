@@ -10,7 +10,7 @@ from ...figures import number, often, plural
 from ...limits import MAX_PAGE_ENTITIES
 from ..design.model import Access, DeclaredSet
 from ..model import Finding, Severity
-from .known import HEAVY, NOTICEABLE, ONCE_AN_HOUR, Asked, Done, Known, wanted
+from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, MeasuredQuery, MeasuredWrite, RuleContext, wanted
 from .rule import Rule, entities, listed, part_of
 
 TEXT_SEARCH: Final = Rule(
@@ -64,32 +64,32 @@ ACCESS_TO_HIDDEN: Final = Rule(
 RULES: Final = (TEXT_SEARCH, COUNT_BY_READING, DEEP_PAGING, LOST_UPDATE, ACCESS_NOT_BY_KEY, ACCESS_TO_HIDDEN)
 
 
-def is_text_search(asked: Asked) -> bool:
+def is_text_search(asked: MeasuredQuery) -> bool:
     """Whether a query looks for a part of a text."""
     return "contains" in asked.query.known.values()
 
 
-def found(known: Known) -> Iterator[Finding]:
+def found(context: RuleContext) -> Iterator[Finding]:
     """Yield the uses that keys and the service's operations do not serve."""
-    for asked in known.queries():
+    for asked in context.queries():
         if is_text_search(asked):
             yield _text_search(asked)
         if asked.query.count_only:
             yield from _counted(asked)
         if asked.query.skip:
             yield from _skipped(asked)
-    for done in known.writes():
-        yield from _lost(known, done)
-    for declared in known.design.sets:
+    for done in context.writes():
+        yield from _lost(context, done)
+    for declared in context.design.sets:
         for access in declared.access:
             yield from _access(declared, access)
 
 
-def _subject(asked: Asked) -> str:
+def _subject(asked: MeasuredQuery) -> str:
     return part_of(asked.of.name, asked.query.name)
 
 
-def _text_search(asked: Asked) -> Finding:
+def _text_search(asked: MeasuredQuery) -> Finding:
     read, names = asked.measured.examined, [name for name, how in asked.query.known.items() if how == "contains"]
     severity = Severity.SERIOUS if read > MAX_PAGE_ENTITIES else Severity.WARNING
     says = (
@@ -111,7 +111,7 @@ def _work_severity(work: float, *, is_small: bool) -> Severity | None:
     return None if is_small else Severity.NOTE
 
 
-def _counted(asked: Asked) -> Iterator[Finding]:
+def _counted(asked: MeasuredQuery) -> Iterator[Finding]:
     read = asked.measured.examined
     work = read * asked.query.busiest
     severity = _work_severity(work, is_small=read <= MAX_PAGE_ENTITIES or asked.query.rate < ONCE_AN_HOUR)
@@ -122,7 +122,7 @@ def _counted(asked: Asked) -> Iterator[Finding]:
         yield COUNT_BY_READING.finding(severity, _subject(asked), says, better)
 
 
-def _skipped(asked: Asked) -> Iterator[Finding]:
+def _skipped(asked: MeasuredQuery) -> Iterator[Finding]:
     skipped = asked.query.skip
     severity = Severity.WARNING if skipped * asked.query.busiest >= NOTICEABLE else Severity.NOTE
     says = (
@@ -133,14 +133,14 @@ def _skipped(asked: Asked) -> Iterator[Finding]:
     yield DEEP_PAGING.finding(severity, _subject(asked), says, better)
 
 
-def _lost(known: Known, done: Done) -> Iterator[Finding]:
+def _lost(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
     write = done.write
     if write.operation != "update" or not write.overwrite:
         return
     own = set(write.changes)
     others = [
         each.write
-        for each in known.writes_of(done.of)
+        for each in context.writes_of(done.of)
         if each.write.operation == "update" and each.write is not write
         if not own or not each.write.changes or own & set(each.write.changes)
     ]

@@ -21,7 +21,7 @@ from ..zipf import Zipf
 
 
 @dataclass(frozen=True)
-class Asked:
+class MeasuredQuery:
     """A query, with what it took."""
 
     of: DeclaredSet
@@ -35,7 +35,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Done:
+class MeasuredWrite:
     """A write, with what it took."""
 
     of: DeclaredSet
@@ -44,7 +44,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Known:
+class RuleContext:
     """A design, and what was measured and simulated of it."""
 
     design: Design
@@ -55,27 +55,27 @@ class Known:
     bill: Bill
     promises: tuple[Consistency, ...]
 
-    def queries(self) -> Iterator[Asked]:
+    def queries(self) -> Iterator[MeasuredQuery]:
         """Yield the queries, in the order of the design."""
         for each in self.measured:
             if isinstance(each.access, Query):
-                yield Asked(each.of, each.access, each)
+                yield MeasuredQuery(each.of, each.access, each)
 
-    def writes(self) -> Iterator[Done]:
+    def writes(self) -> Iterator[MeasuredWrite]:
         """Yield the writes, in the order of the design."""
         for each in self.measured:
             if isinstance(each.access, Write):
-                yield Done(each.of, each.access, each)
+                yield MeasuredWrite(each.of, each.access, each)
 
-    def queries_of(self, declared: DeclaredSet) -> list[Asked]:
+    def queries_of(self, declared: DeclaredSet) -> list[MeasuredQuery]:
         """Return the queries of one set."""
         return [each for each in self.queries() if each.of.name == declared.name]
 
-    def writes_of(self, declared: DeclaredSet) -> list[Done]:
+    def writes_of(self, declared: DeclaredSet) -> list[MeasuredWrite]:
         """Return the writes of one set."""
         return [each for each in self.writes() if each.of.name == declared.name]
 
-    def writer(self, name: str) -> Done | None:
+    def writer(self, name: str) -> MeasuredWrite | None:
         """Return the write of this name; None if there is none."""
         return next((each for each in self.writes() if each.write.name == name), None)
 
@@ -123,13 +123,13 @@ def _fields(name: str, key: Key) -> tuple[str, ...]:
     return key.partition_fields if name == "PartitionKey" else key.row_fields
 
 
-def key_of(asked: Asked) -> Key:
+def key_of(asked: MeasuredQuery) -> Key:
     """Return the key of the rows that answer a question."""
     layout = None if asked.via is None else asked.of.profile(asked.via).layout
     return asked.of.key if layout is None else layout.key
 
 
-def partition_known(asked: Asked) -> bool:
+def partition_known(asked: MeasuredQuery) -> bool:
     """Whether a question tells the partition of the primary rows."""
     terms = terms_of(asked.query, asked.of.key)
     if not asked.of.key.partition_fields:
@@ -137,7 +137,7 @@ def partition_known(asked: Asked) -> bool:
     return all(name in terms.equal for name in asked.of.key.partition_fields)
 
 
-def unindexed(asked: Asked) -> Sequence[str]:
+def unindexed(asked: MeasuredQuery) -> Sequence[str]:
     """Return the fields that a question gives, and that the rows which answer it must be searched for."""
     terms, key = terms_of(asked.query, asked.of.key), key_of(asked)
     if not all(name in terms.equal for name in key.partition_fields):
@@ -151,7 +151,7 @@ def unindexed(asked: Asked) -> Sequence[str]:
     return [name for name in (*terms.equal, *terms.ranged) if name not in served]
 
 
-def in_order(asked: Asked) -> bool:
+def in_order(asked: MeasuredQuery) -> bool:
     """Whether the rows that answer a question come in the order that is asked for."""
     order = asked.query.order
     if order is None:
