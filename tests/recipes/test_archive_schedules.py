@@ -16,7 +16,7 @@ from tablepatterns.errors import EntityNotFound
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.archive import archive as recipe
 from tablepatterns.recipes.archive.move import Move
-from tablepatterns.recipes.archive.stores import BlobArchive, Keys, Properties
+from tablepatterns.recipes.archive.stores import BlobArchive, Keys, Properties, Snapshot
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.retry import Overtaken
 from tablepatterns.testing import Counterexample, World, explore
@@ -77,10 +77,12 @@ def is_in_one_place(to: Place, world: World) -> None:
     assert everywhere(to, world) == [0], "the entity is not in exactly one place"
 
 
-def explored(to: Place, make: Make, invariant: Callable[[Place, World], None], **options: Any) -> int:
+def explored(
+    to: Place, make: Make, invariant: Callable[[Place, World], None], preemptions: int = 1, **options: Any
+) -> int:
     """Explore every schedule within the bound, and return how many there were."""
     checks = {"invariant": partial(invariant, to), "always": partial(is_somewhere, to)}
-    result = explore(partial(make, to), **checks, expected=EntityNotFound, preemptions=1, **options)
+    result = explore(partial(make, to), **checks, expected=EntityNotFound, preemptions=preemptions, **options)
     print(f"{type(to).__name__}: {result}; {result.choices:,} steps, {result.seconds:.1f} s")
     assert result.exhaustive
     return result.schedules
@@ -120,6 +122,13 @@ def test_the_entity_is_moved_and_no_change_to_it_is_lost(
 @pytest.mark.guarantee("Archive", f"{GUARANTEE}, even if a lease expires at any point: in a table or blobs")
 def test_after_an_expired_lease_no_late_worker_overwrites_a_change(tmp_path: Path, place: type[Place]) -> None:
     assert explored(place(tmp_path), moving("archive"), is_archived_as_it_was_last, stalls=[OVER]) > 100
+
+
+@pytest.mark.nightly
+@pytest.mark.guide("G-152", "G-158", "G-161")
+def test_a_worker_that_crashes_after_its_lease_expired_does_not_leave_an_old_version(tmp_path: Path) -> None:
+    bound: dict[str, Any] = {"crashes": 1, "preemptions": 2, "stalls": [OVER]}
+    assert explored(InTable(tmp_path), moving("archive"), is_archived_as_it_was_last, **bound) > 1_000
 
 
 @pytest.mark.guide("G-150", "G-161")
@@ -173,12 +182,22 @@ class DeletesWhateverIsThere(Move):
             await self.origin.delete(self.keys, now)
 
 
+class PutsAnOldVersionOver(Move):
+    """It compares nothing, as if the original could not change while another worker copies it."""
+
+    async def _put_over(self, snapshot: Snapshot) -> None:
+        there = await self.destination.get(self.keys)
+        if there is None or not await self.destination.replace(self.keys, there, snapshot.properties):
+            raise Overtaken
+
+
 @pytest.mark.parametrize(
     ("broken", "options", "what"),
     [
         (DeletesFirst, {"crashes": 1}, "in neither place"),
         (OverwritesWhateverIsThere, {"stalls": [OVER]}, "a birthday is lost"),
         (DeletesWhateverIsThere, {}, "a birthday is lost"),
+        (PutsAnOldVersionOver, {"crashes": 1, "preemptions": 2, "stalls": [OVER]}, "a birthday is lost"),
     ],
 )
 def test_a_move_with_a_step_missing_or_in_another_order_fails(
