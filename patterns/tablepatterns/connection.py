@@ -22,7 +22,7 @@ SERVICES: Final = ("table", "queue", "blob")
 # Published with the emulator and the same everywhere: it protects nothing
 _AZURITE_ACCOUNT: Final = "devstoreaccount1"
 _AZURITE_KEY: Final = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-_AZURITE_PORTS: Final = {"blob": 10000, "queue": 10001, "table": 10002}
+AZURITE_PORTS: Final = {"blob": 10000, "queue": 10001, "table": 10002}
 
 _ACCEPTED: Final = (
     'use "memory://", "memory://name", "azurite", "env", a connection string, '
@@ -104,7 +104,7 @@ def resolve(target: str | None, credential: Any = None) -> Target:
         raise BadTarget("credential", type(credential).__name__, rule, "omit it, or pass an account URL")
     if target == "azurite":
         base = "http://127.0.0.1"
-        return _named_key({name: f"{base}:{port}/{_AZURITE_ACCOUNT}" for name, port in _AZURITE_PORTS.items()})
+        return _named_key({name: f"{base}:{port}/{_AZURITE_ACCOUNT}" for name, port in AZURITE_PORTS.items()})
     if target == "env":
         return _from_environment()
     if ";" in target or target.lower().startswith("usedevelopmentstorage"):
@@ -260,8 +260,8 @@ def _beside(base: str, port: int, path: str) -> Mapping[str, str]:
 
     A port other than Azurite's own is assumed to be the table service's.
     """
-    host, first = base.rsplit(":", 1)[0], _AZURITE_PORTS["blob"]
-    if port not in _AZURITE_PORTS.values():
+    host, first = base.rsplit(":", 1)[0], AZURITE_PORTS["blob"]
+    if port not in AZURITE_PORTS.values():
         first = port - 2
     return {service: f"{host}:{first + offset}{path}" for offset, service in enumerate(("blob", "queue", "table"))}
 

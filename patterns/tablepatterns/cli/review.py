@@ -11,13 +11,16 @@ import json
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
 from ..errors import BadInput
 from ..review.design.model import Design
 from ..review.model import Reviewed, Severity
+
+if TYPE_CHECKING:
+    from ..review.capacity.price import PriceTable
 
 _WIDTH: Final = 100
 
@@ -60,12 +63,11 @@ def run_review(source: str, form: Form | None, output: Path | None, prices: Path
     :raises BadInput: the design or the price table is wrong; the error names where
     :raises OSError: a file cannot be read or written
     """
-    from ..review.capacity.price import PriceTable
     from ..review.report import text
     from ..review.report.formatting import plain, verdict
     from ..review.reviewer import review
 
-    table = None if prices is None else PriceTable.read(prices)
+    table = _price_table(prices)
     found = review(design_of(source), prices=table)
     form = form or (_ENDINGS.get(output.suffix.lower(), Form.TEXT) if output else Form.TEXT)
     if output is not None:
@@ -89,13 +91,12 @@ def fixed(source: str, number: int, output: Path | None, prices: Path | None, co
     :raises OSError: a file cannot be read or written
     """
     from ..review.advice.fix import fixed_text
-    from ..review.capacity.price import PriceTable
     from ..review.report.formatting import plain
     from ..review.reviewer import review_with_changes
 
     if not Path(source).is_file():
         raise BadInput("design", source, "only a design file can be changed", "give a TOML file")
-    table = None if prices is None else PriceTable.read(prices)
+    table = _price_table(prices)
     found, changes = review_with_changes(design_of(source), prices=table)
     known = [each for each in found.findings if each.fix == number]
     change = changes[number - 1] if known else None
@@ -113,13 +114,12 @@ def compared(before: str, after: str, form: Form | None, prices: Path | None, co
     :raises BadInput: a design or the price table is wrong
     :raises OSError: a file cannot be read
     """
-    from ..review.capacity.price import PriceTable
     from ..review.report.comparison import comparison
     from ..review.report.markdown import sheet_lines
     from ..review.report.text import sheet_parts
     from ..review.reviewer import review
 
-    table = None if prices is None else PriceTable.read(prices)
+    table = _price_table(prices)
     sheets = comparison(*(review(design_of(each), prices=table) for each in (before, after)))
     for sheet in sheets:
         if form is Form.MARKDOWN:
@@ -130,6 +130,12 @@ def compared(before: str, after: str, form: Form | None, prices: Path | None, co
             console.print()
         else:
             raise BadInput("format", form, "a comparison is printed as text or Markdown", "use one of these")
+
+
+def _price_table(path: Path | None) -> PriceTable | None:
+    from ..review.capacity.price import PriceTable
+
+    return None if path is None else PriceTable.read(path)
 
 
 def schema_text() -> str:

@@ -22,6 +22,7 @@ E = TypeVar("E", default=Entity)
 I = TypeVar("I")  # noqa: E741 - what the recipe of a set without a model takes
 M = TypeVar("M")
 P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
 T = TypeVar("T")
 
 
@@ -55,25 +56,9 @@ if TYPE_CHECKING:
         def __get__(self, pattern: None, owner: Any = ...) -> Callable[..., Coroutine[Any, Any, T]]: ...
         def __get__(self, pattern: Any, owner: Any = None) -> Any: ...
 
-    class _Updating(Protocol[M]):
+    class _Updating(Protocol[M, R]):
         @overload
-        def __call__(self, instance: M, /, *, retry_for: float = RETRY_FOR, **changes: Any) -> M: ...
-        @overload
-        def __call__(
-            self,
-            change: Callable[[M], M | None],
-            key: Mapping[str, Any] | None = None,
-            /,
-            *,
-            retry_for: float = RETRY_FOR,
-            **fields: Any,
-        ) -> M: ...
-
-    class _AsyncUpdating(Protocol[M]):
-        @overload
-        def __call__(
-            self, instance: M, /, *, retry_for: float = RETRY_FOR, **changes: Any
-        ) -> Coroutine[Any, Any, M]: ...
+        def __call__(self, instance: M, /, *, retry_for: float = RETRY_FOR, **changes: Any) -> R: ...
         @overload
         def __call__(
             self,
@@ -83,7 +68,7 @@ if TYPE_CHECKING:
             *,
             retry_for: float = RETRY_FOR,
             **fields: Any,
-        ) -> Coroutine[Any, Any, M]: ...
+        ) -> R: ...
 
     class updating(Generic[P, T]):  # noqa: N801 - it is used as a decorator
         """The recipe `update`."""
@@ -98,9 +83,9 @@ if TYPE_CHECKING:
             self, pattern: Modeled[Account, Entity], owner: Any = ...
         ) -> Callable[Concatenate[Modify, P], Coroutine[Any, Any, Entity]]: ...
         @overload
-        def __get__(self, pattern: Modeled[BlockingAccount, M], owner: Any = ...) -> _Updating[M]: ...
+        def __get__(self, pattern: Modeled[BlockingAccount, M], owner: Any = ...) -> _Updating[M, M]: ...
         @overload
-        def __get__(self, pattern: Modeled[Account, M], owner: Any = ...) -> _AsyncUpdating[M]: ...
+        def __get__(self, pattern: Modeled[Account, M], owner: Any = ...) -> _Updating[M, Coroutine[Any, Any, M]]: ...
         @overload
         def __get__(self, pattern: None, owner: Any = ...) -> Callable[..., Coroutine[Any, Any, T]]: ...
         def __get__(self, pattern: Any, owner: Any = None) -> Any: ...

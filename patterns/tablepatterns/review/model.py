@@ -371,6 +371,11 @@ class Reviewed:
         """The severity of the worst finding; None if there is none."""
         return max((each.severity for each in self.findings), default=None)
 
+    @property
+    def busiest(self) -> float:
+        """The peak of the busiest partition, as a share of its target."""
+        return max((1 / each.headroom for each in self.heats), default=0.0)
+
 
 def trade_offs(pattern: str) -> tuple[str, ...]:
     """Return what a pattern costs: the guide's issues and considerations.

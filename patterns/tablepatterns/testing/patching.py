@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from azure.core.pipeline import transport
 
 from ..argument_types import checked
-from ..connection import CONNECTION_VARIABLE
+from ..connection import AZURITE_PORTS, CONNECTION_VARIABLE
 from ..engine.account import Engine
 from ..engine.http.bearer_token import TrustTokens
 from ..engine.transport import AioEngineTransport, EngineTransport
@@ -21,7 +21,6 @@ from ..errors import BadInput, BadTarget
 
 _ACCOUNT: Final = re.compile(r"(?P<account>[a-z0-9]+)(?:-secondary)?(?:\.z\d+)?\.(?:table|queue|blob)\..+")
 _EMULATOR: Final = ("127.0.0.1", "localhost")
-_PORTS: Final = (10000, 10001, 10002)
 
 
 @contextmanager
@@ -109,7 +108,7 @@ def _account_of(url: str) -> str | None:
     found = _ACCOUNT.fullmatch(address.hostname or "")
     if found:
         return found["account"]
-    if address.hostname in _EMULATOR and address.port in _PORTS:
+    if address.hostname in _EMULATOR and address.port in AZURITE_PORTS.values():
         return address.path.split("/")[1].removesuffix("-secondary")
     return None
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timezone
-from functools import lru_cache
 from json import loads
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -17,9 +16,8 @@ from urllib.parse import unquote, urlsplit
 from azure.core.exceptions import ResponseNotReadError
 
 from ..edm import Ticks
-from ..errors import BadFilter
-from ..filters import Explanation, QueryClass, classify, parse
-from .request import DISTINCTIVE_HEADERS, Named, Request, Site, call_site, holding, named
+from ..filters import Explanation, QueryClass
+from .request import DISTINCTIVE_HEADERS, Named, Request, Site, call_site, holding, is_billed, named, plan_of
 
 _SIGNATURE: Final = re.compile(r"([?&])sig=[^&]*")
 # A quote inside a value is escaped, so this finds names of properties only
@@ -136,7 +134,7 @@ class Seen:
             moment=_datetime(self.moment),
             seconds=(_datetime(self.ended) - _datetime(self.moment)).total_seconds(),
             status=self.status,
-            transactions=int(0 < self.status < 500),
+            transactions=int(is_billed(self.status)),
             bytes_in=self.bytes_in,
             bytes_out=self.bytes_out,
             attempt=self.attempt,
@@ -146,7 +144,7 @@ class Seen:
 
     def _read(self) -> tuple[Named, Explanation | None]:
         found = named(self.service, self._root, self._method, self._url, self._headers)
-        plan = None if found.filter is None else _plan(found.filter)
+        plan = None if found.filter is None else plan_of(found.filter)
         table, partition = found.resource or self._place[0], found.partition
         if partition is None:
             partition = self._place[1] if plan is None else plan.searched.partition
@@ -189,14 +187,6 @@ def _place_in(content: bytes, url: str) -> tuple[str | None, str | None]:
 
 def _text_at(found: re.Match[bytes] | None) -> str | None:
     return None if found is None else str(loads(found[1]))
-
-
-@lru_cache(maxsize=512)
-def _plan(text: str) -> Explanation | None:
-    try:
-        return classify(parse(text))
-    except BadFilter:
-        return None
 
 
 _NOTE: Final = "tablepatterns.traffic"

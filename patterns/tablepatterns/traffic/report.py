@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from rich import box
@@ -15,7 +15,8 @@ from ..filters import QueryClass
 from .request import Site
 from .tally import Tally
 
-_SHOWN: Final = 20
+SHOWN: Final = 20
+_CLASS: Final = "Worst query"
 _STYLES: Final = {QueryClass.PARTITION_SCAN: "yellow", QueryClass.TABLE_SCAN: "red"}
 _BILLED: Final = ("Requests", "Billed")
 _COST: Final = ("In table ops",)
@@ -38,27 +39,41 @@ def report(overall: Tally, sites: Mapping[Site | None, Tally], partitions: Mappi
 
 
 def _table(title: str, rows: Mapping[str, Tally]) -> Table:
+    costs_more = any(tally.cost.table != tally.cost.transactions for tally in rows.values())
+    columns = (_CLASS, *_BILLED, *(_COST if costs_more else ()), *_OTHERS)
+    return listing(title, columns, [(name, _figures(each, costs_more=costs_more)) for name, each in rows.items()])
+
+
+def listing(
+    title: str, columns: Iterable[str], rows: Sequence[tuple[str, Sequence[str | Text]]], shown: int = SHOWN
+) -> Table:
+    """Return a table of the first rows, and of how many more there are.
+
+    :param title: the heading of the first column, whose cells are the names of the rows
+    :param shown: how many rows to show
+    """
     table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column(title, overflow="fold")
-    table.add_column("Worst query", no_wrap=True)
-    costs_more = any(tally.cost.table != tally.cost.transactions for tally in rows.values())
-    for name in (*_BILLED, *(_COST if costs_more else ()), *_OTHERS):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name, tally in list(rows.items())[:_SHOWN]:
-        table.add_row(Text(name), *_figures(tally, costs_more=costs_more))
-    if len(rows) > _SHOWN:
-        table.add_row(Text(f"and {count(len(rows) - _SHOWN)} more", style="dim"))
+    for name in columns:
+        table.add_column(name, justify="left" if name == _CLASS else "right", no_wrap=True)
+    for name, cells in rows[:shown]:
+        table.add_row(Text(name), *cells)
+    if len(rows) > shown:
+        table.add_row(Text(f"and {count(len(rows) - shown)} more", style="dim"))
     return table
 
 
+def class_label(query_class: QueryClass | None) -> Text:
+    """Return the class of a query, in the color of a scan."""
+    return Text("") if query_class is None else Text(query_class.label, style=_STYLES.get(query_class, ""))
+
+
 def _figures(tally: Tally, *, costs_more: bool) -> tuple[Text, ...]:
-    worst = tally.worst
-    label = Text("") if worst is None else Text(worst.label, style=_STYLES.get(worst, ""))
     cost = (round(tally.cost.table_operations()),) if costs_more else ()
     others = (tally.scans, tally.retries, tally.throttled, tally.conflicts)
     counts = (tally.requests, tally.transactions, *cost, *others)
     figures = [*map(count, counts), size(tally.bytes_in), size(tally.bytes_out), f"{tally.seconds:,.3f}"]
-    return (label, *map(Text, figures))
+    return (class_label(tally.worst), *map(Text, figures))
 
 
 def _line(site: Site | None) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
@@ -20,7 +21,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import azure.core
 
 from ..cost import Cost
-from ..filters import QueryClass
+from ..errors import BadFilter
+from ..filters import Explanation, QueryClass, classify, parse
 
 DISTINCTIVE_HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "table": ("If-Match",),
@@ -288,6 +290,25 @@ def _kind(name: str) -> int:
     return _SKIPPED if is_pythons else _USERS
 
 
+def is_throttled(status: int) -> bool:
+    """Whether a response says that the service is too busy."""
+    return status in (429, 503)
+
+
+def is_billed(status: int) -> bool:
+    """Whether a storage transaction is billed; none is if it failed in the service, or there was no response."""
+    return 0 < status < 500
+
+
+@lru_cache(maxsize=512)
+def plan_of(text: str) -> Explanation | None:
+    """Return the class of a query by the text of its filter; None if the service rejects the filter."""
+    try:
+        return classify(parse(text))
+    except BadFilter:
+        return None
+
+
 SEARCHED_ROWS: Final = 100
 """A range query that reads this many rows without returning them counts as a scan."""
 
@@ -368,7 +389,7 @@ class Request:
     @property
     def is_throttled(self) -> bool:
         """Whether the service throttled it."""
-        return self.status in (429, 503)
+        return is_throttled(self.status)
 
     @property
     def is_conflict(self) -> bool:

@@ -249,14 +249,14 @@ def _count(target: Target) -> Iterator[Change]:
 def _primary_region(target: Target) -> Iterator[Change]:
     asked = target.asked
     if asked is not None and asked.query.region == "secondary":
-        yield changes.change_query(target.declared, asked.query, "read the primary region", region="primary")
+        yield changes.change_access(target.declared, asked.query, "read the primary region", region="primary")
 
 
 def _conditional(target: Target) -> Iterator[Change]:
     done = target.done
     if done is not None:
         says = f"write {done.write.name!r} on condition of the ETag"
-        yield changes.change_write(target.declared, done.write, says, overwrite=False)
+        yield changes.change_access(target.declared, done.write, says, overwrite=False)
 
 
 Maker: TypeAlias = Callable[[Target], Iterator[Change]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ...entity_set.derived import Derived
 from ...entity_set.mapping import PropertyMapping
@@ -17,6 +17,7 @@ from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, Field, Query, Write
 from ..measure.account import SAMPLE_KEY
 
+AccessT = TypeVar("AccessT", Query, Write)
 Table: TypeAlias = MutableMapping[str, Any]
 """The table of a set in a design file."""
 
@@ -227,27 +228,17 @@ def by_period(declared: DeclaredSet, at: str, period: str) -> Change:
     return Change(declared.name, f"use a table for each {period} (PeriodTables), and drop expired tables", model, edit)
 
 
-def change_query(declared: DeclaredSet, query: Query, says: str, **values: Any) -> Change:
-    """Return the change of an access pattern that reads."""
+def change_access(declared: DeclaredSet, access: Query | Write, says: str, **values: Any) -> Change:
+    """Return the change of an access pattern."""
+    section = "query" if isinstance(access, Query) else "write"
 
     def edit(of: Table) -> None:
-        next(each for each in of["query"] if each["name"] == query.name).update(values)
+        next(each for each in of[section] if each["name"] == access.name).update(values)
+
+    def changed(each: AccessT) -> AccessT:
+        return replace(each, **values) if isinstance(each, type(access)) and each.name == access.name else each
 
     def model(of: DeclaredSet) -> DeclaredSet:
-        queries = tuple(replace(each, **values) if each.name == query.name else each for each in of.queries)
-        return replace(of, queries=queries)
-
-    return Change(declared.name, says, model, edit)
-
-
-def change_write(declared: DeclaredSet, write: Write, says: str, **values: Any) -> Change:
-    """Return the change of an access pattern that writes."""
-
-    def edit(of: Table) -> None:
-        next(each for each in of["write"] if each["name"] == write.name).update(values)
-
-    def model(of: DeclaredSet) -> DeclaredSet:
-        writes = tuple(replace(each, **values) if each.name == write.name else each for each in of.writes)
-        return replace(of, writes=writes)
+        return replace(of, queries=tuple(map(changed, of.queries)), writes=tuple(map(changed, of.writes)))
 
     return Change(declared.name, says, model, edit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -70,14 +70,8 @@ def _together(
     """Return the findings without the changes that cause a serious finding once all others are made, the last first."""
     kept = list(found)
     while sum(change is not None for _, change in kept) > 1:
-        design = reviewed.design
-        try:
-            for _, change in kept:
-                design = change.applied(design) if change is not None else design
-            if not _caused(reviewed.findings, simulate(design).findings):
-                return kept
-        except BadInput:
-            pass
+        if _work_together([change for _, change in kept if change is not None], reviewed, simulate):
+            return kept
         last = max(at for at, (_, change) in enumerate(kept) if change is not None)
         finding = replace(kept[last][0], change=None, before=None, after=None, causes=())
         better = f"{finding.better} It was tried, and does not work together with the other changes of this report."
@@ -86,6 +80,18 @@ def _together(
             *((each, None) for each in finding.resolves),
         ]
     return kept
+
+
+def _work_together(made: Iterable[Change], reviewed: Reviewed, simulate: Simulate) -> bool:
+    """Whether a design with all these changes is accepted, and has no finding that they must not cause."""
+    design = reviewed.design
+    try:
+        for change in made:
+            design = change.applied(design)
+        return not _caused(reviewed.findings, simulate(design).findings)
+    except BadInput:
+        # Each change was accepted alone, so one of them contradicts another
+        return False
 
 
 def _first_that_works(
@@ -137,5 +143,5 @@ def effect_of(reviewed: Reviewed, finding: Finding) -> Effect:
         sum(each.requests * weight for each, weight in zip(shown, weights, strict=True)),
         sum(each.examined * weight for each, weight in zip(shown, weights, strict=True)),
         reviewed.bill.total,
-        max((1 / heat.headroom for heat in reviewed.heats if heat.headroom), default=0.0),
+        reviewed.busiest,
     )

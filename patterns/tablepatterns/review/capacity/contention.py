@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from ..design.model import DeclaredSet, Write
-from ..measure.sample import names_one, values_of
+from ..measure.sample import coincidence_of, names_one
 from ..zipf import Zipf
 from .load import touched
 
@@ -52,4 +51,4 @@ def _coincidence(declared: DeclaredSet, names: tuple[str, ...]) -> float:
     """Return the share of pairs of entities that have the same values of these fields."""
     if names_one(declared.shape, names):
         return 1 / max(1, declared.shape.count)
-    return math.prod(values_of(declared.shape, name).coincidence for name in names)
+    return coincidence_of(declared.shape, names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
@@ -78,6 +78,11 @@ def values_of(shape: Shape, name: str) -> Zipf:
     if field.within is not None:
         return Zipf(max(1, count // values_of(shape, field.within).count), 0.0)
     return Zipf(count, 0.0)
+
+
+def coincidence_of(shape: Shape, names: Iterable[str]) -> float:
+    """Return the share of pairs of entities that have the same values of these fields, if these are independent."""
+    return math.prod(values_of(shape, name).coincidence for name in names)
 
 
 def names_one(shape: Shape, names: Collection[str]) -> bool:

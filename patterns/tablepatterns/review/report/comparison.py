@@ -6,7 +6,7 @@ from typing import Final
 
 from ...figures import money, number, share, sum_of_money
 from ..model import Finding, Measured, Reviewed
-from .formatting import SEVERITIES, class_of, name_of, peak_of, plain
+from .formatting import SEVERITIES, class_of, name_of, plain
 from .tables import Cell, Column, Sheet
 
 _FIGURES: Final = ("Requests", "Billed", "Examined", "A month")
@@ -58,7 +58,7 @@ def _totals(before: Reviewed, after: Reviewed) -> Sheet:
     rows = (
         ("Cost a month", *(money(each.bill.total, each.bill.currency) for each in (before, after))),
         ("Cost after growth", *(money(each.bill.then, each.bill.currency) for each in (before, after))),
-        ("Busiest partition", *(share(_busiest(each)) for each in (before, after))),
+        ("Busiest partition", *(share(each.busiest) for each in (before, after))),
         ("Peak of the account", *(share(each.account.peak / each.account.target) for each in (before, after))),
     )
     return Sheet(
@@ -68,10 +68,6 @@ def _totals(before: Reviewed, after: Reviewed) -> Sheet:
         (Column("Figure"), Column("Before", figures=True), Column("After", figures=True)),
         tuple((Cell(name), Cell(old), Cell(new)) for name, old, new in rows),
     )
-
-
-def _busiest(reviewed: Reviewed) -> float:
-    return max((peak_of(each) / each.target for each in reviewed.heats), default=0.0)
 
 
 def _findings(before: Reviewed, after: Reviewed) -> Sheet:

@@ -11,7 +11,7 @@ from ...figures import number, often, years_from_now
 from ...key import Key
 from ..design.model import DeclaredSet, Field, Flaw, Shape
 from ..key_parts import Piece, pieces_of
-from ..measure.sample import values_of
+from ..measure.sample import coincidence_of, values_of
 from ..model import Finding, Severity
 from .context import RuleContext, terms_of
 from .rule import Rule, entities, listed, part_of
@@ -136,7 +136,7 @@ def _colliding(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]
     rate = sum(each.write.busiest for each in context.writes_of(declared) if each.write.operation == "insert")
     meets = rate * span * _share(declared, [piece for piece in pieces if not piece.is_clock])
     others = [piece.name or "" for piece in pieces if not piece.is_clock]
-    coincidence = math.prod(values_of(declared.shape, name).coincidence for name in others)
+    coincidence = coincidence_of(declared.shape, others)
     average = sum(each.write.rate for each in context.writes_of(declared) if each.write.operation == "insert")
     # Two entities of one microsecond hardly ever have the same values besides
     in_a_year = average * span * coincidence * average * _SECONDS["Y"] if span >= 1 else 0.0
@@ -192,8 +192,7 @@ def _identifies(field: Field, name: str) -> bool:
 
 def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
     """Return how many pairs of entities have the same values of these fields, if these occur independently."""
-    alike = math.prod(values_of(shape, name).coincidence for name in names)
-    return shape.count * (shape.count - 1) / 2 * alike
+    return shape.count * (shape.count - 1) / 2 * coincidence_of(shape, names)
 
 
 def _is_logged_with_id(declared: DeclaredSet) -> bool:

@@ -6,17 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ...figures import count, counted, duration, money, share, size
-from ...filters import Explanation, QueryClass
+from ...filters import Explanation
+from ..report import class_label, listing
 from .summary import LoggedPartition, LoggedQuery, LogSummary, RequestSums
 
 _CURRENCY: Final = "USD"
-_STYLES: Final = {QueryClass.PARTITION_SCAN: "yellow", QueryClass.TABLE_SCAN: "red"}
 _MEDIAN, _SLOW = 0.5, 0.99
 
 
@@ -112,24 +110,12 @@ Row = tuple[str, tuple[str | Text, ...]]
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Row], shown: int) -> Iterable[RenderableType]:
     found = list(rows)
-    if not found:
-        return
-    table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column(title, overflow="fold")
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    for name, cells in found[:shown]:
-        table.add_row(Text(name), *cells)
-    if len(found) > shown:
-        table.add_row(Text(f"and {count(len(found) - shown)} more", style="dim"))
-    yield Text()
-    yield table
+    return (Text(), listing(title, columns, found, shown)) if found else ()
 
 
 def _query(query: LoggedQuery) -> Row:
-    found = query.query_class
-    label = Text("rejected") if found is None else Text(found.label, style=_STYLES.get(found, ""))
     sums = query.sums
+    label = Text("rejected") if query.plan is None else class_label(query.query_class)
     cells = (label, count(sums.requests), *_latencies(sums), size(sums.bytes_out))
     return _name(query), cells
 

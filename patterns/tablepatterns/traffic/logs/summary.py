@@ -7,7 +7,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from functools import lru_cache
 from math import exp, log
@@ -15,10 +15,11 @@ from typing import Final, NamedTuple, TypeVar
 
 from ...argument_types import checked
 from ...cost import Cost
-from ...errors import BadFilter, BadInput
+from ...errors import BadInput
 from ...figures import SECONDS_OF_A_MONTH
-from ...filters import Explanation, QueryClass, classify, parse
+from ...filters import Explanation, QueryClass
 from ...limits import PARTITION_ENTITIES_PER_SECOND
+from ..request import is_billed, is_throttled, plan_of
 from .read import LogRecord, Skipped
 
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -32,7 +33,6 @@ _PARTITION: Final = re.compile(r"PartitionKey\s+eq\s+'([^']*(?:''[^']*)*)'")
 _PRODUCT: Final = re.compile(r"[^\s()/]+/[^\s()]+")
 _PRODUCTS: Final = 2
 """A client is told by its first products, such as the SDK's and Python's; what follows is the operating system."""
-_THROTTLED: Final = (429, 503)
 _LATENCY_CLASS: Final = log(1.05)
 """Latencies are counted in classes of 5 %, so that a percentile is exact to 2.5 %."""
 _SHORTEST: Final = 1e-4
@@ -61,15 +61,18 @@ class RequestSums:
     def add(self, record: LogRecord) -> None:
         """Count one request."""
         self.requests += 1
-        if record.status in _THROTTLED:
+        if is_throttled(record.status):
             self.throttled += 1
         elif not 0 < record.status < 400:
             self.failed += 1
-        self.transactions += 0 < record.status < 500
+        self.transactions += is_billed(record.status)
         self.bytes_in += record.bytes_in
         self.bytes_out += record.bytes_out
         self.seconds += record.seconds
         self._latencies[int(log(max(record.seconds, _SHORTEST)) // _LATENCY_CLASS)] += 1
+
+    def __add__(self, other: RequestSums) -> RequestSums:
+        return RequestSums(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
     def percentile(self, share: float) -> float:
         """Return the seconds within which this share of the requests was answered, exact to 2.5 %."""
@@ -195,7 +198,6 @@ class _Summing:
     def __init__(self, interval: float, shown: Callable[[str], str]) -> None:
         self._interval, self._shown = interval, shown
         self._start, self._end, self._scans = float("inf"), float("-inf"), 0
-        self._overall = RequestSums()
         self._errors: Counter[str] = Counter()
         self._operations: dict[str, RequestSums] = {}
         self._clients = _Frequent[str, RequestSums](lambda sums: sums.requests)
@@ -206,7 +208,6 @@ class _Summing:
     def add(self, record: LogRecord) -> None:
         """Count one request."""
         self._start, self._end = min(self._start, record.moment), max(self._end, record.moment)
-        self._overall.add(record)
         operation = self._operations.get(record.operation)
         if operation is None:
             operation = self._operations[record.operation] = RequestSums()
@@ -224,7 +225,7 @@ class _Summing:
     def _add_query(self, table: str, text: str, record: LogRecord) -> str | None:
         """Count a query, and return the one partition that it reads."""
         key = table, without_values(text)
-        query = self._queries.get(key) or self._queries.add(key, LoggedQuery(*key, _plan(text)))
+        query = self._queries.get(key) or self._queries.add(key, LoggedQuery(*key, plan_of(text)))
         query.sums.add(record)
         self._scans += query.is_scan
         if query.plan is None or query.plan.searched.partition is None:
@@ -235,7 +236,7 @@ class _Summing:
     def _add_load(self, place: tuple[str, str], record: LogRecord) -> None:
         load = self._partitions.get(place) or self._partitions.add(place, _Load())
         load.requests += 1
-        load.throttled += record.status in _THROTTLED
+        load.throttled += is_throttled(record.status)
         interval = (*place, int(record.moment // self._interval))
         if interval in self._intervals:
             self._intervals[interval] += 1
@@ -244,14 +245,14 @@ class _Summing:
 
     def summary(self, skipped: Skipped) -> LogSummary:
         """Return the sums."""
-        if not self._overall.requests:
+        if not self._operations:
             rule = f"they hold no request to the Table service, and {skipped.others + skipped.unreadable} other records"
             raise BadInput("logs", skipped.first, rule, "give logs with the categories StorageRead and StorageWrite")
         return LogSummary(
             start=_datetime(self._start),
             end=_datetime(self._end),
             interval=self._interval,
-            overall=self._overall,
+            overall=sum(self._operations.values(), RequestSums()),
             scans=self._scans,
             queries=sorted(self._queries.values(), key=lambda query: -query.sums.seconds),
             operations=_most_frequent(self._operations),
@@ -321,13 +322,6 @@ def without_values(text: str) -> str:
     'PartitionKey eq ? and (RowKey eq ? or ...) and Age gt ?'
     """
     return _REPEATED.sub(r"\1 or ...", _LITERAL.sub("?", text))
-
-
-def _plan(text: str) -> Explanation | None:
-    try:
-        return classify(parse(text))
-    except BadFilter:
-        return None
 
 
 @lru_cache(maxsize=4_096)
