@@ -209,9 +209,9 @@ class TestWhatIsTried:
 
     def test_what_was_tried_is_told(self) -> None:
         assert str(explore(two(visit), samples=3)) == (
-            "every schedule within the bound: 4 to the end, 1 to a known state, 3 at random"
+            "every schedule within the bound: 4 ran to the end, 1 reached a state already explored, 3 at random"
         )
-        assert str(explore(two(visit), schedules=1)).startswith("not every schedule within the bound: 1 to the end")
+        assert str(explore(two(visit), schedules=1)).startswith("not every schedule within the bound: 1 ran to the end")
 
 
 class TestSamples:

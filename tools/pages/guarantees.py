@@ -92,7 +92,7 @@ def _section(proof: Proof, recipe: str) -> str:
 def table_of(proof: Proof, recipe: str) -> str:
     """Return what is guaranteed of a recipe, and how far it was explored, as a table."""
     rows = [_cells(mark, proof.explored(mark.test)) for mark in proof.marks if mark.recipe == recipe]
-    return table(("Guaranteed", "Bound", "To the end", "To a known state"), rows)
+    return table(("Guaranteed", "Bound", "Ran to the end", "Reached an explored state"), rows)
 
 
 def _cells(mark: Mark, explored: list[Seen]) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ class Explored:
     """The result of `explore`, if no schedule breaks a condition.
 
     :param schedules: how many schedules ran to their end
-    :param pruned: how many stopped at a known state, from which the others continue
+    :param pruned: how many reached a state already explored, and stopped there
     :param states: the number of different states
     :param samples: how many schedules were sampled at random
     :param choices: the number of choices in all of them; a common prefix counts once
@@ -145,7 +145,7 @@ class Explored:
     def __str__(self) -> str:
         extent = "every schedule within the bound" if self.exhaustive else "not every schedule within the bound"
         samples = f", {self.samples:,} at random" if self.samples else ""
-        return f"{extent}: {self.schedules:,} to the end, {self.pruned:,} to a known state{samples}"
+        return f"{extent}: {self.schedules:,} ran to the end, {self.pruned:,} reached a state already explored{samples}"
 
 
 class Search:
