@@ -567,7 +567,9 @@ class EntitySet(Modeled[Account_co, E]):
     async def insert_or_replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
         """Create an entity, or replace the one that exists.
 
-        Cost: 1 transaction; with derived data 1 more to read, for each attempt.
+        If the set has a model, properties that it does not declare stay as they are, as in all its writes.
+
+        Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
 
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises TooMuchContention: others wrote the same entity during every attempt
@@ -582,7 +584,9 @@ class EntitySet(Modeled[Account_co, E]):
     async def insert_or_merge(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
         """Create an entity, or overwrite the given fields of the one that exists.
 
-        Cost: 1 transaction; with derived data 1 more to read, for each attempt.
+        If the set has a model, fields that are None keep what is stored, and an earlier version is upgraded.
+
+        Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
 
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises TooMuchContention: others wrote the same entity during every attempt

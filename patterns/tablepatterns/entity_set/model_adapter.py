@@ -20,6 +20,7 @@ from ..models.annotations import StoredBy, annotated, stored_names
 from ..models.instances import INSTANCES, can_be_remembered
 from ..models.model import Model, Upgrade
 from ..recipe import Account, Pattern
+from ..retry import RETRY_FOR, check_retry_for
 from ..sdk.operation import ANY
 from ..sdk.table import Page
 from ..set_identity import SetIdentity
@@ -238,16 +239,34 @@ class _Writer:
         entity = await self._function(self._entities, self._adapter.new_fields(instance), **options)
         return self._adapter.written(instance, entity)
 
-    insert_or_replace = append = insert
+    append = insert
+
+    async def insert_or_replace(self, instance: Any, **options: Any) -> Any:
+        change = partial(self._adapter.rewrite, instance=instance)
+        return self._adapter.written(instance, await self._upsert(instance, change, **options))
 
     async def insert_or_merge(self, instance: Any, **options: Any) -> Any:
-        entity = await self._function(self._entities, self._adapter.new_fields(instance), **options)
-        # Fields that were None keep what was stored before
-        key = self._adapter.key_of(instance)
-        return self._adapter.instance_of(entity if self._is_whole(entity) else await self._entities.get(key))
+        # Fields that are None keep what was stored before
+        given = self._adapter.new_fields(instance)
+        return self._adapter.instance_of(
+            await self._upsert(instance, partial(self._adapter.upgrade, changes=given), **options)
+        )
 
-    def _is_whole(self, entity: Entity) -> bool:
-        return bool(getattr(reading_of(entity), "is_whole", False))
+    async def _upsert(self, instance: Any, change: Callable[[Entity], None], *, retry_for: float = RETRY_FOR) -> Entity:
+        """Insert the entity of an instance, or change the stored one.
+
+        The service's own upserts would remove undeclared properties, or mix two versions of the model.
+        """
+        new, entities = self._adapter.new_fields(instance), self._entities
+
+        async def write(current: Entity | None) -> Entity:
+            if current is None:
+                return cast("Entity", await entities.insert(new, retry_for=retry_for))
+            change(current)
+            return cast("Entity", await entities.replace(current, retry_for=retry_for))
+
+        check_retry_for(retry_for)
+        return cast("Entity", await entities._from_current(self._adapter.key_of(instance), write, retry_for))
 
     async def replace(self, instance: Any, **options: Any) -> Any:
         entity = await self._current(instance, options)
@@ -348,7 +367,11 @@ class _Planner:
         return self._function(self._entities, entity)
 
     def merging(self, instance: Any, changes: Mapping[str, Any]) -> Any:
-        return self._function(self._entities, self._adapter.remembered(instance), self._adapter.changes(changes))
+        adapter, entity, stored = self._adapter, self._adapter.remembered(instance), self._adapter.changes(changes)
+        if adapter.version_of(entity) == adapter.model.version:
+            return self._function(self._entities, entity, stored)
+        adapter.upgrade(entity, {name: value for name, value in stored.items() if value is not None})
+        return self._entities.replacing(entity)
 
     def deleting(self, instance: Any) -> Any:
         return self._function(self._entities, self._adapter.remembered(instance))
