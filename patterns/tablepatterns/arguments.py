@@ -66,6 +66,6 @@ def condition_of(etag: str | None, *, force: bool) -> str | None:
         raise BadInput("etag", etag, "a write is conditional or unconditional, not both", "give one of the two")
     opaque = etag.strip().removeprefix("W/").strip('"') if isinstance(etag, str) else ""
     if not opaque or opaque == ANY or '"' in opaque:
-        rule = "it is a single ETag, as `Entity.etag` and the If-Match header spell it"
-        raise BadInput("etag", etag, rule, 'for any version say force=True, for "*" too')
+        rule = "it is a single ETag, as in `Entity.etag` and the If-Match header"
+        raise BadInput("etag", etag, rule, 'to overwrite any version, also instead of "*", pass force=True')
     return f'W/"{opaque}"'

@@ -73,5 +73,5 @@ class DeclaredRows:
             if other.owner != kind.owner and other.key.overlaps(kind.key):
                 place = f"the {kind.place[0]} {kind.place[1]!r}"
                 rule = f"a row of {place} could be one of these and of the {other.what} under {other.key!r}"
-                hint = "give each a RowKey prefix of its own, or a place of its own"
+                hint = "give each its own RowKey prefix or its own table"
                 raise BadDesign(f"the key of {kind.what}", kind.key, rule, hint)

@@ -60,7 +60,7 @@ class Entity(dict[str, Any]):
 
     def __init__(self, properties: Mapping[str, Any] | None = None) -> None:
         if properties is not None and not isinstance(properties, Mapping):
-            raise BadInput("properties", NOT_SHOWN, "an entity is made of a mapping", 'pass {"Age": 34}')
+            raise BadInput("properties", NOT_SHOWN, "an entity must be a mapping", 'pass {"Age": 34}')
         super().__init__(properties or {})
         self.partition_key: str | None = self.get("PartitionKey")
         """The PartitionKey of its row; None if it was not stored yet."""

@@ -55,7 +55,7 @@ def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]
         return {name: _read(value, fields.get(name + _TYPE)) for name, value in fields.items() if "@" not in name}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         rule = f"it does not hold an archived entity as it was written ({said(error)})"
-        raise BadInput(where, content[:40], rule, "look what overwrote it") from error
+        raise BadInput(where, content[:40], rule, "find out what overwrote it") from error
 
 
 def _written(value: Any) -> tuple[str | None, Any]:

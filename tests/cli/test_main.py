@@ -144,7 +144,7 @@ def test_the_tour_runs_on_azurite_where_no_examined_figure_is_invented(azurite: 
     said = run("tour", "--storage", azurite, "--days", "1")
     assert said.exit_code == 0, said.output
     assert "163 flights, 36 of them more than 15 min late" in said.output
-    assert "- an account does not tell" in said.output
+    assert "- the service does not report" in said.output
     assert tables_of(azurite) == before
 
 

@@ -130,7 +130,7 @@ async def test_backfill_keeps_to_its_pace(plain: Any, staff: Any, index: Any, en
 async def test_a_token_of_other_work_is_refused(staff: Any, index: Any, kind: str, engine: Engine) -> None:
     work = getattr(staff, kind)
     with engine.ledger.span() as span:
-        for token in ("no token", "e30=", "WzIsMSwxLDFd", b64encode(b"[" * 9_000).decode()):
+        for token in ("not a token", "e30=", "WzIsMSwxLDFd", b64encode(b"[" * 9_000).decode()):
             with pytest.raises(BadToken):
                 await work(index, resume=token)
     assert span.totals.requests == 0
@@ -142,7 +142,7 @@ async def test_a_token_of_a_backfill_does_not_resume_a_verification(
     await spread(plain, storage)
     tokens: list[str | None] = []
     await staff.backfill(index, progress=lambda report: tokens.append(report.token))
-    with pytest.raises(BadToken, match="the same work"):
+    with pytest.raises(BadToken, match="only the work that returned it"):
         await staff.verify(index, resume=tokens[0])
 
 

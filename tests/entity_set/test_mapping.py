@@ -135,9 +135,9 @@ async def test_a_condition_on_a_mapped_field_is_refused(employees: EntitySet[Any
 async def test_a_merge_is_refused_where_the_entity_is_written_whole(storage: Any, table_name: str) -> None:
     employees = EntitySet(storage, table_name, KEY, mappings=[WholeOnly("Note")])
     jones = await employees.insert(JONES)
-    with pytest.raises(BadInput, match="writes an entity whole"):
+    with pytest.raises(BadInput, match="writes only whole entities"):
         await employees.merge(jones, {"Age": 34})
-    with pytest.raises(BadInput, match="writes an entity whole"):
+    with pytest.raises(BadInput, match="writes only whole entities"):
         await employees.insert_or_merge({**JONES, "Age": 34})
 
 
@@ -145,7 +145,7 @@ async def test_a_merge_is_refused_where_the_entity_is_written_whole(storage: Any
     ("derived", "mappings", "reason"),
     [
         ([], [Backwards("EmployeeId")], "it is a field of the primary key"),
-        ([], [Backwards("Note"), Backwards("Email")], "one mapping of a kind"),
+        ([], [Backwards("Note"), Backwards("Email")], "one mapping of each kind"),
         ([IntraPartitionIndex(Key("{Department}", "email_{Email}"), include=["Note"])], [Backwards("Note")], "lack"),
     ],
 )

@@ -224,7 +224,7 @@ def test_forgotten_brackets_are_named():
     "combine", [lambda f: f & True, lambda f: f | "Age gt 5", lambda f: Not(None), lambda f: And(f, 1)]
 )
 def test_only_filters_combine(combine):
-    with pytest.raises(BadFilter, match="is no filter"):
+    with pytest.raises(BadFilter, match="is not a filter"):
         combine(SALES)
 
 

@@ -77,5 +77,5 @@ def test_what_is_no_line_is_rejected(line: str) -> None:
 
 def test_an_instant_beyond_the_calendar_in_utc_is_rejected() -> None:
     early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))
-    with pytest.raises(BadInput, match="outside the years"):
+    with pytest.raises(BadInput, match="not within the years"):
         LogEntry(early, "INFO", "")

@@ -84,7 +84,7 @@ async def test_every_merge_is_rejected_before_it_is_sent(storage: Any, table_nam
         staff.merge(KEY, {"Salary": 1}, force=True),
         staff.insert_or_merge({**KEY, "Age": 35}),
     ):
-        with pytest.raises(BadInput, match="encrypted properties writes an entity whole"):
+        with pytest.raises(BadInput, match="encrypted properties writes only whole entities"):
             await merging
     assert await stored(storage, table_name) == before
 
@@ -197,7 +197,7 @@ async def test_copies_in_other_partitions_and_tables_are_decrypted_by_the_keys_o
 
 async def test_an_index_on_an_encrypted_field_is_rejected(storage: Any, table_name: str) -> None:
     by_ssn = IntraPartitionIndex(Key("{Department}", "ssn_{Ssn}"))
-    with pytest.raises(BadDesign, match="nothing can be derived of it; use another, such as a blind index"):
+    with pytest.raises(BadDesign, match="nothing can be derived from it; use another field, such as its blind index"):
         staff_of(storage, table_name, derived=[by_ssn])
 
 
@@ -214,7 +214,7 @@ async def test_an_index_on_an_encrypted_field_is_rejected(storage: Any, table_na
 async def test_nothing_that_works_with_its_values_can_be_derived_of_an_encrypted_field(
     storage: Any, table_name: str, derived: Any
 ) -> None:
-    with pytest.raises(BadDesign, match="nothing can be derived of it"):
+    with pytest.raises(BadDesign, match="nothing can be derived from it"):
         staff_of(storage, table_name, derived=[derived])
 
 
@@ -312,7 +312,7 @@ async def test_nothing_of_a_plaintext_or_a_key_is_logged_or_shown(
     with pytest.raises(BadInput, match="it was not read from this set") as not_read:
         await staff.replace(EMPLOYEE)
     strict = staff_of(storage, table_name, mapping, schema=Schema({"Salary": int, "Ssn": int}, is_open=True))
-    with pytest.raises(BadProperty, match="the schema wants int") as misfit:
+    with pytest.raises(BadProperty, match="the schema requires int") as misfit:
         await strict.insert(EMPLOYEE)
     writing = staff.inserting(EMPLOYEE)
     shown = f"{not_read.value}{misfit.value}{writing!r}{await writing.encoded()!r}"

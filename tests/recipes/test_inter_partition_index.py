@@ -191,7 +191,7 @@ async def test_writing_back_a_stale_copy_is_rejected(staff_of: Any, storage: Any
     await staff.merge(entity, {"Age": 99})
     before = await rows_of(storage, table_name)
     for write in (staff.replace(stale), staff.merge(stale, {"Age": 1}), staff.delete(stale)):
-        with pytest.raises(EntityChanged, match="not what was read from an index"):
+        with pytest.raises(EntityChanged, match="changed since it was read from an index"):
             await write
     assert await rows_of(storage, table_name) == before
 

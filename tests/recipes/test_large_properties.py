@@ -319,7 +319,7 @@ async def test_what_is_invalid_is_rejected_when_it_is_declared(storage: Any, tab
             LargeProperties(["Photo"], container="photos", above=above)
     with pytest.raises(BadDesign, match="system properties cannot be in blobs"):
         LargeProperties(["RowKey"], container="photos")
-    with pytest.raises(BadDesign, match="nothing can be derived of it"):
+    with pytest.raises(BadDesign, match="nothing can be derived from it"):
         staff_of(storage, table_name, derived=[IntraPartitionIndex(Key("{Department}", "report_{Report}"))])
     with pytest.raises(BadFilter, match="no condition on it can match"):
         await staff_of(storage, table_name).take(1, Department="Sales", where=prop("Report") == "r")

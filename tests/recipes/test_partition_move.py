@@ -185,7 +185,7 @@ async def test_a_copy_cannot_be_moved_before_its_move_is_completed(backend: Any,
             await move.entity_set.get(**ID), Department="Marketing"
         )
     copied = await move.entity_set.get(**THERE)
-    with engine.ledger.span() as span, pytest.raises(BadInput, match="its move to here has not ended"):
+    with engine.ledger.span() as span, pytest.raises(BadInput, match="its move to this partition has not finished"):
         await move.move(copied, Department="Finance")
     assert span.totals.requests == 0
     engine.clock.advance(61)

@@ -98,7 +98,7 @@ async def test_a_merge_is_rejected_where_some_are_encrypted_before_any_request(
     entity = await wide.insert(PAID)
     with engine.ledger.span() as span:
         for write in (wide.merge(entity, {"Name": "Smith"}), wide.merge(JONES, {"Ssn": SSN}, force=True)):
-            with pytest.raises(BadInput, match="encrypted properties writes an entity whole"):
+            with pytest.raises(BadInput, match="encrypted properties writes only whole entities"):
                 await write
     assert span.totals.requests == 0
 
@@ -274,7 +274,7 @@ async def test_what_mappings_store_besides_may_be_declared_at_the_end(
         ),
         ([sealed("Employee")], {}, "it is a field of the primary key"),
         ([large("staff", "WideParts")], {}, "WideParts"),
-        ([sealed("Ssn"), sealed("Salary")], {}, "one mapping of a kind"),
+        ([sealed("Ssn"), sealed("Salary")], {}, "one mapping of each kind"),
     ],
 )
 def test_mappings_that_cannot_work_are_rejected(mappings: list[Any], options: dict[str, Any], subject: str) -> None:

@@ -90,12 +90,12 @@ def test_what_period_tables_keep_is_the_retention() -> None:
 
 
 def test_something_that_keeps_no_set_is_refused() -> None:
-    with pytest.raises(BadInput, match="a Pattern keeps no set of entities"):
+    with pytest.raises(BadInput, match="a Pattern holds no set of entities"):
         declare_set(Pattern(connect()), shape=EVENTS)
 
 
 def test_a_pattern_that_keeps_no_set_is_refused() -> None:
-    with pytest.raises(BadDesign, match="no set is kept by it"):
+    with pytest.raises(BadDesign, match="no set uses it"):
         keeper(connect(), Plan("archive", "Events", EVENT_KEY), ())
 
 

@@ -70,7 +70,7 @@ def test_the_transactions_of_many_keys_are_those_that_the_call_makes() -> None:
     with entities.account.engine.ledger.span() as span:  # type: ignore[attr-defined]
         entities.get_many(keys)
     assert explain(entities).get_many(keys).transactions == span.totals.billable == 3
-    with pytest.raises(BadInput, match="nothing is asked"):
+    with pytest.raises(BadInput, match="needs at least one key"):
         explain(entities).get_many([])
 
 

@@ -243,7 +243,7 @@ async def test_an_append_at_another_position_is_refused(container: Any) -> None:
 @pytest.mark.parametrize("position", [None, 0])
 async def test_an_append_to_what_is_not_there_is_refused(container: Any, position: int | None) -> None:
     for _ in range(2):
-        with pytest.raises(BlobChanged, match="not there"):
+        with pytest.raises(BlobChanged, match="does not exist"):
             await container.append("log", b"one", position=position)
         await container.create()
 
@@ -298,7 +298,7 @@ async def test_metadata_is_replaced_as_a_whole(container: Any) -> None:
 
 async def test_metadata_of_what_is_not_there_is_refused(container: Any) -> None:
     for _ in range(2):
-        with pytest.raises(BlobChanged, match="not there"):
+        with pytest.raises(BlobChanged, match="does not exist"):
             await container.describe("a", {"x": "1"})
         await container.create()
 

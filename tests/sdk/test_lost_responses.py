@@ -156,7 +156,7 @@ async def test_what_became_of_a_change_under_too_many_others_is_told_as_unknown(
             set_on(storage).update(counted, **ID)
 
     await reliable.insert(jones(Age=0))
-    with pytest.raises(OutcomeUnknown, match="see whether the change is there"):
+    with pytest.raises(OutcomeUnknown, match="to see whether it has the change"):
         await set_on(overtaken(backend, engine, count)).update(counted, **ID)
 
 

@@ -122,7 +122,7 @@ async def test_a_message_that_lives_too_short_for_its_reader_is_gone(queue: Any,
 
 async def test_the_longest_text_is_taken_and_one_byte_more_is_refused(queue: Any) -> None:
     await queue.send("x" * 65_536)
-    with pytest.raises(LimitExceeded, match=r"65,536 bytes in UTF-8, and this has 65,537.*send its name"):
+    with pytest.raises(LimitExceeded, match=r"65,536 bytes in UTF-8, and this has 65,537.*send the blob's name"):
         await queue.send("x" * 65_535 + "é")
     (received,) = await queue.receive()
     assert len(received.text) == 65_536

@@ -72,7 +72,7 @@ class TestWhatActorsMayDo:
         async def wait() -> None:
             await Odd()
 
-        with pytest.raises(Counterexample, match="an actor awaits requests"):
+        with pytest.raises(Counterexample, match="an actor may await only requests"):
             explore(lambda world: [wait()])
 
     def test_a_mere_pause_of_asyncio_is_no_step(self) -> None:

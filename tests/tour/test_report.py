@@ -38,7 +38,7 @@ def test_it_fits_a_hundred_columns_and_has_no_control_characters() -> None:
 
 def test_what_an_account_does_not_tell_is_said_to_be_unknown() -> None:
     unknown = printed(Cost(QueryClass.RANGE, requests=1, examined=None, returned=10, seconds=0.01))
-    assert "- an account does not tell how many entities it examined" in unknown
+    assert "- the service does not report how many entities it examined" in unknown
     figures = [line.split()[-7:] for line in unknown.splitlines()]
     assert figures.count(["range", "query", "1", "-", "10", "10.0", "ms"]) == len(QUESTIONS)
-    assert "does not tell" not in printed(WORST)
+    assert "does not report" not in printed(WORST)

@@ -96,7 +96,7 @@ class BlobRows:
 
 
 def _changed(keys: tuple[str, str], error: BlobChanged) -> EntityChanged:
-    return EntityChanged(f"the blob of the row {keys} is not as it was read; read it again and retry", error)
+    return EntityChanged(f"the blob of the row {keys} changed since it was read; read it again and retry", error)
 
 
 def _name(partition_key: str, row_key: str) -> str:

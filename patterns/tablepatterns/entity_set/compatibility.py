@@ -53,7 +53,7 @@ def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> Non
     for other in derived:
         looked_up = other.looked_up if isinstance(other, LookedUpFields) else ()
         for name in sorted(name for name in looked_up if shape.holds(name) or name in shape.key.fields):
-            rule = f"its rows hold it, and would not follow where {other.name} changes it"
+            rule = f"its rows hold this property, and would become stale when {other.name} changes it"
             raise BadDesign(f"index {index.name}", name, rule, "include other properties, and not this one")
 
 
@@ -62,7 +62,10 @@ def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
     if key.overlaps(other):
         rule = f"its rows could have the keys of {whose}"
         raise BadDesign(
-            "derived", name, rule, "give each its own RowKey prefix, or in partitions of its own a prefix there"
+            "derived",
+            name,
+            rule,
+            "give each its own RowKey prefix, or a PartitionKey prefix if it has its own partitions",
         )
 
 
@@ -93,7 +96,7 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
     """
     for each in derived:
         if each.placement.store_name(table) != ("table", table.lower()):
-            rule = f"its rows are not in {table!r}, and would stay when a period is dropped with its table"
+            rule = f"its rows are not in {table!r}, so dropping the table of a period would leave them"
             raise BadDesign("derived", each.name, rule, "keep them in the table of the primary rows")
 
 

@@ -785,7 +785,7 @@ class EntitySet(Modeled[Account_co, E]):
         insertion = self._inserting({**entity, **fields})
         old, new = self.key.format(self._primary.key_fields(reading.stored)), insertion.key
         if old == new:
-            raise BadInput("key", new, "it is the key that the entity has", "use replace, or give another key")
+            raise BadInput("key", new, "the entity has this key already", "use replace, or give another key")
         if old[0] != new[0]:
             rule = f"a transaction stays in one partition, and the entity is in {old[0]!r}"
             raise BadInput("PartitionKey", new[0], rule, "use PartitionMove")
@@ -1123,8 +1123,8 @@ class EntitySet(Modeled[Account_co, E]):
             if not isinstance(each, Index) or not each.is_unique or change.new is None:
                 continue
             if set(each.keys(self.key, reading.stored)).intersection(each.keys(self.key, change.new)):
-                rule = "the entity has reserved its index key under the old RowKey until the copies have followed"
-                hint = "change a field of the index key too, or let the index not be unique"
+                rule = "the entity has reserved its index key under the old RowKey until its copies are updated"
+                hint = "change a field of the index key too, or use an index that is not unique"
                 raise BadDesign(f"index {each.name}", change.row[1], rule, hint)
 
     def _writing(self, entity: Entity, change: Change, reading: Reading) -> Write:
@@ -1160,9 +1160,9 @@ class EntitySet(Modeled[Account_co, E]):
         keys = self.key.format(self._primary.key_fields(reading.stored))
         row = await self.table.get(*keys)
         if row is None:
-            raise EntityNotFound(f"there is no entity {keys} any more; it was read from an index")
+            raise EntityNotFound(f"the entity {keys} no longer exists; it was read from an index")
         if not same_value(self._primary.entity(row), reading.stored):
-            raise EntityChanged(f"the entity {keys} is not what was read from an index; read it again and retry")
+            raise EntityChanged(f"the entity {keys} changed since it was read from an index; read it again and retry")
         source = Source(self._primary, keys, row.etag or "", write_ids_of(row))
         remember(entity, reading._replace(source=source))
 
@@ -1175,7 +1175,7 @@ class EntitySet(Modeled[Account_co, E]):
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
             if name in entity and name not in self.key.fields:
-                rule = f"the set makes it of the fields {', '.join(self.key.fields)}"
+                rule = f"the set formats it from the fields {', '.join(self.key.fields)}"
                 raise BadKey(name, entity[name], rule, "give those fields, and not the key")
         return self._given(entity, in_part=in_part)
 
@@ -1188,13 +1188,13 @@ class EntitySet(Modeled[Account_co, E]):
     def _as_read(self, entity: Mapping[str, Any], *, whole: bool) -> tuple[Reading, Entity]:
         reading = reading_of(entity)
         if not isinstance(entity, Entity) or not isinstance(reading, Reading):
-            rule = "it was not read from this set, so there is no ETag to tell whether it changed since"
-            raise BadInput("entity", self._primary.key_fields(entity), rule, "read it first, or say force=True")
+            rule = "it was not read from this set, so its ETag is unknown"
+            raise BadInput("entity", self._primary.key_fields(entity), rule, "read it first, or pass force=True")
         self._identity.check(entity)
         if whole:
             self._check_whole(entity, reading)
         if not self._guards(reading.source.shape):
-            rule = "it was read from an index, whose ETag does not guard it"
+            rule = "it was read from an index, whose ETag is not the entity's"
             raise BadInput("entity", self._primary.key_fields(entity), rule, "read it with get, and then write it")
         return reading, entity
 
@@ -1242,12 +1242,12 @@ class EntitySet(Modeled[Account_co, E]):
             rule = f"the set keeps {[each.name for each in self.derived]}"
             raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
         if not derived.is_verifiable:
-            rule = "one entity does not tell what a row in its partition must hold"
+            rule = "each of its rows combines several entities"
             raise BadDesign("derived", derived.name, rule, "use recount, which reads them all")
 
     def _required_intents(self) -> Intents:
         if self._intents is None:
-            rule = "all it derives lies in the primary's partition, and changes with each entity"
+            rule = "all of its derived data is in the primary's partition, and changes with each entity"
             raise BadInput("set", self.table.name, rule, "leave this out")
         return self._intents
 

@@ -230,10 +230,10 @@ class Mark:
             version, digest, table, inner = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
             is_sound = version == _VERSION and digest == _digest(walk) and isinstance(table, int) and table >= 0
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadToken("resume", token, "it is no token of this library", "begin without one") from error
+            raise BadToken("resume", token, "it is not a token of this library", "start without one") from error
         if not is_sound:
-            rule = "a token goes on with what it came from: the same work, on the same derived data of the same set"
-            raise BadToken("resume", token, rule, "begin without one")
+            rule = "a token resumes only the work that returned it, on the same derived data of the same set"
+            raise BadToken("resume", token, rule, "start without one")
         return cls(walk, table, inner)
 
 

@@ -132,15 +132,15 @@ class Mappings:
         each = tuple(sorted(given, key=lambda mapping: mapping.order))
         for mapping in each:
             if mapping.needs_model:
-                rule = "it has no names of properties, and the set has no model that declares them"
+                rule = "it names no properties, and the set has no model that declares them"
                 raise BadDesign(f"mapping {mapping.name}", (), rule, "pass the names, or leave the mapping out")
         for mapping in each:
             for name in sorted(set(mapping.fields).intersection(key.fields)):
-                rule = "it is a field of the primary key, which is stored as it is"
-                raise BadDesign(f"mapping {mapping.name}", name, rule, "map other fields, or make the key of others")
+                rule = "it is a field of the primary key, which is stored unchanged"
+                raise BadDesign(f"mapping {mapping.name}", name, rule, "map other fields, or use others in the key")
         orders = [mapping.order for mapping in each]
         if len(set(orders)) < len(orders):
-            rule = "there is one mapping of a kind in a set"
+            rule = "a set has only one mapping of each kind"
             raise BadDesign("mappings", [mapping.name for mapping in each], rule, "give all its fields to one")
         return cls(account, table, key, each)
 
@@ -166,8 +166,8 @@ class Mappings:
         """
         for mapping in self.each:
             for name in sorted(set(read).intersection(mapping.fields)):
-                rule = f"{mapping.name} stores it otherwise, so nothing can be derived of it"
-                raise BadDesign(f"derived {derived}", name, rule, "use another, such as a blind index of it")
+                rule = f"{mapping.name} stores it encoded, so nothing can be derived from it"
+                raise BadDesign(f"derived {derived}", name, rule, "use another field, such as its blind index")
 
     def check_merge(self) -> None:
         """Reject a merge if a mapping needs the whole entity.
@@ -176,7 +176,7 @@ class Mappings:
         """
         for mapping in self.each:
             if not mapping.allows_merge:
-                rule = f"{mapping.name} writes an entity whole, or none of it"
+                rule = f"{mapping.name} writes only whole entities"
                 raise BadInput("merge", mapping.name, rule, "read the entity, change it, and replace it")
 
     def check_filter(self, where: Filter | None) -> None:
@@ -187,8 +187,8 @@ class Mappings:
         names = {each.name for each in comparisons(where)} if where is not None else set[str]()
         for mapping in self.each:
             for name in sorted(names.intersection(mapping.fields)):
-                rule = f"{mapping.name} stores it otherwise, so no condition on it can match"
-                raise BadFilter("where", name, rule, "put conditions on other properties, or look at what is read")
+                rule = f"{mapping.name} stores it encoded, so no condition on it can match"
+                raise BadFilter("where", name, rule, "use other properties in the filter, or filter in Python")
 
     def stored(self, names: Collection[str]) -> Sequence[str]:
         """Return the names of the properties that these fields are decoded from."""

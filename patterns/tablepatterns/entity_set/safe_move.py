@@ -79,12 +79,12 @@ def check_arrived(entity: Mapping[str, Any]) -> None:
         return
     if not isinstance(mark, str) or not _MARK.fullmatch(mark):
         raise _not_a_mark(MOVED_FROM, mark)
-    rule = "its move to here has not ended"
-    raise BadInput(MOVED_FROM, mark, rule, "let whoever began it, or a worker, end it, and read the entity again")
+    rule = "its move to this partition has not finished"
+    raise BadInput(MOVED_FROM, mark, rule, "let a worker finish it, and read the entity again")
 
 
 def _not_a_mark(name: str, value: object) -> BadInput:
-    return BadInput(name, value, "a move keeps its mark under this name", "rename the property")
+    return BadInput(name, value, "a move stores its state under this name", "rename the property")
 
 
 @dataclass(frozen=True)

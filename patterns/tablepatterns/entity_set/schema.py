@@ -18,7 +18,7 @@ class Schema:
     >>> staff.check({"Department": "Sales", "EmployeeId": 223, "Age": "old"})
     Traceback (most recent call last):
         ...
-    tablepatterns.errors.BadProperty: Age = 'old': the schema wants int; convert it, or change the schema
+    tablepatterns.errors.BadProperty: Age = 'old': the schema requires int; convert it, or change the schema
 
     :param fields: the type of each field, a subclass included; a `bool` is no `int`
     :param required: the fields that no entity may lack
@@ -34,7 +34,7 @@ class Schema:
         self.required = frozenset(required)
         self.is_open = is_open
         for name in sorted(self.required - self.fields.keys()):
-            raise BadDesign("required", name, "the field has no type", "name its type among the fields")
+            raise BadDesign("required", name, "the field has no type", "add its type to `fields`")
 
     @checked
     def check(self, entity: Mapping[str, Any], *, in_part: bool = False, secret: Collection[str] = ()) -> None:
@@ -52,9 +52,9 @@ class Schema:
             if wanted is None:
                 if not self.is_open:
                     known = ", ".join(self.fields)
-                    raise BadProperty(name, shown, f"the schema knows only {known}", "leave it out, or add it there")
+                    raise BadProperty(name, shown, f"the schema has only {known}", "leave it out, or add it there")
             elif not isinstance(value, wanted) or (isinstance(value, bool) and wanted is int):
-                rule = f"the schema wants {wanted.__name__}"
+                rule = f"the schema requires {wanted.__name__}"
                 raise BadProperty(name, shown, rule, "convert it, or change the schema")
         for name in sorted(self.required - given.keys()):
             if not in_part:

@@ -177,7 +177,7 @@ class SharedRows(Derived):
         row = layout.format(values)
         if layout.overlaps(key) and self.may_be_primary(row, key):
             rule = "a primary row may have these keys"
-            raise BadKey(self.name, row, rule, "give the rows a RowKey prefix of their own")
+            raise BadKey(self.name, row, rule, "give the rows their own RowKey prefix")
         return [row]
 
     def _rows_from(self, key: Key, entities: Iterable[Fields]) -> Iterator[tuple[Keys, dict[str, Any]]]:

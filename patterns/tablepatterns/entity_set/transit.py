@@ -21,4 +21,4 @@ def check_settled(entity: Mapping[str, Any]) -> None:
     for name in (MOVING_TO, MOVED_FROM):
         if entity.get(name) is not None:
             rule = "the entity is being moved to another partition"
-            raise BadInput(name, entity[name], rule, "let the move end first, and read the entity again")
+            raise BadInput(name, entity[name], rule, "let the move finish, and read the entity again")

@@ -62,9 +62,9 @@ class Filter(ABC):
     def _measure(self, comparisons: int, depth: int) -> None:
         if comparisons > MAX_FILTER_COMPARISONS:
             rule = f"a filter may make at most {MAX_FILTER_COMPARISONS} comparisons"
-            raise BadFilter("comparisons", comparisons, rule, "ask several queries, for known keys point queries")
+            raise BadFilter("comparisons", comparisons, rule, "use several queries, or point queries for known keys")
         if depth > MAX_DEPTH:
-            raise BadFilter("nesting", depth, f"a filter may be nested {MAX_DEPTH} deep", "leave out needless not")
+            raise BadFilter("nesting", depth, f"a filter may be nested {MAX_DEPTH} deep", "remove unneeded `not`")
         object.__setattr__(self, "comparisons", comparisons)
         object.__setattr__(self, "depth", depth)
 
@@ -161,7 +161,7 @@ class Junction(Filter):
 
     def __init__(self, *terms: Filter) -> None:
         if len(terms) < 2:
-            hint = "a single condition stands for itself"
+            hint = "pass a single condition directly"
             raise BadFilter("terms", len(terms), f"'{self.word}' joins at least two conditions", hint)
         for term in terms:
             _check_term(term)
@@ -219,13 +219,13 @@ def check_name(name: str) -> None:
     if not name.isidentifier():
         raise BadFilter("name", name, "a property name is an identifier", "use letters, digits and _, no digit first")
     if name in RESERVED_WORDS:
-        raise BadFilter("name", name, "a filter reads this word as a literal or an operator", "rename the property")
+        raise BadFilter("name", name, "this word is a literal or an operator in a filter", "rename the property")
 
 
 def not_a_filter(value: object) -> BadFilter:
     """Return the error for a value that was given in place of a filter."""
     hint = "parse() a text, or compare a property: prop('Age') > 30"
-    return BadFilter("filter", value, f"a {type(value).__name__} is no filter", hint)
+    return BadFilter("filter", value, f"a {type(value).__name__} is not a filter", hint)
 
 
 def _check_term(term: object) -> None:

@@ -371,7 +371,7 @@ class Calendar(Format):
         try:
             return _aware(self, value).astimezone(timezone.utc)
         except OverflowError:
-            raise self.refusal(value, "in UTC it is outside the years 1 to 9999", "use another instant") from None
+            raise self.refusal(value, "in UTC it is not within the years 1 to 9999", "use another instant") from None
 
     def _date(self, value: object) -> date:
         if not isinstance(value, date) or isinstance(value, datetime):

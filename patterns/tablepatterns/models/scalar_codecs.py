@@ -193,7 +193,7 @@ class DatetimeCodec(Codec):
         try:
             return value.astimezone(timezone.utc)
         except OverflowError as error:
-            raise TypeMismatch(value, "in UTC it is outside the years 1 to 9999", "use another instant") from error
+            raise TypeMismatch(value, "in UTC it is not within the years 1 to 9999", "use another instant") from error
 
     def decode(self, stored: object) -> object:
         if isinstance(stored, Ticks):

@@ -419,7 +419,7 @@ def _letters_of(permissions: str | None, policy: str | None) -> str | None:
 
 def _check_time(expires: timedelta, now: datetime) -> None:
     if expires < _SHORTEST:
-        rule = "a token ends at a whole second, so a shorter one could be expired at once"
+        rule = "a token ends at a whole second, so a shorter one could expire immediately"
         raise BadInput("expires", expires, rule, f"use at least {_SHORTEST}")
     if expires > datetime.max.replace(tzinfo=timezone.utc) - now:
         raise BadInput("expires", expires, "it would end after the year 9999", "use a shorter time")

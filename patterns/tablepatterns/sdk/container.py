@@ -114,7 +114,7 @@ class Container:
                 raise
             found = await self.facts(name)
             if found is None or found.write_id != stamp:
-                raise BlobChanged(f"blob {name!r} is not as expected; read it again and retry", error) from error
+                raise BlobChanged(f"blob {name!r} changed since it was read; read it again and retry", error) from error
             return found.etag
         return str(answer["etag"])
 
@@ -195,7 +195,7 @@ class Container:
             answer = await settled(client.append_block(content, **condition))
         except HttpResponseError as error:
             if code_of(error) in _MISSING:
-                raise BlobChanged(f"blob {name!r} is not there; make it first", error) from error
+                raise BlobChanged(f"blob {name!r} does not exist; create it first", error) from error
             if code_of(error) != "AppendPositionConditionNotMet":
                 raise
             raise BlobChanged(f"blob {name!r} does not end at {position}; read where it ends", error) from error
@@ -232,7 +232,7 @@ class Container:
         except ResourceNotFoundError as error:
             if code_of(error) not in _MISSING:
                 raise
-            raise BlobChanged(f"blob {name!r} is not there; make it first", error) from error
+            raise BlobChanged(f"blob {name!r} does not exist; create it first", error) from error
         except ResourceModifiedError as error:
             if code_of(error) != "ConditionNotMet":
                 raise

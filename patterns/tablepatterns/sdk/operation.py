@@ -209,13 +209,13 @@ def check_transaction(operations: Sequence[Operation]) -> None:
             "operations of a transaction",
             len(operations),
             f"an entity group transaction has at most {limits.MAX_TRANSACTION_OPERATIONS}",
-            "split it where half of it may be seen, or use BulkLoad, which names its atomicity",
+            "split it if readers may see a part of it, or use BulkLoad",
         )
     seen: set[str] = set()
     size = 0
     for operation in operations:
         if operation.partition_key != operations[0].partition_key:
-            rule = f"a transaction has one partition, and this one began in {operations[0].partition_key!r}"
+            rule = f"a transaction has one partition, and its first operation is in {operations[0].partition_key!r}"
             raise BadInput("PartitionKey", operation.partition_key, rule, "make one transaction per partition")
         if operation.row_key in seen:
             rule = "an entity may be written only once in a transaction"

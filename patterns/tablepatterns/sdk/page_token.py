@@ -53,10 +53,10 @@ class Position:
             version, query, *keys = json.loads(text)
             partition_key, row_key = (None if key is None else _text(key) for key in keys)
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadToken("token", token, "it is not a token of this library", "begin without one") from error
+            raise BadToken("token", token, "it is not a token of this library", "start without one") from error
         if version != _VERSION or query != _query(table, where):
             rule = "a token continues the query it came from: the same table, the same filter"
-            raise BadToken("token", token, rule, "begin without one, or ask the first query again")
+            raise BadToken("token", token, rule, "start without one, or repeat the first query")
         return cls(partition_key, row_key)
 
 

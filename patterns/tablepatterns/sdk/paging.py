@@ -29,7 +29,7 @@ async def first_rows(
     :raises BadInput: the count is negative
     """
     if count < 0:
-        raise BadInput("count", count, "it is a number of entities", "ask for 0 or more")
+        raise BadInput("count", count, "it must be a number of entities", "ask for 0 or more")
     taken: list[T] = []
     token: str | None = None
     size = 0

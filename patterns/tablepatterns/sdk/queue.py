@@ -144,7 +144,7 @@ class Queue:
         except HttpResponseError as error:
             if code_of(error) not in _NOT_OURS:
                 raise
-            raise LeaseLost(f"message {message.id}: the lease ended; it is delivered again", error) from error
+            raise LeaseLost(f"message {message.id}: its lease has ended; it is delivered again", error) from error
         return Message(message.id, kept, message.inserted_at, now.next_visible_on, now.pop_receipt, message.deliveries)
 
     async def delete(self, message: Message) -> bool:
@@ -179,7 +179,12 @@ def check_queue_name(name: str) -> str:
     lengths = range(limits.QUEUE_NAME_MIN_LENGTH, limits.QUEUE_NAME_MAX_LENGTH + 1)
     if not isinstance(name, str) or len(name) not in lengths or not _NAME.fullmatch(name):
         rule = "it has 3 to 63 lower-case letters and digits, with single dashes between them"
-        raise BadInput("name of a queue or container", name, rule, "write it in lower case, with dashes for the rest")
+        raise BadInput(
+            "name of a queue or container",
+            name,
+            rule,
+            "write it in lower case, with dashes instead of other characters",
+        )
     return name
 
 
@@ -191,7 +196,7 @@ def check_length(text: str) -> None:
     size = len(text.encode())
     if size > limits.MAX_MESSAGE_BYTES:
         rule = f"a message has at most {limits.MAX_MESSAGE_BYTES:,} bytes in UTF-8, and this has {size:,}"
-        raise LimitExceeded("message", NOT_SHOWN, rule, "put the content into a blob, and send its name")
+        raise LimitExceeded("message", NOT_SHOWN, rule, "store the content in a blob, and send the blob's name")
 
 
 def _check_seconds(subject: str, seconds: int, least: int) -> None:
@@ -204,7 +209,7 @@ def _check_seconds(subject: str, seconds: int, least: int) -> None:
 def _check_count(count: int) -> None:
     if not 1 <= count <= limits.MAX_MESSAGES_PER_GET:
         rule = f"a request has 1 to {limits.MAX_MESSAGES_PER_GET} messages"
-        raise BadInput("count", count, rule, "ask again for more")
+        raise BadInput("count", count, rule, "repeat the request for more")
 
 
 def _received(message: Any) -> Message:

@@ -136,7 +136,7 @@ class Table:
         """
         credential = self._client.credential
         if not isinstance(credential, AzureNamedKeyCredential):
-            rule = "a signature is made with the account's key, and this account was connected to without it"
+            rule = "a signature needs the account's key, and this connection does not have it"
             raise BadDesign("credential", type(credential).__name__, rule, "connect with the account's key")
         return generate_table_sas(credential, self.name, **terms)
 
@@ -189,7 +189,7 @@ class Table:
         """
         if not 1 <= size <= limits.MAX_PAGE_ENTITIES:
             rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
-            raise BadInput("size", size, rule, "ask for smaller pages, and follow their tokens")
+            raise BadInput("size", size, rule, "ask for smaller pages, and continue with their tokens")
         position = Position.parse(token, self.name, where) if token else None
         start = position.sdk() if position else None
         try:
@@ -364,8 +364,8 @@ class Table:
 
 
 def _unknown(operations: Sequence[Operation], error: HttpResponseError | None = None) -> OutcomeUnknown:
-    text = f"the answer to a write of {operations[0].key} was lost, and nothing tells if it was made; "
-    return OutcomeUnknown(text + "read the entity, and see whether the change is there", error)
+    text = f"the response to a write of {operations[0].key} was lost, and the write may have succeeded; "
+    return OutcomeUnknown(text + "read the entity to see whether it has the change", error)
 
 
 def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], write_id: WriteId) -> list[Entity]:

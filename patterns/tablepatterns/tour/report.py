@@ -38,8 +38,8 @@ def report(findings: Sequence[Finding]) -> RenderableType:
     """Return the table of costs, followed by the answers and lessons."""
     parts: list[RenderableType] = [_costs(findings)]
     if any(finding.cost.examined is None for finding in findings):
-        parts.append(Text(f"{_UNKNOWN} an account does not tell how many entities it examined", style="dim"))
-    return Group(*parts, Text("\nWhat was found, and what there is to learn\n", style="bold"), _lessons(findings))
+        parts.append(Text(f"{_UNKNOWN} the service does not report how many entities it examined", style="dim"))
+    return Group(*parts, Text("\nAnswers and lessons\n", style="bold"), _lessons(findings))
 
 
 def _costs(findings: Sequence[Finding]) -> Table:

@@ -292,7 +292,7 @@ def test_children_that_could_not_be_found_again_are_rejected(
         ({staff: None}, "must be a mapping of OneToMany"),
         ({staff: "Closed"}, "must be a mapping of OneToMany"),
         ({OneToMany(others, employees): left}, "its parents are in"),
-        ({OneToMany(departments, indexed, via=by_last): left}, "index does not go along"),
+        ({OneToMany(departments, indexed, via=by_last): left}, "not every archive keeps indexes"),
         ({staff: closed}, "its key must be made of"),
         ({staff: by_id}, "could be in any partition"),
         ({staff: unlisted}, "cannot list"),

@@ -72,7 +72,7 @@ async def test_a_blob_that_somebody_overwrote_is_reported_and_left(
     container = f"c{uuid4().hex}"
     archive: Any = Archive(current, BlobArchive(storage, container), queue=queue_name)
     await storage.container(container).upload("Sales/empid_000456.json", b"mine")
-    with pytest.raises(BadInput, match="look what overwrote it"):
+    with pytest.raises(BadInput, match="find out what overwrote it"):
         await archive.get(**ID)
     await archive.archive(await current.insert(jones()))
     assert (await work(archive, max_deliveries=1)).poisoned == 1

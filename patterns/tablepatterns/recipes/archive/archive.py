@@ -218,7 +218,7 @@ class Archive(Pattern[Account_co]):
             case {"entity": [str(partition), str(row)], **rest} if self.entity_set.key.matches(partition, row):
                 return (partition, row), rest.get("back") is True
             case _:
-                rule = f"it has no key of {self.entity_set.key!r}"
+                rule = f"it does not have a key of {self.entity_set.key!r}"
                 raise BadMessage("entity", NOT_SHOWN, rule, "send it with `archive` or `restore`")
 
     def _keys_of(self, entity: Mapping[str, Any]) -> Keys:
@@ -243,7 +243,7 @@ def _children(
         rule = f"its parents are in {one!r}, not in {entity_set!r}"
         raise BadDesign("children", relation, rule, "give the OneToMany of the set that is archived")
     if relation.via is not None:
-        rule = f"its children are found through {relation.via.name}, and an index does not go along to every place"
+        rule = f"its children are found through {relation.via.name}, and not every archive keeps indexes"
         raise BadDesign("children", relation.via, rule, "key the children by the fields of their parent")
     _check_place(many, to)
     here = Rows(bound_async(many), many.key)

@@ -135,7 +135,7 @@ class BlobLog(Pattern[Account_co]):
         line = Line.of(entry, now)
         if len(line.content) > BLOCK_BYTES:
             rule = f"an entry has at most {BLOCK_BYTES:,} bytes, and this has {len(line.content):,}"
-            raise LimitExceeded("message", message, rule, "store the content in a blob, and log its name")
+            raise LimitExceeded("message", message, rule, "store the content in a blob, and log the blob's name")
         if self.write_through:
             await self._write(Block([line]))
         else:

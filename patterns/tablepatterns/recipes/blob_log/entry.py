@@ -54,7 +54,7 @@ class LogEntry:
         object.__setattr__(self, "at", in_utc("at", self.at))
         object.__setattr__(self, "fields", dict(self.fields))
         if self.at.year > _LAST_YEAR:
-            raise BadInput("at", self.at, f"a log ends with the year {_LAST_YEAR}", "use an earlier instant")
+            raise BadInput("at", self.at, f"a log has instants up to the year {_LAST_YEAR}", "use an earlier instant")
         if not is_level(self.level):
             rule = "a level has up to 32 ASCII letters, digits, blanks, dots, dashes and underscores"
             raise BadInput("level", self.level, rule, "use such a level, or put the text into a field")
@@ -99,7 +99,7 @@ def in_utc(subject: str, moment: datetime) -> datetime:
     try:
         return moment.astimezone(timezone.utc)
     except OverflowError:
-        raise BadInput(subject, moment, "in UTC it is outside the years 1 to 9999", "use another instant") from None
+        raise BadInput(subject, moment, "in UTC it is not within the years 1 to 9999", "use another instant") from None
 
 
 def moment_text(moment: datetime) -> str:

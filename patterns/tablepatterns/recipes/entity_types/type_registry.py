@@ -117,7 +117,9 @@ class TypeRegistry:
         :raises BadInput: there are none, or it is not a class
         """
         if not isinstance(base, type):
-            raise BadInput("type", base, "it is not a class", "pass a declared dataclass or a base class of some")
+            raise BadInput(
+                "type", base, "it is not a class", "pass a declared dataclass, or a base class of declared ones"
+            )
         found = [each for each in self.types if issubclass(each.entity_class, base)]
         if not found:
             rule = f"none of {', '.join(each.entity_class.__name__ for each in self.types)} is a subclass"

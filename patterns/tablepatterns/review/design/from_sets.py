@@ -57,7 +57,7 @@ def declare_set(
 def _read(entities: Pattern[Any]) -> DeclaredSet:
     found = set_profile_of(entities)
     if found is None:
-        rule = f"a {type(entities).__name__} keeps no set of entities"
+        rule = f"a {type(entities).__name__} holds no set of entities"
         kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
         raise BadInput("entities", entities, rule, f"give {kinds}")
     if found.settings.get("inner") == "data_series":

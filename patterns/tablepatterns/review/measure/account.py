@@ -101,7 +101,7 @@ def keeper(account: Storage, plan: Plan, derived: Sequence[Derived]) -> Keeper:
     make = _MAKERS.get(plan.pattern)
     if make is None:
         known = ", ".join([*PLAIN, *_MAKERS])
-        raise BadDesign("pattern", plan.pattern, "no set is kept by it", f"use one of {known}")
+        raise BadDesign("pattern", plan.pattern, "no set uses it", f"use one of {known}")
     return make(account, plan, derived)
 
 
@@ -144,7 +144,9 @@ def _period_tables(
         mappings=plan.mappings,
     )
     if inner.pattern not in ("entity_set", "log_tail"):
-        raise BadDesign("inner", inner.pattern, "a table of a period is kept by one of two", "use entity_set, log_tail")
+        raise BadDesign(
+            "inner", inner.pattern, "one of two patterns keeps the table of a period", "use entity_set, log_tail"
+        )
     keep = plan.retention if plan.retention is not None and plan.retention.by == "table" else None
     return PeriodTables(
         account,
@@ -166,10 +168,12 @@ def _series(account: Storage, plan: Plan, derived: Sequence[Derived]) -> DataSer
     _refuse_parts(plan, derived)
     points, name, of, split = (plan.settings.get(each) for each in ("points", "name", "of", "split"))
     if points is None or name is None:
-        raise BadDesign("data_series", dict(plan.settings), "it has so many points of a name", "give points and name")
+        raise BadDesign(
+            "data_series", dict(plan.settings), "it has a number of points and their name", "give points and name"
+        )
     kind = POINTS.get(str(of or "int"))
     if kind is None:
-        raise BadDesign("of", of, "points have another type", f"use one of {', '.join(POINTS)}")
+        raise BadDesign("of", of, "points cannot have this type", f"use one of {', '.join(POINTS)}")
     return DataSeries(account, plan.table, plan.key, points, prefix=name, value_type=kind, split=bool(split))
 
 
@@ -182,9 +186,7 @@ def _wide(account: Storage, plan: Plan, derived: Sequence[Derived]) -> WideEntit
 def _refuse_parts(plan: Plan, derived: Sequence[Derived]) -> None:
     if derived or plan.mappings:
         names = [each.name for each in derived] + [each.name for each in plan.mappings]
-        raise BadDesign(
-            "pattern", plan.pattern, f"it keeps nothing beside its rows, and there is {names}", "leave it out"
-        )
+        raise BadDesign("pattern", plan.pattern, f"it has no derived data, and {names} is given", "leave it out")
 
 
 _MAKERS: Final[Mapping[str, Callable[[Storage, Plan, Sequence[Derived]], Keeper]]] = {
@@ -204,8 +206,8 @@ def _bound(declared: DeclaredSet, derived: Derived, made: Mapping[str, Keeper]) 
     for source in made.values():
         if isinstance(copies, CopiedFields) and isinstance(source, EntitySet) and copies in source.derived:
             return copies.filled_from(source)
-    rule = "no set of the design is copied from"
-    raise BadDesign("derived", derived.name, rule, "declare the set with the CopiedFields too")
+    rule = "the design has no set to copy from"
+    raise BadDesign("derived", derived.name, rule, "declare CopiedFields for that set too")
 
 
 _MOST_BYTES: Final = 8_000_000

@@ -68,7 +68,7 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
     :raises BadInput: the account is not in memory
     """
     if storage.engine is None:
-        raise BadInput("storage", storage, "only an account in memory has a ledger", "use connect()")
+        raise BadInput("storage", storage, "only an in-memory account has a ledger", "use connect()")
     found = Taking()
     with storage.engine.ledger.span() as span:
         yield found

@@ -106,7 +106,7 @@ class Plans:
         """
         plans = [self.get(fields) for fields in keys]
         if not plans:
-            raise BadInput("keys", [], "without keys nothing is asked", "give at least one")
+            raise BadInput("keys", [], "it needs at least one key", "give at least one")
         return _times(plans, "1 for each key")
 
     def find_all(self, via: IndexEntity, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:

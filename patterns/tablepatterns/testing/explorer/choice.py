@@ -84,7 +84,7 @@ def _choice(word: str) -> Choice:
         return Choice("stall", seconds=float(found["seconds"]))
     if found := _ACTOR.fullmatch(word):
         return Choice(_KINDS[found["mark"]], found["label"])
-    raise BadInput("schedule", word, "it is no step of a schedule", _FORMS)
+    raise BadInput("schedule", word, "it is not a step of a schedule", _FORMS)
 
 
 class Chance:

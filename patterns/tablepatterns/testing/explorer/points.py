@@ -242,11 +242,11 @@ def advance(coroutine: Coroutine[Any, Any, T], settled: Point | None = None) -> 
 
 def _finish(waited: object) -> None:
     future: Any = waited
-    hint = "use the account's `sleep` and `gather`, or the SDK's aio clients"
+    hint = "use the account's `sleep` and `gather`, or the SDK's async clients"
     if not isinstance(waited, asyncio.Future):
-        raise BadInput("actor", waited, "an actor awaits requests, and what its account lets it await", hint)
+        raise BadInput("actor", waited, "an actor may await only requests and its account's own functions", hint)
     # The coroutine hears of an error itself, when it goes on
     with suppress(Exception):
         future.get_loop().run_until_complete(future)
     if not future.done():
-        raise BadInput("actor", future, "an actor awaits requests; this future waits for something else", hint)
+        raise BadInput("actor", future, "an actor may await only requests; this future waits for something else", hint)

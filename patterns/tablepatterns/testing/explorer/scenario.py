@@ -37,7 +37,7 @@ class Scenario:
         """Return new coroutines of the actors by name, none of which has begun."""
         named = _named(self.make(world))
         if not named:
-            rule = "it returned no actors, so nothing can go wrong"
+            rule = "it returned no actors, so there is nothing to explore"
             raise BadInput("make", self.make, rule, "return a coroutine for each")
         for name, code in named.items():
             if not _NAME.fullmatch(name):
