@@ -16,6 +16,7 @@ from support.page_programs import DOCS
 MADE_OF = {"_build", "data"}
 FILES = sorted(path for path in DOCS.rglob("*.md") if not MADE_OF.intersection(path.parts))
 FENCED = re.compile(r"^(`{3,}|:{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"(?:^|\n\n)(\|.*)\n(.*)")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
@@ -79,6 +80,11 @@ def _dead(path: Path, link: str, pages: dict[Path, Page]) -> bool:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(DOCS).as_posix())
 def test_the_links_between_files_lead_somewhere(path: Path) -> None:
     assert dead_links(path) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(DOCS).as_posix())
+def test_every_table_has_a_line_below_its_headings(path: Path) -> None:
+    assert [headings for headings, line in TABLE.findall(prose(path)) if not set(line) <= set("|-: ")] == []
 
 
 def test_a_dead_link_is_seen(tmp_path: Path) -> None:
