@@ -9,7 +9,7 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.pipeline.transport import HttpTransport
 from azure.data.tables import TableClient
 
-from tablepatterns.sdk.batch import SimpleResponse
+from tablepatterns.sdk.call import SimpleResponse
 
 CREDENTIAL = AzureNamedKeyCredential("devstoreaccount1", "a2V5")
 SERVICE = "https://devstoreaccount1.table.core.windows.net"

@@ -8,7 +8,6 @@ policy takes the response. Why it is done this way: docs/decisions/0013-transact
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from email.utils import formatdate
@@ -23,12 +22,11 @@ from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
 from azure.core.rest import HttpRequest
 from azure.core.tracing.decorator import distributed_trace
 from azure.core.tracing.decorator_async import distributed_trace_async
-from azure.core.utils import case_insensitive_dict
 from azure.data.tables import TableTransactionError
 
 from ..write_id import WriteIds
 from .batch_body import Envelope, FailedPart, batch_body, etags_of
-from .call import Lazy, answered, settled
+from .call import NO_CONTENT, Lazy, SimpleResponse, answered, settled
 from .entity_json import NotEncodable
 from .operation import ANY, Operation, sdk_operation
 
@@ -40,7 +38,6 @@ _OPTION: Final = "tablepatterns_batch"
 _SPAN: Final = "TableClient.submit_transaction"
 _ACCEPTED: Final = 202
 _TOO_LARGE: Final = 413
-_NO_CONTENT: Final = 204
 _UNSUPPORTED: Final = frozenset({"pipeline", "policies", "location_mode"})
 """Options by which a client has other policies, or another address."""
 _NOT_ON_TABLES: Final = frozenset({"per_call_policies", "per_retry_policies"})
@@ -105,9 +102,9 @@ class _Batch:
         if status == _ACCEPTED:
             found = etags_of(content, self._count)
             self.outcome = _failure(found, self.request) if isinstance(found, FailedPart) else found
-        elif status not in (_TOO_LARGE, _NO_CONTENT) and b"message" in content.lower():
+        elif status not in (_TOO_LARGE, NO_CONTENT) and b"message" in content.lower():
             return
-        response.http_response = SimpleResponse(self.request, _NO_CONTENT, "No Content", {}, b"")
+        response.http_response = SimpleResponse(self.request, NO_CONTENT, "No Content", {}, b"")
 
 
 class BatchPolicy(SansIOHTTPPolicy[Any, Any]):
@@ -141,32 +138,6 @@ class AioBatchPolicy(BatchPolicy):
 
 def _content(response: Any) -> Any:
     return response.read() if hasattr(response, "read") else response.body()
-
-
-class SimpleResponse:
-    """A response with its whole content, as far as the SDK and its errors look at one."""
-
-    def __init__(self, request: Any, status: int, reason: str, headers: Mapping[str, str], content: bytes) -> None:
-        self.request, self.status_code, self.reason, self.content = request, status, reason, content
-        self.headers = case_insensitive_dict(headers)
-        self.content_type: str | None = self.headers.get("Content-Type")
-
-    def read(self) -> bytes:
-        """Return the content."""
-        return self.content
-
-    body = read
-
-    def text(self, encoding: str | None = None) -> str:
-        """Return the content as text."""
-        return self.content.decode(encoding or "utf-8-sig")
-
-    def json(self) -> Any:
-        """Return what the content is the JSON of."""
-        return json.loads(self.text())
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.status_code} {self.reason}>"
 
 
 def _client_of(kind: Any, service: str, options: Mapping[str, Any]) -> Any:

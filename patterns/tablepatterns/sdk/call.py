@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from inspect import isawaitable
 from typing import Any, Final, Generic, TypeVar
 
 from azure.core.exceptions import HttpResponseError, IncompleteReadError, ServiceRequestError, ServiceResponseError
+from azure.core.utils import case_insensitive_dict
 
 # Over aiohttp, a connection that breaks after the request was executed is reported as one that was never made
 CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
@@ -16,14 +18,44 @@ CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
 
 _AMBIGUOUS: Final = frozenset({408, 500, 502, 504})
 """Statuses that do not tell whether the service executed the request."""
+NO_CONTENT: Final = 204
+_WRITTEN: Final = frozenset({201, NO_CONTENT})
 
 
 class AmbiguousResponse(Exception):
     """A response that does not tell whether the request was executed."""
 
 
+class SimpleResponse:
+    """A response with its whole content, as far as the SDK and its errors look at one."""
+
+    def __init__(self, request: Any, status: int, reason: str, headers: Mapping[str, str], content: bytes) -> None:
+        self.request, self.status_code, self.reason, self.content = request, status, reason, content
+        self.headers = case_insensitive_dict(headers)
+        self.content_type: str | None = self.headers.get("Content-Type")
+
+    def read(self) -> bytes:
+        """Return the content."""
+        return self.content
+
+    body = read
+
+    def text(self, encoding: str | None = None) -> str:
+        """Return the content as text."""
+        return self.content.decode(encoding or "utf-8-sig")
+
+    def json(self) -> Any:
+        """Return what the content is the JSON of."""
+        return json.loads(self.text())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.status_code} {self.reason}>"
+
+
 class CallHook:
-    """The response hook of one SDK call, which notes its status and whether the SDK sent it again.
+    """The response hook of one SDK call, which notes its status, its ETag, and whether the SDK sent it again.
+
+    The SDK gets a response without headers and content if a write has succeeded: it would read them for no one.
 
     :param hook: the client's own hook, which this one replaces and calls
     :param sends_once: whether a request that may have been executed must not be sent again
@@ -34,6 +66,8 @@ class CallHook:
         self._context: Mapping[str, Any] = {}
         self._sends_once = sends_once
         self.status: int | None = None
+        self.etag: str | None = None
+        """The ETag that a write of one entity left."""
 
     def __call__(self, response: Any) -> None:
         self._context = response.context
@@ -43,6 +77,10 @@ class CallHook:
         if self._sends_once and self.status in _AMBIGUOUS:
             # The hook sees each response before the retry policy does, which would send the request again
             raise AmbiguousResponse(f"the service responded with {self.status}")
+        if self.status in _WRITTEN:
+            answer = response.http_response
+            self.etag = answer.headers.get("ETag")
+            response.http_response = SimpleResponse(answer.request, NO_CONTENT, answer.reason, {}, b"")
 
     @property
     def options(self) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from azure.core.exceptions import ResponseNotReadError
 
 from ..entity import Entity, received
 from ..filters import Filter
-from .batch import SimpleResponse
-from .call import all_of, first_page, settled
+from .call import SimpleResponse, all_of, first_page, settled
 from .page_body import entities_of, entity_of
 
 _OK: Final = 200

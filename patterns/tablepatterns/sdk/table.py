@@ -332,11 +332,11 @@ class Table:
         else:
             word, entity, options = sdk_operation(operations[0], all_write_ids[0])
             call = getattr(self._client, f"{word}_entity")
-            answer: Mapping[str, Any] | None = await answered(call, entity, **options, **hook.options)
+            await answered(call, entity, **options, **hook.options)
             if hook.status == 404 and not hook.was_repeated:
                 # The SDK takes the deletion of a missing entity for a success
                 raise missing(operations[0])
-            etags = [answer["etag"] if answer else None]
+            etags = [hook.etag]
         return list(map(_written, operations, etags, all_write_ids))
 
     async def _send_transaction(
