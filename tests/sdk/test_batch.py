@@ -295,7 +295,7 @@ class WithoutPolicies(TableClient):
 class WithOtherMethods(TableClient):
     """A table client of an SDK in which the call has another name."""
 
-    upsert_entity: Any = None
+    delete_entity: Any = None
 
 
 TWO = [Operation.delete("p", key, ANY) for key in "ab"]

@@ -1,7 +1,7 @@
 """Send entity group transactions through the SDK's pipeline, but not through its encoder and parser of transactions.
 
 Those use the email package and start two thread pools for each transaction. Here, a table client of the library's own
-calls `upsert_entity`, and the first policy of its pipeline replaces the request by that of the transaction. All that
+calls `delete_entity`, and the first policy of its pipeline replaces the request by that of the transaction. All that
 comes behind it, such as signing, retries, hooks, logging and tracing, sees an ordinary request. On the way back, the
 policy takes the response. Why it is done this way: docs/decisions/0013-transactions-ride-on-a-one-row-call.md.
 """
@@ -76,8 +76,7 @@ class Batches:
             sent = _Batch(_request(client, table, operations, ids), len(operations))
         except NotEncodable:
             return None
-        row = {"PartitionKey": operations[0].partition_key, "RowKey": operations[0].row_key}
-        await answered(_sender(client), client, row, **options, **{_OPTION: sent})
+        await answered(_sender(client), client, **options, **{_OPTION: sent})
         if isinstance(sent.outcome, TableTransactionError):
             raise sent.outcome
         if sent.outcome is None:
@@ -173,13 +172,13 @@ def _request(client: Any, table: str, operations: Sequence[Operation], ids: Sequ
 
 
 @distributed_trace(name_of_span=_SPAN)
-def _send(client: Any, row: Mapping[str, str], **options: Any) -> None:
-    client.upsert_entity(row, merge_span=True, **options)
+def _send(client: Any, **options: Any) -> None:
+    client.delete_entity("", "", merge_span=True, **options)
 
 
 @distributed_trace_async(name_of_span=_SPAN)
-async def _aio_send(client: Any, row: Mapping[str, str], **options: Any) -> None:
-    await client.upsert_entity(row, merge_span=True, **options)
+async def _aio_send(client: Any, **options: Any) -> None:
+    await client.delete_entity("", "", merge_span=True, **options)
 
 
 def _sender(client: Any) -> Any:
@@ -293,7 +292,7 @@ async def _works(kind: Any) -> bool:
     request = _request(client, "Trial", _TRIAL, [(), ()])
     batch = _Batch(request, 1)
     silent = {"logger": _NO_LOG, "tracing_options": {"enabled": False}}
-    await settled(_sender(client)(client, {"PartitionKey": "p", "RowKey": "1"}, **silent, **{_OPTION: batch}))
+    await settled(_sender(client)(client, **silent, **{_OPTION: batch}))
     (sent,) = transport.sent
     is_signed = "Authorization" in sent.headers and sent.headers["Content-Type"] == request.headers["Content-Type"]
     return sent.method == "POST" and sent.url == f"{service}/$batch" and is_signed and batch.outcome == ["a"]
