@@ -17,7 +17,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from azure.data.tables import EdmType, EntityProperty
 
 from . import limits
 from .argument_types import checked
-from .edm import SIZES, Int64, Ticks, entity_size, ticks_of, utf16_length, value_size
+from .edm import SIZES, Int64, Ticks, ticks_of, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 from .write_id import MAX_WRITE_IDS, WriteIds, from_bytes
 
@@ -37,6 +37,8 @@ _WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + 16 * MAX_WRITE_IDS
 _FIRST_INSTANT: Final = Ticks.of(limits.DATETIME_MIN)
 _SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
 _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
+_MAX_ASCII: Final = limits.MAX_STRING_BYTES // 2
+"""The characters of the longest string, if they are ASCII."""
 _AS_THEY_ARE: Final = frozenset({str, float, bool, bytes, UUID, Int64})
 _RECEIVED_AS_THEY_ARE: Final = frozenset({str, int, float, bool, bytes, UUID})
 _KEEPS: Final = "Int64, datetime, UUID, bytes, str, bool, int and float are stored"
@@ -223,11 +225,7 @@ class Measured(NamedTuple):
     """Whether it has room left for the id of its write."""
 
 
-CheckedProperty: TypeAlias = tuple[Any, Any, int]
-"""A checked property: its value, how the SDK sends it, and its bytes."""
-
-
-def measured(entity: Mapping[str, Any], seen: dict[str, CheckedProperty] | None = None) -> Measured:
+def measured(entity: Mapping[str, Any]) -> Measured:
     """Return the entity as the SDK sends it, with its size; raise an error for anything that the service would reject.
 
     A property that is None is omitted, and does not count toward any limit. An `int` beyond 32 bits is stored as
@@ -237,30 +235,32 @@ def measured(entity: Mapping[str, Any], seen: dict[str, CheckedProperty] | None 
     >>> measured(entity).sent["Salary"].value
     5000000000
 
-    :param seen: the properties that were checked for other rows with the same values; those checked here are added
     :raises BadKey: PartitionKey or RowKey is missing, not a string, too long, or has a forbidden character
     :raises BadProperty: a property has a name or a value that the service does not store
     :raises LimitExceeded: a property or the entity is too large, or there are too many properties
 
     Guide: table names, property names, limits per entity, property types, nulls.
     """
-    known = {} if seen is None else seen
-    sent: dict[str, Any] = {
-        "PartitionKey": check_key("PartitionKey", entity.get("PartitionKey")),
-        "RowKey": check_key("RowKey", entity.get("RowKey")),
-    }
-    size = entity_size(sent["PartitionKey"], sent["RowKey"], {})
+    partition_key = check_key("PartitionKey", entity.get("PartitionKey"))
+    row_key = check_key("RowKey", entity.get("RowKey"))
+    sent: dict[str, Any] = {"PartitionKey": partition_key, "RowKey": row_key}
+    size = 4 + 2 * utf16_length(partition_key + row_key)
     for name, value in entity.items():
         if value is None or name in _SYSTEM:
             if name == "Timestamp" and value is not None:
                 raise BadProperty(name, value, "the service sets it with every write", "rename the property")
             continue
-        found = known.get(name)
-        # The same object: 1, 1.0 and True are equal, and of three types
-        if found is None or found[0] is not value:
-            found = known[name] = _checked_property(name, value)
-        sent[name] = found[1]
-        size += found[2]
+        kind = type(value)
+        # Most values are of one of these types, and sent as they are
+        if kind is str and len(value) <= _MAX_ASCII and value.isascii():
+            size += _name_size(name) + 4 + 2 * len(value)
+        elif kind is bool or kind is float or (kind is int and limits.INT32_MIN <= value <= limits.INT32_MAX):
+            size += _name_size(name) + SIZES[kind]
+        else:
+            stored = storable(name, value)
+            size += _name_size(name) + value_size(stored)
+            value = _sent(stored)
+        sent[name] = value
     count = len(sent) - 2
     if count > limits.MAX_CUSTOM_PROPERTIES:
         raise LimitExceeded(
@@ -278,16 +278,6 @@ def measured(entity: Mapping[str, Any], seen: dict[str, CheckedProperty] | None 
         )
     has_room = count < limits.MAX_CUSTOM_PROPERTIES and size <= limits.MAX_ENTITY_BYTES - _WRITE_ID_BYTES
     return Measured(sent, size, has_room)
-
-
-def _checked_property(name: str, value: Any) -> CheckedProperty:
-    kind = cast("type[object]", type(value))
-    if kind is str and value.isascii() and 2 * len(value) <= limits.MAX_STRING_BYTES:
-        return value, value, _name_size(name) + 4 + 2 * len(value)
-    if kind is bool or kind is float or (kind is int and limits.INT32_MIN <= value <= limits.INT32_MAX):
-        return value, value, _name_size(name) + SIZES[kind]
-    stored = storable(name, value)
-    return value, _sent(stored), _name_size(name) + value_size(stored)
 
 
 def check_key(name: str, value: object) -> str:

@@ -147,13 +147,13 @@ class Write:
         etag, write_ids = (source.etag, source.write_ids) if source and source.key == change.row else (ANY, ())
         if change.new is None:
             return Operation.delete(*change.row, etag, write_ids=write_ids)
-        shape, seen = RowLayout(change.key), change.seen
+        shape = RowLayout(change.key)
         row = shape.row(change.new, change.row)
         if change.old is None:
-            return Operation.insert(row, seen=seen)
+            return Operation.insert(row)
         if change.merges:
-            return Operation.merge(shape.part(change, row), etag, becomes=row, write_ids=write_ids, seen=seen)
-        return Operation.replace(row, etag, write_ids=write_ids, seen=seen)
+            return Operation.merge(shape.part(change, row), etag, becomes=row, write_ids=write_ids)
+        return Operation.replace(row, etag, write_ids=write_ids)
 
     def wrote(self, written: Entity) -> Entity:
         """Update the caller's entity with the primary row as it was written, and return it."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..entity import CheckedProperty, Entity, identify
+from ..entity import Entity, identify
 from ..errors import BadDesign, BadProperty
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
@@ -54,10 +54,6 @@ class Change:
     """The names of the fields that a merge writes; None if the whole entity is written."""
     is_written: bool = True
     """Whether the entity is written; False if only rows derived from it are, because another entity refers to it."""
-    seen: dict[str, CheckedProperty] = field(
-        default_factory=dict[str, CheckedProperty], init=False, repr=False, compare=False
-    )
-    """The values that were checked already; most of them are in several rows of the change."""
 
     @property
     def merges(self) -> bool:
@@ -476,10 +472,10 @@ def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
         if old == new and same_value(old, new):
             return []
         if change.merges:
-            return [Operation.merge(shape.part(change, new), ANY, becomes=new, seen=change.seen)]
-        return [Operation.replace(new, ANY, seen=change.seen)]
+            return [Operation.merge(shape.part(change, new), ANY, becomes=new)]
+        return [Operation.replace(new, ANY)]
     gone = [Operation.delete(*_key(old), ANY)] if old else []
-    return gone + ([Operation.insert(new, seen=change.seen)] if new else [])
+    return gone + ([Operation.insert(new)] if new else [])
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from azure.data.tables import EdmType, EntityProperty, UpdateMode
 
 from .. import limits
 from ..edm import Int64, entity_size, ticks_of
-from ..entity import WRITE_ID, CheckedProperty, Entity, Measured, check_key, measured, write_ids_of
+from ..entity import WRITE_ID, Entity, Measured, check_key, measured, write_ids_of
 from ..errors import BadInput, BadProperty, LimitExceeded
 from ..write_id import WriteIds, as_bytes
 
@@ -53,28 +53,17 @@ class Operation:
     """The `size`, if the check of the entity has computed it."""
 
     @classmethod
-    def insert(cls, entity: Mapping[str, Any], *, seen: dict[str, CheckedProperty] | None = None) -> Operation:
-        """Create an entity; one with its keys must not exist.
-
-        :param seen: see `measured`
-        """
-        return cls._of("insert", entity, None, seen)
+    def insert(cls, entity: Mapping[str, Any]) -> Operation:
+        """Create an entity; one with its keys must not exist."""
+        return cls._of("insert", entity, None)
 
     @classmethod
-    def replace(
-        cls,
-        entity: Mapping[str, Any],
-        etag: str,
-        *,
-        write_ids: WriteIds = (),
-        seen: dict[str, CheckedProperty] | None = None,
-    ) -> Operation:
+    def replace(cls, entity: Mapping[str, Any], etag: str, *, write_ids: WriteIds = ()) -> Operation:
         """Replace an entity; properties that are not given are removed.
 
         :param write_ids: the ids of the writes that this one builds on
-        :param seen: see `measured`
         """
-        return cls._of("replace", entity, etag, seen, write_ids)
+        return cls._of("replace", entity, etag, write_ids)
 
     @classmethod
     def merge(
@@ -84,16 +73,14 @@ class Operation:
         *,
         becomes: Mapping[str, Any] | None = None,
         write_ids: WriteIds = (),
-        seen: dict[str, CheckedProperty] | None = None,
     ) -> Operation:
         """Overwrite the given properties of an entity, and leave the others as they are.
 
         :param becomes: the whole entity after the merge, if it is known
         :param write_ids: the ids of the writes that this one builds on
-        :param seen: see `measured`
         """
-        whole = None if becomes is None else measured(becomes, seen)
-        return cls._of("merge", entity, etag, seen, write_ids, whole)
+        whole = None if becomes is None else measured(becomes)
+        return cls._of("merge", entity, etag, write_ids, whole)
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
@@ -120,14 +107,13 @@ class Operation:
         kind: Kind,
         entity: Mapping[str, Any],
         etag: str | None,
-        seen: dict[str, CheckedProperty] | None = None,
         write_ids: WriteIds = (),
         whole: Measured | None = None,
     ) -> Operation:
         if WRITE_ID in entity:
             rule = "the name is reserved: every write uses it to recognize its own rows"
             raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
-        sent, size, has_room = measured(entity, seen)
+        sent, size, has_room = measured(entity)
         if whole is None:
             return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, has_room, None, size)
         return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, whole.has_room, whole.sent, size)
@@ -157,7 +143,7 @@ class Operation:
         kind = "merge" if kind == "insert_or_merge" else kind
         return replace(self, kind=kind, etag=row.etag, write_ids=write_ids_of(row))
 
-    @cached_property
+    @property
     def size(self) -> int:
         """The bytes that the row takes, by the published formula."""
         if self.measured_size is not None:
@@ -169,7 +155,7 @@ class Operation:
     def payload_bound(self) -> int:
         """An upper bound for the bytes of this operation in the body of a transaction."""
         # JSON takes at most six bytes for a UTF-16 unit, which counts as two in the entity's size
-        rough = 3 * (self.measured_size or self.size) + _PART_BYTES
+        rough = 3 * self.size + _PART_BYTES
         return rough if rough < limits.MAX_TRANSACTION_BYTES // limits.MAX_TRANSACTION_OPERATIONS else self._exact
 
     @cached_property

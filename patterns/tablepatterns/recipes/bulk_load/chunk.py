@@ -25,8 +25,8 @@ class PlannedEntity:
         self.position = position
         self.write = write
         self.steps = steps
-        self.rows = frozenset(step.operation.row_key for step in steps)
-        self.payload = sum(step.operation.payload_bound for step in steps)
+        self.rows = frozenset([step.operation.row_key for step in steps])
+        self.payload = sum([step.operation.payload_bound for step in steps])
 
     @property
     def fields(self) -> Mapping[str, Any]:

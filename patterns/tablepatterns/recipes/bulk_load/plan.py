@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -40,13 +40,17 @@ class LoadStopped(Exception):
         self.position = position
 
 
-@contextmanager
-def at_input(position: int) -> Generator[None, None, None]:
+class at_input:  # noqa: N801 - it is used as a context manager
     """Attribute bad input to the entity at that position."""
-    try:
-        yield
-    except BadInput as error:
-        raise LoadStopped(error, position) from error
+
+    def __init__(self, position: int) -> None:
+        self._position = position
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, BadInput):
+            raise LoadStopped(error, self._position) from error
 
 
 class Planner:

@@ -86,8 +86,7 @@ class KeyDigest:
 
     def add(self, *texts: str) -> None:
         """Add a key; its texts are separated by a control character, which no key may contain."""
-        for text in texts:
-            self._hash.update(f"{text}\0".encode("utf-8", "surrogatepass"))
+        self._hash.update("\0".join((*texts, "")).encode("utf-8", "surrogatepass"))
 
     def text(self) -> str:
         """Return the digest of the keys so far."""
