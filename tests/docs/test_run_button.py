@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import re
-import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
-from tools.site import assets
 from tools.sphinx_extensions.run_button import program_of
 
 from support.browser import chromium
 from support.page_programs import DOCS
+from support.site import Requests, build, serve
 
 pytestmark = pytest.mark.browser
 PAGES = sorted(
@@ -27,21 +23,6 @@ PAGES = sorted(
 OUTPUT = re.compile(r"^Output:\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_CRYPTOGRAPHY = {"encrypted_properties", "wide_entity"}
 FIRST_RUN, LATER_RUN = 120_000, 60_000
-CONF = """
-extensions = ["myst_parser", "tools.sphinx_extensions.run_button"]
-html_theme = "furo"
-exclude_patterns = ["code"]
-"""
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    extensions_map = http.server.SimpleHTTPRequestHandler.extensions_map | {
-        ".js": "text/javascript",
-        ".mjs": "text/javascript",
-        ".wasm": "application/wasm",
-    }
-
-    def log_message(self, *_: object) -> None: ...
 
 
 class Reader:
@@ -49,8 +30,7 @@ class Reader:
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
-        self.requests: list[str] = []
-        page.context.on("request", lambda request: self.requests.append(request.url))
+        self.requests = Requests(page, url.rpartition("/")[0])
         page.goto(url)
 
     @property
@@ -91,24 +71,16 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a site with one page, built as the whole site is."""
-    from sphinx.application import Sphinx
-
-    assert assets.are_installed(), "make test installs the npm packages of tools/site"
-    source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
+    """The URL of a site with one page."""
     page = DOCS / "patterns" / "intra_partition_index.md"
-    text = re.sub(r"\]\([^)]*\)", "](#top)", page.read_text("utf-8"))
-    (source / page.name).write_text(f"(top)=\n{text}", "utf-8")
-    (source / "index.md").write_text(f"# Site\n```{{toctree}}\n{page.stem}\n```\n", "utf-8")
-    (source / "conf.py").write_text(CONF, "utf-8")
-    (source / "code").mkdir()
-    shutil.copy(program_of(page), source / "code")
-    Sphinx(source, source, built, source / ".doctrees", "html", status=None, warning=None).build()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(built)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/{page.stem}.html"
-    server.shutdown()
-    server.server_close()
+    program = program_of(page)
+    pages = {
+        page.name: "(top)=\n" + re.sub(r"\]\([^)]*\)", "](#top)", page.read_text("utf-8")),
+        "index.md": f"# Site\n```{{toctree}}\n{page.stem}\n```\n",
+        f"code/{program.name}": program.read_text("utf-8"),
+    }
+    with serve(build(tmp_path_factory.mktemp("site"), pages)) as url:
+        yield f"{url}{page.stem}.html"
 
 
 @pytest.fixture(scope="module")
@@ -116,17 +88,11 @@ def reader(site: str) -> Iterator[Reader]:
     """A reader who has run the page's own program."""
     with chromium() as browser:
         reader = Reader(browser.new_page(), site)
-        early = [
-            url
-            for url in reader.requests
-            if "/run/" in url and not url.partition("?")[0].endswith(("run.js", "run.css"))
-        ]
-        assert early == [], "nothing loads before the click"
+        assert reader.requests.early == [], "nothing loads before the click"
         reader.page.get_by_role("button", name="Run this program").click()
         assert reader.wait(FIRST_RUN) == "done", reader.error
         yield reader
-        # A worker's own requests are seen by its context too
-        assert [url for url in reader.requests if not url.startswith((site.rpartition("/")[0], "data:", "blob:"))] == []
+        assert reader.requests.elsewhere == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

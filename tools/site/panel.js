@@ -5,8 +5,12 @@ import { HighlightStyle, bracketMatching, indentUnit, syntaxHighlighting } from 
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { send, stop } from "./client.js";
+import { made, requestsOf, storedIn } from "./views.js";
 
 const MAX_OUTPUT = 200_000;
+// The place whose program runs: one at a time
+let running;
 
 // The style sheet has the colors, for light and dark
 const highlighting = HighlightStyle.define([
@@ -16,71 +20,6 @@ const highlighting = HighlightStyle.define([
   { tag: tags.number, class: "tp-number" },
   { tag: [tags.function(tags.variableName), tags.function(tags.definition(tags.variableName))], class: "tp-function" },
 ]);
-
-// ---------------------------------------------------------------- the worker, which all programs of a page share
-
-let worker, running, count = 0;
-
-function start(assets, program, receive) {
-  if (!worker) {
-    worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-    worker.onmessage = ({ data }) => data.id === running?.id && running.receive(data);
-    worker.onerror = (event) => {
-      running?.receive({ kind: "failed", text: `Python could not be loaded: ${event.message ?? "see the console"}` });
-      worker.terminate();
-      worker = undefined;
-    };
-  }
-  running = { id: ++count, receive };
-  worker.postMessage({ id: running.id, program, ...assets });
-}
-
-// Python in a worker hears nothing while it runs, so it ends with the worker; the next run starts another
-function stop() {
-  worker?.terminate();
-  worker = undefined;
-  running?.receive({ kind: "stopped" });
-}
-
-// ---------------------------------------------------------------- what a step sent and stored
-
-const made = (name, options = {}, ...children) => {
-  const element = Object.assign(document.createElement(name), options);
-  element.append(...children);
-  return element;
-};
-
-const scrolling = (table) => made("div", { className: "table-wrapper" }, table);
-
-function tableOf(className, caption, heads, rows) {
-  const head = made("tr", {}, ...heads.map((text) => made("th", { textContent: text, scope: "col" })));
-  return scrolling(made("table", { className: `docutils ${className}` },
-    made("caption", { textContent: caption }), made("thead", {}, head), made("tbody", {}, ...rows)));
-}
-
-function requestsOf(step) {
-  const rows = step.requests.map((each) => made("tr", {}, ...["line", "operation", "on", "class", "cost"].map(
-    (name) => made("td", { textContent: each[name], className: name === "class" && each.scan ? "tp-scan" : "" }))));
-  return tableOf("tp-requests", `${step.count} ${step.count === 1 ? "request" : "requests"}: ${step.cost}${step.count > rows.length ? `, the first ${rows.length} shown` : ""}`, ["Line", "Request", "On", "Class", "Costs"], rows);
-}
-
-// Rows in key order: the rows of a partition are one band, and each kind of row has its color
-function storedIn(table, kinds) {
-  let partition, band = false;
-  const rows = table.rows.map((row) => {
-    const first = row.partition !== partition;
-    if (first) band = !band;
-    partition = row.partition;
-    const kind = row.kind === null ? "" : `tp-kind${kinds.indexOf(row.kind) % 5}`;
-    return made("tr", { className: `${band ? "tp-band" : ""} ${first ? "tp-first" : ""} ${row.isNew ? "tp-new" : ""}` },
-      made("td", { textContent: first ? row.partition : "" }),
-      made("td", { textContent: row.key, className: kind, title: row.kind ?? "" }),
-      made("td", { textContent: row.properties }));
-  });
-  const more = table.count > rows.length ? `, the first ${rows.length} shown` : "";
-  const heads = table.isTable ? ["PartitionKey", "RowKey", "Properties"] : ["", "Name", "Content"];
-  return tableOf("tp-rows", `${table.name}: ${table.count} ${table.unit}${more}`, heads, rows);
-}
 
 function shown(step, isLast) {
   const kinds = [...new Set(step.stored.flatMap((table) => table.rows.map((row) => row.kind)).filter(Boolean))];
@@ -139,7 +78,7 @@ export function open(place) {
     place.dataset.state = state;
     run.textContent = "Run";
     note.textContent = text;
-    running = undefined;
+    if (running === place) running = undefined;
   };
   const receive = (data) => {
     if (data.kind === "status") note.textContent = data.text;
@@ -168,8 +107,8 @@ export function open(place) {
     waiting = ""; length = 0;
     place.dataset.state = "running";
     run.textContent = "Stop";
-    const { library, cryptography } = place.dataset;
-    start({ library, cryptography }, editor.state.doc.toString(), receive);
+    running = place;
+    send({ ...place.dataset, kind: "run", program: editor.state.doc.toString() }, receive);
   }
   run.onclick = toggle;
   reset.onclick = () => editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: program } });

@@ -1,16 +1,19 @@
-// A page's program, run in the reader's browser. Until a button is clicked, no other file of this folder is loaded.
-for (const place of document.querySelectorAll("tp-run")) {
+// What runs in the reader's browser. Until a button is clicked, no other file of this folder is loaded.
+const KINDS = { "TP-RUN": ["panel.js", "Run this program in your browser"], "TP-PLAY": ["playground.js", "Start the playground"] };
+
+for (const place of document.querySelectorAll(Object.keys(KINDS).join(", "))) {
+  const [module, label] = KINDS[place.tagName];
   const button = document.createElement("button");
   button.type = "button";
   button.className = "tp-open";
-  button.textContent = "Run this program in your browser";
+  button.textContent = label;
   const note = document.createElement("span");
   note.className = "tp-note";
   note.textContent = `Loads Python, ${place.dataset.size} MB, once. Nothing you type leaves this page.`;
   button.onclick = async () => {
     button.disabled = true;
     try {
-      const { open } = await import("./panel.js");
+      const { open } = await import(`./${module}`);
       open(place);
     } catch (error) {
       button.disabled = false;

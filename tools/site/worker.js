@@ -1,8 +1,9 @@
 // Python and the library, loaded once; programs run one at a time.
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
-let id, python, hasCryptography = false;
-const post = (kind, more) => postMessage({ id, kind, ...more });
+let python;
+const loaded = new Set();
+const poster = (id) => (kind, more) => postMessage({ id, kind, ...more });
 
 async function file(name) {
   const response = await fetch(new URL(name, import.meta.url));
@@ -10,29 +11,44 @@ async function file(name) {
   return response;
 }
 
-async function load(library) {
+async function load({ library, pages }, post) {
   post("status", { text: "Loading Python…" });
-  const archive = file(library), runner = file("runner.py");
-  const loaded = await loadPyodide();
+  const archives = [file(library), file(pages)];
+  const python = await loadPyodide();
   post("status", { text: "Loading the library…" });
-  const folder = loaded.runPython("import site; site.getsitepackages()[0]");
-  loaded.unpackArchive(await (await archive).arrayBuffer(), "zip", { extractDir: folder });
-  loaded.FS.writeFile(`${folder}/runner.py`, await (await runner).text());
-  return loaded;
+  const folder = python.runPython("import site; site.getsitepackages()[0]");
+  for (const archive of archives) {
+    python.unpackArchive(await (await archive).arrayBuffer(), "zip", { extractDir: folder });
+  }
+  python.pyimport("without_cryptography");
+  return python;
+}
+
+async function add(names, post) {
+  const missing = names.filter((name) => !loaded.has(name));
+  if (!missing.length) return;
+  post("status", { text: "Loading packages…" });
+  await (await python).loadPackage(missing, { messageCallback: () => {}, checkIntegrity: false });
+  for (const name of missing) loaded.add(name);
 }
 
 onmessage = async ({ data }) => {
-  id = data.id;
+  const post = poster(data.id);
   try {
-    python ??= await load(data.library);
-    if (data.cryptography && !hasCryptography && /encrypt|cryptography/i.test(data.program)) {
-      post("status", { text: "Loading cryptography…" });
-      await python.loadPackage("cryptography", { messageCallback: () => {} });
-      hasCryptography = true;
+    python ??= load(data, post).catch((error) => {
+      python = undefined;
+      throw error;
+    });
+    const ready = await python;
+    if (data.cryptography && /encrypt|cryptography/i.test(data.program ?? "")) await add(["cryptography"], post);
+    if (data.packages) await add(data.packages.split(" ").map((name) => new URL(name, import.meta.url).href), post);
+    if (data.kind === "call") {
+      post("answer", { text: await ready.pyimport(data.module).answer(data.question) });
+    } else {
+      post("status", { text: "Running…" });
+      const report = (text) => post(...Object.entries(JSON.parse(text)).flatMap(([kind, more]) => [kind, more]));
+      await ready.pyimport("runner").run(data.program, report);
     }
-    post("status", { text: "Running…" });
-    const runner = python.pyimport("runner");
-    await runner.run(data.program, (text) => post(...Object.entries(JSON.parse(text)).flatMap(([kind, more]) => [kind, more])));
   } catch (error) {
     post("failed", { text: String(error.message ?? error) });
   }

@@ -1,4 +1,4 @@
-"""Adds to each page with a program a button that runs it in the reader's browser; see tools/site.
+"""Adds to pages what runs in the reader's browser: their programs, and the playground; see tools/site.
 
 The pages stay plain Markdown. Where the npm packages of tools/site are not installed, they get no button. After `make
 lite`, the names of notebooks lead to the notebooks in JupyterLite.
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _MARK: Final = "<!-- make pages: program -->"
+_PLAYGROUND: Final = "<!-- playground -->"
+_END: Final = "<!-- end -->"
 _FOLDER: Final = "run"
 _NOTEBOOK: Final = re.compile(r"notebooks/(\w*(?:\.ipynb)?)")
 
@@ -41,10 +43,27 @@ def add_button(app: Sphinx, doctree: nodes.document, name: str) -> None:
         assert link is not None  # noqa: S101 - make pages writes it
         program = program_of(Path(app.srcdir, f"{name}.md"))
         text = escape(program.read_text(encoding="utf-8"), quote=False)
-        data = f'data-library="{found.library}" data-size="{found.size}"'
-        data += ' data-cryptography="yes"' if found.has_cryptography else ""
-        html = f'<tp-run id="run" hidden {data}><pre hidden>\n{text}</pre></tp-run>'
+        html = f'<tp-run id="run" hidden {_data(found)}><pre hidden>\n{text}</pre></tp-run>'
         link.parent.insert(link.parent.index(link) + 1, nodes.raw("", html, format="html"))
+
+
+def _data(found: assets.Assets) -> str:
+    """Return what the scripts must know, as attributes of an element."""
+    data = f'data-library="{found.library}" data-pages="{found.pages}" data-size="{found.size}"'
+    return data + (' data-cryptography="yes"' if found.has_cryptography else "")
+
+
+def add_playground(app: Sphinx, doctree: nodes.document, name: str) -> None:
+    """Put the playground in place of the picture of it, up to the end of its part."""
+    found = getattr(app, "run_button_assets", None)
+    for mark in list(doctree.findall(nodes.raw)):
+        if found is None or mark.astext().strip() != _PLAYGROUND:
+            continue
+        parent = mark.parent
+        first = parent.index(mark)
+        last = next(at for at in range(first, len(parent)) if parent[at].astext().strip() == _END)
+        html = f'<tp-play id="playground" hidden {_data(found)}></tp-play>'
+        parent[first : last + 1] = [nodes.raw("", html, format="html")]
 
 
 def link_notebooks(app: Sphinx, doctree: nodes.document, name: str) -> None:
@@ -76,5 +95,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Add the buttons to the pages of a build."""
     app.connect("builder-inited", write_assets)
     app.connect("doctree-resolved", add_button)
+    app.connect("doctree-resolved", add_playground)
     app.connect("doctree-resolved", link_notebooks)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,79 @@
+"""A site built of a few pages, as the whole site is, and served for a browser."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page
+from tools.site import assets
+
+CONF = """
+extensions = ["myst_parser", "tools.sphinx_extensions.run_button"]
+html_theme = "furo"
+exclude_patterns = ["code"]
+"""
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    extensions_map = http.server.SimpleHTTPRequestHandler.extensions_map | {
+        ".js": "text/javascript",
+        ".mjs": "text/javascript",
+        ".wasm": "application/wasm",
+    }
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder, and yield its URL."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def build(folder: Path, pages: Mapping[str, str]) -> Path:
+    """Build a site of pages, by their names, and return its folder."""
+    from sphinx.application import Sphinx
+
+    assert assets.are_installed(), "make test installs the npm packages of tools/site"
+    source, built = folder / "source", folder / "built"
+    for name, text in pages.items():
+        path = source / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    (source / "conf.py").write_text(CONF, "utf-8")
+    Sphinx(source, source, built, folder / ".doctrees", "html", status=None, warning=None).build()
+    return built
+
+
+class Requests:
+    """What a page has asked for, from when it was opened.
+
+    :param page: the page, which is not open yet
+    :param site: the URL of the site
+    """
+
+    def __init__(self, page: Page, site: str) -> None:
+        self._site = site
+        self._urls: list[str] = []
+        # A worker's own requests are seen by its context too
+        page.context.on("request", lambda request: self._urls.append(request.url))
+
+    @property
+    def early(self) -> list[str]:
+        """What was loaded for programs, besides the script and the style of the buttons."""
+        own = ("run.js", "run.css")
+        return [url for url in self._urls if "/run/" in url and not url.partition("?")[0].endswith(own)]
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """What was asked of another host."""
+        return [url for url in self._urls if not url.startswith((self._site, "data:", "blob:"))]

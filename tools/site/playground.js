@@ -1,0 +1,166 @@
+// The pattern playground: a design twice, with plain SDK calls and with a pattern. Each write waits before each of its
+// requests, so that the reader can kill the process there.
+import { call } from "./client.js";
+import { made, storedIn } from "./views.js";
+
+const MODULE = "playground.play";
+const SIDES = { plain: "Plain SDK calls", patterned: "With tablepatterns" };
+const ENDINGS = { returned: "The call returned.", killed: "The process was killed here." };
+
+const button = (text, onclick, options = {}) => made("button", { type: "button", textContent: text, onclick, ...options });
+
+class Playground {
+  constructor(place) {
+    this.place = place;
+    this.status = made("p", { className: "tp-note" });
+    this.status.setAttribute("role", "status");
+    place.replaceChildren(this.status);
+    place.classList.add("tp-playing");
+  }
+
+  async ask(method, ...args) {
+    this.place.dataset.state = "running";
+    try {
+      const found = await call({ ...this.place.dataset }, MODULE, [method, args], (text) => { this.status.textContent = text; });
+      this.status.textContent = "";
+      this.place.dataset.state = "done";
+      return found;
+    } catch (error) {
+      this.place.dataset.state = "failed";
+      this.status.textContent = error.message;
+      throw error;
+    }
+  }
+
+  async start() {
+    this.designs = await this.ask("designs");
+    const choices = this.designs.map((design) => {
+      const radio = made("input", { type: "radio", name: "tp-design", value: design.name, onchange: () => this.choose(design) });
+      return made("label", {}, radio, design.title);
+    });
+    this.form = made("div", { className: "tp-form" });
+    this.sides = made("div", { className: "tp-sides" });
+    this.race = made("div", { className: "tp-race" });
+    const legend = made("legend", { textContent: "Choose a design" });
+    this.place.replaceChildren(made("fieldset", { className: "tp-designs" }, legend, ...choices), this.form, this.status, this.sides, this.race);
+    choices[0].firstChild.checked = true;
+    await this.choose(this.designs[0]);
+  }
+
+  async choose(design) {
+    this.design = design;
+    this.clock = made("output", { textContent: "0 s" });
+    const link = made("a", { href: `${design.page}.html`, textContent: design.pattern });
+    const worker = design.hasWorker ? [button("Run a worker", () => this.show("work"))] : [];
+    this.form.replaceChildren(
+      made("p", {}, `${design.text} Pattern: `, link, "."),
+      this.actions("Write", design.writes, (method, fields) => this.show("begin", method, fields)),
+      this.actions("Read", design.reads, (method, fields) => this.show("read", method, fields)),
+      made("div", { className: "tp-row" }, made("strong", { textContent: "Later" }), ...worker,
+        button("Move the clock by 61 s", () => this.show("advance", 61)), made("span", {}, "Passed: ", this.clock),
+        button("Start over", () => this.choose(design))));
+    this.race.replaceChildren(
+      made("h3", { textContent: "Explore every order of requests" }),
+      made("p", { textContent: `${design.race} The explorer runs them in every order, in both variants, and finds the shortest one that breaks the data.` }),
+      button("Explore", () => this.explore()));
+    await this.show("choose", design.name);
+  }
+
+  actions(title, actions, act) {
+    const rows = actions.map((action) => {
+      const inputs = Object.entries(action.fields).map(([name, value]) => made("input", {
+        name, value, type: typeof value === "number" ? "number" : "text", required: true, size: Math.max(4, String(value).length),
+      }));
+      const labels = inputs.map((input) => made("label", {}, input.name, input));
+      const onsubmit = (event) => {
+        event.preventDefault();
+        act(action.method, Object.fromEntries(inputs.map((each) => [each.name, each.type === "number" ? each.valueAsNumber : each.value])));
+      };
+      return made("form", { className: "tp-row", onsubmit }, made("button", { textContent: action.label }), ...labels);
+    });
+    return made("div", { className: "tp-actions" }, made("strong", { textContent: title }), made("div", {}, ...rows));
+  }
+
+  async show(method, ...args) {
+    const pressed = document.activeElement?.dataset?.key;
+    const state = await this.ask(method, ...args);
+    this.clock.textContent = `${state.passed} s`;
+    this.sides.replaceChildren(...Object.entries(SIDES).map(([side, title]) => this.side(side, title, state.sides[side])));
+    // The button that was pressed is a new one; the keyboard goes on from there
+    if (pressed) (this.sides.querySelector(`[data-key="${pressed}"]`) ?? this.form.querySelector("button")).focus();
+  }
+
+  side(name, title, state) {
+    const code = made("details", {}, made("summary", { textContent: "Code" }), made("pre", { textContent: this.design.code[name], tabIndex: 0 }));
+    return made("section", { className: "tp-side" }, made("h3", { textContent: title }), problemsOf(state.problems),
+      ...(state.process ? [this.process(name, state.process)] : []),
+      ...(state.answer ? [answerOf(state.answer)] : []),
+      ...state.stored.map((table) => storedIn(table, [])), code);
+  }
+
+  process(side, process) {
+    const steps = process.events.map((event) => stepOf(event.text, event.outcome));
+    if (process.pending) {
+      const decide = (text, decision) => {
+        const pressed = button(text, () => this.show("decide", side, decision), { className: `tp-${decision}` });
+        pressed.dataset.key = `${side}-${decision}`;
+        return pressed;
+      };
+      const buttons = [decide("Send", "send"), decide("Kill the process", "kill"), decide("Lose the response", "lose"), decide("Send all", "finish")];
+      steps.push(made("li", { className: "tp-pending" }, made("code", { textContent: process.pending }), made("div", { className: "tp-row" }, ...buttons)));
+    }
+    const ending = process.state === "raised" ? process.result : ENDINGS[process.state];
+    return made("div", { className: `tp-process tp-${process.state}` }, made("code", { textContent: process.title }),
+      made("ol", {}, ...steps), ...(ending ? [made("p", { textContent: ending })] : []));
+  }
+
+  async explore() {
+    const found = made("div", {}), steps = made("div", {});
+    this.race.lastChild.remove();
+    this.race.append(found, steps);
+    let failing = 0;
+    for (const [side, title] of Object.entries(SIDES)) {
+      const line = made("p", {}, made("strong", { textContent: `${title}: ` }), "exploring…");
+      found.append(line);
+      const { text, steps: count } = await this.ask("explore", side);
+      line.lastChild.replaceWith(made("span", { className: count ? "tp-error" : "tp-good", textContent: text }));
+      if (count) {
+        failing = count;
+        await this.step(steps, 0, count);
+      }
+    }
+    if (!failing) steps.replaceChildren();
+  }
+
+  async step(holder, number, count) {
+    const focused = holder.contains(document.activeElement) && document.activeElement.textContent;
+    const state = await this.ask("race_step", number);
+    const back = button("Back", () => this.step(holder, number - 1, count), { disabled: number === 0 });
+    const next = button("Next request", () => this.step(holder, number + 1, count), { disabled: number === count });
+    const events = state.events.map((each) => stepOf(`${each.who}: ${each.text}`, each.outcome));
+    const waiting = Object.entries(state.waiting).map(([who, what]) =>
+      made("li", { className: who === state.next ? "tp-pending" : "" }, `${who} `, made("code", { textContent: ENDINGS[what] ?? what })));
+    holder.replaceChildren(
+      made("p", { className: "tp-row" }, back, next, made("span", { textContent: `${number} of ${count} requests` })),
+      made("div", { className: "tp-sides" },
+        made("section", {}, made("strong", { textContent: "Sent" }), made("ol", {}, ...events), made("strong", { textContent: "Next request of each" }), made("ul", {}, ...waiting)),
+        made("section", {}, problemsOf(state.problems), ...state.stored.map((table) => storedIn(table, [])))));
+    if (focused) [back, next].find((each) => each.textContent === focused && !each.disabled)?.focus();
+  }
+}
+
+const stepOf = (text, outcome) => made("li", { className: outcome === "not sent" || !outcome.startsWith("2") ? "tp-lost" : "" },
+  made("code", { textContent: text }), ` ${outcome}`);
+
+const problemsOf = (problems) => problems.length
+  ? made("ul", { className: "tp-problems" }, ...problems.map((text) => made("li", { className: "tp-error", textContent: text })))
+  : made("p", { className: "tp-problems tp-good", textContent: "Consistent" });
+
+const answerOf = (answer) => made("p", { className: "tp-answer" }, made("code", { textContent: answer.call }), " → ",
+  made("code", { textContent: answer.text }), ` (${answer.cost})`);
+
+export function open(place) {
+  const playground = new Playground(place);
+  place.playground = playground;
+  return playground.start();
+}

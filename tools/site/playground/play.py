@@ -1,0 +1,311 @@
+"""What the page of the playground asks for: each method takes and returns what JSON can hold."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tablepatterns.testing import Counterexample, Engine, Explored, World, explore
+
+from . import chat, employees, iot, log, orders
+from .design import Action, Design, Fields
+from .process import Process, decisions_of
+
+DESIGNS = {module.__name__.rpartition(".")[2]: module.DESIGN for module in (employees, orders, iot, chat, log)}
+SIDES = ("plain", "patterned")
+LEASE = 61
+"""Seconds after which the messages of a process that crashed are visible."""
+_OWN = ("WriteId", "IntentId", "Members")
+_MAX_TEXT = 240
+
+
+class Side:
+    """An account with one variant of the design."""
+
+    def __init__(self, design: Design, name: str) -> None:
+        self.design, self.variant = design, getattr(design, name)
+        self.engine = Engine()
+        self.process: Process | None = None
+        self.answer: dict[str, Any] | None = None
+        self._before: set[tuple[str, ...]] = set()
+
+    async def prepare(self) -> None:
+        """Create the tables, and store the samples."""
+        await self.run("prepare", {})
+        await self.run(*self.design.sample)
+        self.mark()
+
+    def begin(self, method: str, fields: Fields, title: str = "") -> Process:
+        """Start a process that calls a method of the variant, before its first request."""
+
+        def work(storage: Any) -> Any:
+            variant = self.variant(storage)
+            return variant.worker.run_once() if method == "worker" else getattr(variant, method)(**fields)
+
+        return Process(method, title or call_of(method, fields), self.engine, work)
+
+    async def run(self, method: str, fields: Fields) -> Process:
+        """Run a process to its end."""
+        process = self.begin(method, fields)
+        await process.finish()
+        return process
+
+    async def close(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            await self.process.close()
+
+    def mark(self) -> None:
+        """Take what is stored now as known: only later changes are shown as new."""
+        self._before = {self._version(table, row) for table in self._stored() for row in table["rows"]}
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows of it."""
+        stored = list(self._stored())
+        for table in stored:
+            for row in table["rows"]:
+                row["isNew"] = self._version(table, row) not in self._before
+        process = self.process
+        told = process and {
+            "title": process.title,
+            "state": process.state,
+            "pending": process.pending,
+            "events": process.events,
+            "result": process.result if process.state == "raised" else None,
+        }
+        problems = list(self.design.problems(self.engine))
+        return {"stored": stored, "problems": problems, "process": told, "answer": self.answer}
+
+    @staticmethod
+    def _version(table: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, ...]:
+        return table["name"], row["partition"], row["key"], row["properties"]
+
+    def _stored(self) -> Iterable[dict[str, Any]]:
+        engine = self.engine
+        for table in engine.tables.names()[0]:
+            rows = [
+                _row(each.partition_key, each.row_key, _properties(each.properties))
+                for each in engine.tables.query(table).entities
+            ]
+            unit = "row" if len(rows) == 1 else "rows"
+            yield {"name": table, "count": len(rows), "unit": unit, "isTable": True, "rows": rows}
+        for queue in engine.queues.page()[0]:
+            count, visible = engine.queues.count(queue.name), len(engine.queues.peek(queue.name, 32))
+            if count:
+                rows = [_row("", "message", "visible")] * visible
+                rows += [_row("", "message", "hidden until its lease expires")] * (count - visible)
+                unit = "message" if count == 1 else "messages"
+                yield {"name": f"Queue {queue.name}", "count": count, "unit": unit, "isTable": False, "rows": rows}
+
+
+class Playground:
+    """Both variants of the chosen design."""
+
+    def __init__(self) -> None:
+        self.design: Design = employees.DESIGN
+        self.sides: dict[str, Side] = {}
+        self.passed = 0
+        self._race: SteppedRace | None = None
+
+    async def answer(self, question: str) -> str:
+        """Call a method, both as JSON: its name and arguments, and what it returns."""
+        method, arguments = json.loads(question)
+        found = getattr(self, method)(*arguments)
+        return json.dumps(await found if inspect.isawaitable(found) else found)
+
+    def designs(self) -> list[dict[str, Any]]:
+        """Return what there is to choose from."""
+        return [
+            {
+                "name": name,
+                "title": each.title,
+                "text": each.text,
+                "pattern": each.pattern,
+                "page": each.page,
+                "writes": [_shown(action) for action in each.writes],
+                "reads": [_shown(action) for action in each.reads],
+                "hasWorker": each.has_worker,
+                "race": each.race.text,
+                "code": {side: inspect.getsource(getattr(each, side)) for side in SIDES},
+            }
+            for name, each in DESIGNS.items()
+        ]
+
+    async def choose(self, name: str) -> dict[str, Any]:
+        """Begin with a design, with two new accounts."""
+        await self.close()
+        self.design, self.passed, self._race = DESIGNS[name], 0, None
+        self.sides = {side: Side(self.design, side) for side in SIDES}
+        for side in self.sides.values():
+            await side.prepare()
+        return self.state()
+
+    async def begin(self, method: str, fields: Fields) -> dict[str, Any]:
+        """Start a write in both accounts; each waits before its first request."""
+        for side in self.sides.values():
+            await side.close()
+            side.mark()
+            side.answer = None
+            side.process = side.begin(method, fields)
+            await side.process.wait()
+        return self.state()
+
+    async def decide(self, side: str, decision: str) -> dict[str, Any]:
+        """Let one process go on: send, lose, kill, or finish."""
+        process = self.sides[side].process
+        assert process is not None  # noqa: S101 - the page has no button without one
+        await (process.finish() if decision == "finish" else process.decide(decision))
+        return self.state()
+
+    async def read(self, method: str, fields: Fields) -> dict[str, Any]:
+        """Run a query in both accounts, and show what it returns and costs."""
+        for side in self.sides.values():
+            before = len(side.engine.ledger.records)
+            process = await side.run(method, fields)
+            sent = list(side.engine.ledger.records)[before:]
+            kinds = sorted({str(each.query_class) for each in sent if each.query_class is not None})
+            cost = f"{len(sent)} {'request' if len(sent) == 1 else 'requests'}{': ' if kinds else ''}{', '.join(kinds)}"
+            answer = "nothing" if process.result in (None, {}, []) else _text(process.result)
+            side.answer = {"call": call_of(method, fields), "text": answer, "cost": cost}
+        return self.state()
+
+    async def work(self) -> dict[str, Any]:
+        """Start a worker in the account that has one; it waits before its first request."""
+        side = self.sides["patterned"]
+        await side.close()
+        side.mark()
+        side.process = side.begin("worker", {}, "A worker")
+        await side.process.wait()
+        return self.state()
+
+    async def advance(self, seconds: float) -> dict[str, Any]:
+        """Move the clocks of both accounts."""
+        self.passed += int(seconds)
+        for side in self.sides.values():
+            side.engine.clock.advance(seconds)
+        return self.state()
+
+    def explore(self, side: str) -> dict[str, Any]:
+        """Explore one variant, and return what the explorer finds, with the schedule that fails, if any, to step."""
+        try:
+            found = _explore(self.design, side)
+            count = f"{'all ' if found.exhaustive else ''}{found.schedules + found.pruned} schedules"
+            return {"text": f"Consistent in {count} with at most one preemption.", "steps": 0}
+        except Counterexample as error:
+            steps = decisions_of(error.schedule)
+            self._race = SteppedRace(self.design, side, steps)
+            return {"text": str(error).partition("\n")[0].partition(": ")[2], "steps": len(steps)}
+
+    async def race_step(self, number: int) -> dict[str, Any]:
+        """Show the schedule after so many of its steps."""
+        assert self._race is not None  # noqa: S101 - the page has no button without one
+        return await self._race.after(number)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows."""
+        return {"passed": self.passed, "sides": {name: side.state() for name, side in self.sides.items()}}
+
+    async def close(self) -> None:
+        """End all processes."""
+        for side in self.sides.values():
+            await side.close()
+
+
+_PLAYGROUND = Playground()
+
+
+async def answer(question: str) -> str:
+    """Call a method of the page's playground, as `Playground.answer` does."""
+    return await _PLAYGROUND.answer(question)
+
+
+class SteppedRace:
+    """A schedule, stepped request by request."""
+
+    def __init__(self, design: Design, side: str, steps: list[tuple[str, str]]) -> None:
+        self._design, self._side, self._steps = design, side, steps
+
+    async def after(self, number: int) -> dict[str, Any]:
+        """Return what is stored after so many steps from the start, and what each process has sent."""
+        side = Side(self._design, self._side)
+        await side.prepare()
+        actors = {name: side.begin(method, fields, name) for name, (method, fields) in self._design.race.actors.items()}
+        events: list[dict[str, Any]] = []
+        try:
+            for actor, decision in self._steps[:number]:
+                side.mark()
+                process = actors[actor]
+                await process.decide(decision)
+                events = [*events, {"who": actor, **process.events[-1]}]
+            is_over = number == len(self._steps)
+            for process in actors.values():
+                await process.wait()
+                if is_over:
+                    await process.finish()
+            state = side.state()
+            waiting = {name: process.pending or process.state for name, process in actors.items()}
+            following = None if is_over else self._steps[number][0]
+            return {"number": number, "events": events, "waiting": waiting, "next": following, **state}
+        finally:
+            for process in actors.values():
+                await process.close()
+
+
+def _explore(design: Design, side: str) -> Explored:
+    race, made = design.race, getattr(design, side)
+
+    def make(world: World) -> dict[str, Any]:
+        variant = made(world.storage)
+        world.run(variant.prepare())
+        method, fields = design.sample
+        world.run(getattr(variant, method)(**fields))
+        return {name: getattr(made(world.storage), method)(**fields) for name, (method, fields) in race.actors.items()}
+
+    def is_consistent(world: World) -> None:
+        variant = made(world.storage)
+        if hasattr(variant, "worker"):
+            for queue in world.engine.queues.page()[0]:
+                while world.engine.queues.count(queue.name):
+                    world.run(world.storage.sleep(LEASE))
+                    world.run(variant.worker.run_once())
+        problem = next(iter(design.problems(world.engine)), None)
+        if problem is not None:
+            raise AssertionError(problem)
+
+    return explore(
+        make,
+        invariant=is_consistent,
+        expected=Exception,
+        lost_responses=race.lost_responses,
+        preemptions=1,
+    )
+
+
+def call_of(method: str, fields: Fields) -> str:
+    """Return a call as it is written.
+
+    >>> call_of("find", {"OrderId": 1})
+    'find(OrderId=1)'
+    """
+    return f"{method}({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
+
+
+def _shown(action: Action) -> dict[str, Any]:
+    return {"method": action.method, "label": action.label, "fields": dict(action.fields)}
+
+
+def _row(partition: str, key: str, properties: str) -> dict[str, Any]:
+    return {"partition": partition, "key": key, "properties": properties, "kind": None}
+
+
+def _properties(properties: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={_text(value)}" for name, value in properties.items() if name not in _OWN)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{_properties(value)}}}"
+    text = str(int(value)) if isinstance(value, int) else str(value)
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
