@@ -35,7 +35,7 @@ class Transaction(Part):
         for group in staff.groups(those):
             entities = staff.home.set_of(group[0])
             transaction = EntityGroupTransaction(staff.storage, entities.table.name)
-            await transaction.commit(*(entities.inserting(staff.home.stored(each)) for each in group))
+            await transaction.commit(*(entities.inserting(staff.home.new(each)) for each in group))
         return True
 
     async def deleted(self, staff: Any, those: list[Fields]) -> bool:
@@ -53,7 +53,7 @@ class Load(Part):
     async def inserted(self, staff: Any, those: list[Fields]) -> bool:
         for table, loaded in groupby(those, key=lambda each: staff.home.set_of(each).table.name):
             listed = list(loaded)
-            entities = staff.home.set_of(listed[0])
+            entities = staff.home.entities_of(listed[0])
             assert entities.table.name == table
             result = await BulkLoad(entities).load([staff.home.stored(each) for each in listed])
             assert result.entities == len(listed)
@@ -77,14 +77,16 @@ class Archived(Part):
         """Take the last to a set of the same design, and back."""
         former = staff.like(f"{staff.table}Former", self)
         gone, key = those[-1], staff.home.key_of(those[-1])
-        archive = Archive(staff.home.set_of(gone), former.home.set_of(gone), queue=f"{staff.table.lower()}-archive")
+        archive = Archive(
+            staff.home.entities_of(gone), former.home.entities_of(gone), queue=f"{staff.table.lower()}-archive"
+        )
         worker = Worker(staff.storage, [archive])
-        await archive.archive(await staff.home.set_of(gone).get(**key))
+        await archive.archive(await staff.home.entities_of(gone).get(**key))
         assert (await worker.run_once()).handled == 1
         await staff.right(those[:-1])
         await former.right([gone])
         assert shown(await archive.get(**key)) == gone
-        await archive.restore(await former.home.set_of(gone).get(**key))
+        await archive.restore(await former.home.entities_of(gone).get(**key))
         assert (await worker.run_once()).handled == 1
         await former.right([])
         return True
@@ -96,7 +98,7 @@ class Moved(Part):
     async def acted(self, staff: Any, those: list[Fields]) -> bool:
         """Take the last to another department, and back."""
         mover, there = those[-1], those[-1] | {"Department": "Marketing"}
-        entities = staff.home.set_of(mover)
+        entities = staff.home.entities_of(mover)
         move = PartitionMove(entities, queue=f"{staff.table.lower()}-moves")
         await move.move(await entities.get(**staff.home.key_of(mover)), **staff.home.group(there))
         await staff.right([*those[:-1], there])

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from dataclasses import fields as members_of
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from compositions.fields import SHOWN, ident, moment, shown
 from compositions.part import Fields, Part
-from tablepatterns import ChildSet, EntitySet, Key, LogTail, PartitionSpread, Period, PeriodTables
+from tablepatterns import ChildSet, EntitySet, Key, LogTail, PartitionSpread, Period, PeriodTables, Stored
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
@@ -85,6 +85,14 @@ class Home(Part):
 
     async def delete(self, handed: Any, fields: Fields) -> None:
         await self.set_of(fields).delete(handed)
+
+    def entities_of(self, fields: Fields) -> Any:
+        """Return the set that an employee is in, for recipes that take its entities."""
+        return self.set_of(fields)
+
+    def new(self, fields: Fields) -> Any:
+        """Return an employee as the set takes one to insert."""
+        return self.stored(fields)
 
     def in_order(self, group: list[Fields]) -> list[Fields]:
         """Return employees in the order in which the home reads them."""
@@ -284,6 +292,69 @@ class EntityTypesHome(Home):
             assert [held.value for held in page.items] == employees[:1]
 
 
+@dataclass
+class Person:
+    """The employees as a model, with fields that are stored under other names."""
+
+    Department: str
+    EmployeeId: int
+    LastName: Annotated[str, Stored("Surname")]
+    Email: str
+    Salary: Annotated[int, Stored("Pay")]
+    Ssn: str
+    Notes: str
+    Photo: bytes
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def get(self, name: str) -> Any:
+        return getattr(self, name, None)
+
+
+@dataclass
+class LoggedPerson(Person):
+    """An employee in a log."""
+
+    At: datetime
+    EntryId: UUID
+
+
+@dataclass
+class ReviewedPerson(Person):
+    """A review of an employee in a year."""
+
+    Year: int
+
+
+class ModelHome(Home):
+    """Instances of a model in the place of dicts."""
+
+    name = "EntitySet with a model"
+    of: ClassVar[type[Person]] = Person
+
+    def begin(self) -> None:
+        options = self.options
+        self.options = lambda table: options(table) | {"model": self.of}
+        super().begin()
+        self.options = options
+
+    def new(self, fields: Fields) -> Any:
+        names = {each.name for each in members_of(self.of)}
+        return self.of(**{name: value for name, value in self.stored(fields).items() if name in names})
+
+    def entities_of(self, fields: Fields) -> Any:
+        return self.set_of(fields).without_model()
+
+    async def insert(self, fields: Fields) -> None:
+        await self.set.insert(self.new(fields))
+
+    async def replace(self, handed: Any, fields: Fields) -> None:
+        for name in SHOWN:
+            setattr(handed, name, fields[name])
+        await self.set.replace(handed)
+
+
 class PeriodsOfLogs(PeriodTablesHome):
     """A log for each day."""
 
@@ -359,18 +430,38 @@ class TypedChildren(EntityTypesHome):
         self.types = EntityTypes(EntityType(self.of, self.set))
 
 
+class ModelLog(ModelHome, LogTailHome):
+    """A log of instances of a model."""
+
+    name = "LogTail with a model"
+    row = LogTailHome.row
+    number = LogTailHome.number
+    of = LoggedPerson
+
+
+class ModelChildren(ModelHome, CompoundKeyHome):
+    """Reviews of employees as instances of a model."""
+
+    name = "ChildSet with a model"
+    row = CompoundKeyHome.row
+    of = ReviewedPerson
+
+
 HOMES: tuple[type[Home], ...] = (
     CompoundKeyHome,
     LogTailHome,
     PeriodTablesHome,
     PartitionSpreadHome,
     EntityTypesHome,
+    ModelHome,
 )
 NESTED: dict[tuple[type[Home], type[Home]], type[Home]] = {
     (CompoundKeyHome, PeriodTablesHome): PeriodsOfChildren,
     (CompoundKeyHome, EntityTypesHome): TypedChildren,
+    (CompoundKeyHome, ModelHome): ModelChildren,
     (LogTailHome, PeriodTablesHome): PeriodsOfLogs,
     (LogTailHome, PartitionSpreadHome): SpreadLog,
     (LogTailHome, EntityTypesHome): TypedLog,
+    (LogTailHome, ModelHome): ModelLog,
 }
 """Homes in other homes."""

@@ -6,12 +6,15 @@ from itertools import combinations, product
 
 from compositions.deeds import DEEDS, READERS, Archived, Deletion, Load, Moved, Rotated
 from compositions.derived import DERIVED, ListedInBlobs, Unique
-from compositions.homes import HOMES, NESTED, Home, PeriodTablesHome
+from compositions.homes import HOMES, NESTED, Home, ModelHome, PeriodTablesHome
 from compositions.mappings import MAPPINGS, Blind, Encrypted, Large
 from compositions.part import Part
-from compositions.wide import WideHome
+from compositions.wide import ModelWide, WideHome
 
 Pair = tuple[type[Part], type[Part]]
+
+
+_NESTED: dict[Pair, type[Home]] = {**NESTED, (ModelHome, WideHome): ModelWide}
 
 
 def _is_sensible(pair: Pair) -> bool:
@@ -19,8 +22,8 @@ def _is_sensible(pair: Pair) -> bool:
     if other is Rotated:
         # It brings encryption along
         return one not in (Encrypted, Blind)
-    if other is WideHome:
-        return one in MAPPINGS
+    if issubclass(other, WideHome):
+        return one in (*MAPPINGS, ModelHome)
     # A period is dropped with its table, so nothing that is derived may lie elsewhere
     return not (other is PeriodTablesHome and one in (Unique, ListedInBlobs))
 
@@ -30,7 +33,7 @@ _ALL: tuple[Pair, ...] = (
     *product(DERIVED, (*MAPPINGS, *HOMES, *DEEDS)),
     (Encrypted, Large),
     *product(MAPPINGS, (*HOMES, *DEEDS, *READERS)),
-    *NESTED,
+    *_NESTED,
     *product(HOMES, (*DEEDS, *READERS)),
     *product(MAPPINGS, (WideHome,)),
     (WideHome, Rotated),
@@ -41,7 +44,7 @@ EVERYTHING: tuple[type[Part], ...] = (*DERIVED, Blind, Large, Load, Deletion, Ar
 
 def parts_of(pair: Pair) -> tuple[type[Part], ...]:
     """Return what a pair comes to: a home in another is one home."""
-    return tuple(nested for homes, nested in NESTED.items() if homes == pair) or pair
+    return tuple(nested for homes, nested in _NESTED.items() if homes == pair) or pair
 
 
 def everything_in(home: type[Home]) -> tuple[type[Part], ...]:

@@ -15,7 +15,7 @@ from compositions.life import live
 from compositions.mappings import SECRET
 from compositions.pairs import PAIRS, Pair, everything_in, name_of, parts_of
 from compositions.refused import REFUSED, Refused, reason
-from compositions.wide import WideHome
+from compositions.wide import ModelWide, WideHome
 from support.backends import Backend, awaited
 from tablepatterns import (
     ChildSet,
@@ -82,7 +82,7 @@ async def _drop(storage: Any, name: str) -> None:
 
 
 @pytest.mark.either_sdk
-@pytest.mark.parametrize("home", [Home, *HOMES, WideHome], ids=lambda home: home.name)
+@pytest.mark.parametrize("home", [Home, *HOMES, WideHome, ModelWide], ids=lambda home: home.name)
 async def test_all_parts_work_together(storage: Any, staff_name: str, home: type[Home]) -> None:
     await live(storage, staff_name, everything_in(home))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from compositions.homes import Home
+from compositions.homes import Home, ModelHome
 from tablepatterns import WideEntity
 
 
@@ -15,8 +15,14 @@ class WideHome(Home):
     derives: ClassVar[bool] = False
 
     def begin(self) -> None:
-        mappings = self.options(self.table)["mappings"]
-        self.set: Any = WideEntity(self.storage, self.table, self.key, mappings=mappings, part_bytes=150)
+        options = {name: given for name, given in self.options(self.table).items() if name != "derived"}
+        self.set: Any = WideEntity(self.storage, self.table, self.key, part_bytes=150, **options)
 
     def derived_of(self, entities: Any) -> tuple[Any, ...]:
         return ()
+
+
+class ModelWide(ModelHome, WideHome):
+    """Wide entities of a model."""
+
+    name = "WideEntity with a model"

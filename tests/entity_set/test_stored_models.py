@@ -10,10 +10,13 @@ from typing import Annotated, Any
 import pytest
 
 from tablepatterns import (
+    ChildSet,
+    CopiedFields,
     Encrypted,
     EncryptedProperties,
     EntityGroupTransaction,
     EntitySet,
+    EntityType,
     InBlobs,
     IndexEntity,
     InTable,
@@ -202,6 +205,113 @@ class OfService:
 def test_names_that_clash_are_rejected(model: Any) -> None:
     with pytest.raises(BadDesign, match="store it under another name"):
         EntitySet(connect(), "Staff", KEY, model=model)
+
+
+@dataclass
+class Manager:
+    department: str
+    employee_id: int
+    email: Annotated[str, Stored("Email")] = ""
+
+
+@dataclass
+class Led:
+    department: str
+    manager_id: int | None = None
+    manager_email: Annotated[str | None, Stored("ManagerEmail")] = None
+
+
+@dataclass
+class Renaming:
+    department: str
+    manager_id: int | None = None
+    manager_email: str | None = None
+    other: Annotated[str | None, Stored("email")] = None
+
+
+COPIES = CopiedFields(
+    Key("{department}", "DEPARTMENT"), refers={"employee_id": "manager_id"}, copies={"email": "manager_email"}
+)
+
+
+def test_fields_that_another_set_reads_keep_their_names() -> None:
+    storage = connect()
+    with pytest.raises(BadDesign, match=r"'email'.*another set"):
+        EntitySet(storage, "Staff", KEY, model=Manager, derived=[COPIES])
+    people = EntitySet(storage, "Staff", KEY, derived=[COPIES])
+    for model in (Led, Renaming):
+        with pytest.raises(BadDesign, match=r"email'.*another set"):
+            EntitySet(storage, "Staff", COPIES.key, model=model, derived=[COPIES.filled_from(people)])
+
+
+@dataclass
+class Note:
+    department: str
+    employee_id: int
+    year: int
+    text: Annotated[str, Stored("Email")] = ""
+
+
+async def test_a_family_has_its_parent_with_its_own_names(storage: Any, table_name: str) -> None:
+    staff = EntitySet(storage, table_name, KEY)
+    notes = ChildSet(storage, table_name, KEY, "_{year:04d}", model=Note)
+    await staff.insert({**JONES, "Email": "jonesj@contoso.com", "text": "a"})
+    await notes.insert(Note(**JONES, year=2026, text="b"))
+    parent, children = await notes.family(JONES)
+    assert dict(parent) == {**JONES, "Email": "jonesj@contoso.com", "text": "a"}
+    assert children == [Note(**JONES, year=2026, text="b")]
+
+
+@dataclass
+class InPart:
+    department: str
+    employee_id: int
+    ssn: Annotated[str, Encrypted()] | None = None
+
+
+@dataclass
+class InList:
+    department: str
+    employee_id: int
+    ssns: list[Annotated[str, Encrypted()]]
+
+
+@dataclass
+class Inner:
+    ssn: Annotated[str, Encrypted()]
+
+
+@dataclass
+class InNested:
+    department: str
+    employee_id: int
+    inner: Inner
+
+
+@dataclass
+class OfAType:
+    department: str
+    employee_id: int
+    ssn: Annotated[str, Encrypted()] = ""
+
+
+@dataclass
+class Renamed:
+    department: str
+    employee_id: int
+    ssn: Annotated[str, Stored("Ssn")] = ""
+
+
+def test_no_annotation_is_without_effect() -> None:
+    storage, mapping = connect(), EncryptedProperties(["ssn"], keys=SECRET)
+    for model in (InPart, InList, InNested):
+        with pytest.raises(BadDesign, match="no effect"):
+            EntitySet(storage, "Staff", KEY, model=model, mappings=[mapping])
+    with pytest.raises(BadDesign, match="declares it as Encrypted"):
+        EntityType(OfAType, EntitySet(storage, "Staff", KEY))
+    with pytest.raises(BadDesign, match="under their own names"):
+        EntityType(Renamed, EntitySet(storage, "Staff", KEY))
+    assert EntityType(OfAType, EntitySet(storage, "Staff", KEY, mappings=[mapping])).version == 1
 
 
 def test_an_encrypted_field_needs_a_key_and_a_mapping_needs_names() -> None:

@@ -188,6 +188,11 @@ class Derived(ABC):
         """The names of the fields it reads; no mapping may encode them."""
         return ()
 
+    @property
+    def _shared_names(self) -> Collection[str]:
+        """The names of properties that it reads or writes in rows of another set too; no model may rename them."""
+        return ()
+
     @abstractmethod
     def check_key(self, key: Key, table: str) -> None:
         """Check that the rows can be derived from entities with that primary key.

@@ -5,7 +5,6 @@ Over 600 lines on purpose: every public method of a set is in this file, most of
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -128,7 +127,6 @@ class EntitySet(Modeled[Account_co, E]):
         versions: Iterable[tuple[int, Upgrade]] = (),
     ) -> None:
         super().__init__(account)
-        self._entities: EntitySet[Account_co] | None = None
         check_least("lease", lease, 1, BadDesign)
         self.schema = schema
         self.key = key
@@ -142,6 +140,8 @@ class EntitySet(Modeled[Account_co, E]):
             given = _all_of(PropertyMapping, "mappings", mappings)
             self._mappings = Mappings.of(account, table, key, given if model is None else mapped(model, table, given))
             check_compatible(table, key, self.derived, self._mappings)
+            if names is not None:
+                names.check_shared(self.derived)
             self._declare()
             self._rows = DerivedRows(account, self.table, key, self.derived)
             self.backfilling = check_backfilling(self.derived, backfilling)
@@ -162,13 +162,7 @@ class EntitySet(Modeled[Account_co, E]):
 
         Use it to read properties that the model does not declare, or only some fields of an entity.
         """
-        if self._adapter is None:
-            return cast("EntitySet[Account_co]", self)
-        if self._entities is None:
-            view = copy.copy(self)
-            view._adapter, view._inner, view._plain = None, None, {}
-            self._entities = cast("EntitySet[Account_co]", view)
-        return self._entities
+        return cast("EntitySet[Account_co]", self._without_model())
 
     def entity_of(self, instance: E) -> Entity:
         """Return the entity of an instance of the model, for recipes that take entities; nothing is sent.

@@ -5,6 +5,7 @@ At run time `writing` and `updating` are `recipe`: the set's adapter converts wh
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, overload
@@ -30,6 +31,17 @@ class Modeled(Pattern[Account_co], Generic[Account_co, E]):
     """A set whose recipes take and return instances of its model, or entities if it has none."""
 
     _adapter: ModelAdapter[Any] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    _entities: Any = None
+
+    def _without_model(self) -> Any:
+        """Return the same set, which takes and returns entities; the set itself if it has no model."""
+        if self._adapter is None:
+            return self
+        if self._entities is None:
+            self._entities = view = copy.copy(self)
+            view._adapter, view._inner, view._plain = None, None, {}
+        return self._entities
 
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..filters.expression import Junction, Or
 from ..limits import MAX_ENTITY_BYTES
 from ..sdk.operation import Operation
 from ..sdk.table import Page, Table
+from .derived import Derived
 
 
 class StoredNames:
@@ -40,6 +41,17 @@ class StoredNames:
     def stored(self, name: str) -> str:
         """Return the name of the property of a field."""
         return self._stored.get(name, name)
+
+    def check_shared(self, derived: Iterable[Derived]) -> None:
+        """Reject names of properties that another set reads or writes too, by names of its own.
+
+        :raises BadDesign: a field is stored under another name
+        """
+        for each in derived:
+            for name in sorted(each._shared_names):
+                if name in self._stored or name in self._fields:
+                    rule = "another set reads or writes the property too, and does not know the names of this model"
+                    raise BadDesign(f"derived {each.name}", name, rule, "store the field under its own name")
 
     def renamed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return fields as properties."""
@@ -86,6 +98,15 @@ class StoredNames:
 def named_like(table: Table, other: Table) -> Table:
     """Return another table with the names that a table has, if it has some."""
     return NamedTable(other, table._names) if isinstance(table, NamedTable) else other
+
+
+def as_stored(table: Table, row: Entity) -> Entity:
+    """Return a row of a table that is of another set, with the names of its properties."""
+    if isinstance(table, NamedTable):
+        properties = table._names.renamed(row)
+        row.clear()
+        row.update(properties)
+    return row
 
 
 def check_unnamed(table: Table, what: str) -> None:

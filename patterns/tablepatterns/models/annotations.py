@@ -57,6 +57,17 @@ class StoredBy:
         raise NotImplementedError
 
 
+def check_whole(field: str, annotations: Sequence[object]) -> None:
+    """Reject annotations of a part of a field's type, or of a field of a nested class: only whole fields are stored so.
+
+    :raises BadDesign: there is one that says how to store it
+    """
+    for each in annotations:
+        if isinstance(each, (Stored, StoredBy)):
+            rule = "it annotates a part of what is stored, which would have no effect"
+            raise BadDesign(field, each, rule, "annotate the whole field of the model: Annotated[str | None, ...]")
+
+
 def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
     """Return the fields of a class that are annotated with some kind of object, each with the object.
 

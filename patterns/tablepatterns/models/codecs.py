@@ -15,6 +15,7 @@ from uuid import UUID
 from ..edm import Int64, Ticks
 from ..entity import as_json
 from ..errors import BadDesign, BadProperty
+from .annotations import check_whole
 from .declared_fields import declared_fields
 from .scalar_codecs import (
     BytesCodec,
@@ -241,7 +242,8 @@ def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
     :raises BadDesign: the type is not supported
     """
     if get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
+        annotation, *given = get_args(annotation)
+        check_whole(field, given)
     annotation = getattr(annotation, "__supertype__", annotation)
     if annotation in _SCALARS:
         return _SCALARS[annotation]

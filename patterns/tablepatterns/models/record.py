@@ -8,6 +8,7 @@ from inspect import isabstract
 from typing import Annotated, Any, Final, cast, get_args, get_origin, get_type_hints
 
 from ..errors import BadDesign
+from .annotations import check_whole
 from .codecs import Nested, OptionalOf, codec_of
 from .declared_fields import declared_fields
 from .scalar_codecs import Codec, TypeMismatch
@@ -70,6 +71,8 @@ class Record:
         for each in declared:
             annotations, hint = _without_annotations(hints[each.name])
             name = f"{record_class.__name__}.{each.name}"
+            if seen is not None:
+                check_whole(name, annotations)
             codec = codec_of(name, hint, lambda part: Part(known.get(part) or Record(part, known)))
             self.members[each.name] = Member(codec, each.has_default, each.parameter, annotations)
 

@@ -12,6 +12,7 @@ from ..entity_set.derived import Derived, RowLayout
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.mapping import PropertyMapping
 from ..entity_set.model_recipes import E
+from ..entity_set.named_table import as_stored
 from ..entity_set.range_query import range_filter
 from ..key import Key
 from ..models.model import Upgrade
@@ -114,7 +115,7 @@ class ChildSet(EntitySet[Account_co, E]):
         parents = RowLayout(self.parent)
         async for row in self.table.query(range_filter(self.parent.family(fields_of(key, parent)))):
             if parents.fits(row):
-                found = parents.entity(row)
+                found = parents.entity(as_stored(self.table, row))
             elif (child := self._primary.shown(row)) is not None:
                 children.append(await self._read(child, self._primary))
         return found, children

@@ -99,6 +99,10 @@ class CopiedFields(Copies):
         """The names of the copied fields, and of those that locate the copies."""
         return {*self.key.fields, *self.copies}
 
+    @property
+    def _shared_names(self) -> Collection[str]:
+        return {*self.copies, *self.copies.values(), *self.refers.values()}
+
     def filled_from(self, entity_set: EntitySet[Any, Any]) -> Derived:
         """Return the derived data to declare for the set of the entities with the copies.
 
@@ -202,6 +206,10 @@ class FilledCopies(LookedUpFields):
     def reads(self) -> Collection[str]:
         """The names of the fields that refer to the copied entity, and of those that hold the copies."""
         return {*self._copies.refers.values(), *self._copies.copies.values()}
+
+    @property
+    def _shared_names(self) -> Collection[str]:
+        return {*self.reads, *self._copies.copies}
 
     def check_key(self, key: Key, table: str) -> None:
         """Check that the copies are in these entities."""

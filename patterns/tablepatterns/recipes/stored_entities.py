@@ -26,7 +26,7 @@ from ..sdk.table import Table
 from .wide_entity.wide_entity import PART, WideEntity, part_key
 from .wide_parts import PARTS, Fields, Stored, head_of, stored
 
-AnySet: TypeAlias = EntitySet[Account, Any] | WideEntity[Account]
+AnySet: TypeAlias = EntitySet[Account, Any] | WideEntity[Account, Any]
 
 
 class StoredEntities(ABC):
@@ -125,7 +125,7 @@ class RowsOfWide(StoredEntities):
 
     moves = True
 
-    def __init__(self, entity_set: WideEntity[Account]) -> None:
+    def __init__(self, entity_set: WideEntity[Account, Any]) -> None:
         super().__init__(entity_set.table, mappings_of(entity_set), part_key(entity_set))
         self._account = entity_set.account
 

@@ -79,7 +79,7 @@ class KeyRotation(Pattern[Account_co]):
 
     @checked
     def __init__(
-        self, entity_set: EntitySet[Account_co, Any] | WideEntity[Account_co], *, max_concurrency: int = 8
+        self, entity_set: EntitySet[Account_co, Any] | WideEntity[Account_co, Any], *, max_concurrency: int = 8
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         found = [each for each in mappings_of(entity_set).each if isinstance(each, EncryptedProperties)]
@@ -87,7 +87,7 @@ class KeyRotation(Pattern[Account_co]):
             rule = "it has no mapping for encrypted properties"
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it an EncryptedProperties")
         (self.encrypted,) = found
-        self.entity_set = entity_set.without_model() if isinstance(entity_set, EntitySet) else entity_set
+        self.entity_set = entity_set.without_model()
         self.max_concurrency = max_concurrency
 
     @recipe

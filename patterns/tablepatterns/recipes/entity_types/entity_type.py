@@ -10,6 +10,7 @@ from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import mappings_of
 from ...errors import BadDesign
+from ...models.annotations import Stored, StoredBy, annotated
 from ...models.model import Model, Upgrade
 from ...recipe import Account_co
 
@@ -51,12 +52,24 @@ class EntityType(Generic[Account_co]):
         if not self.name or "." in self.name:
             rule = "it must not be empty, and a dot separates it from the version"
             raise BadDesign("name", self.name, rule, "use another name")
+        self._check_annotations(entity_class)
         self.model: Model[Any] = Model(
             entity_class, entity_set.key, upgrades=upgrades, secret=mappings_of(entity_set).secret, name=self.name
         )
         for index in entity_set.derived:
             if isinstance(index, Index):
                 self.model.check_days(index.name, index.key)
+
+    def _check_annotations(self, entity_class: type[Any]) -> None:
+        """Reject a class that asks for its fields to be stored in a way in which the set does not store them."""
+        for name in annotated(entity_class, Stored):
+            rule = "types of one table store fields under their own names"
+            raise BadDesign("field", f"{entity_class.__name__}.{name}", rule, "leave out Stored")
+        for name, annotation in annotated(entity_class, StoredBy).items():
+            if not any(name in each.fields for each in mappings_of(self.entity_set).each):
+                rule = f"the class declares it as {type(annotation).__name__}, and no mapping of its set stores it so"
+                hint = "list the field in a mapping of the set, such as EncryptedProperties or LargeProperties"
+                raise BadDesign("field", f"{entity_class.__name__}.{name}", rule, hint)
 
     @property
     def entity_class(self) -> type[Any]:

@@ -113,14 +113,14 @@ class LargePropertyStore(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, entity_set: EntitySet[Account_co, Any] | WideEntity[Account_co]) -> None:
+    def __init__(self, entity_set: EntitySet[Account_co, Any] | WideEntity[Account_co, Any]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         found = [each for each in mappings_of(entity_set).each if isinstance(each, LargeProperties)]
         if not found:
             rule = "it has no mapping for large properties"
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it a LargeProperties")
         (self.large,) = found
-        self.entity_set = entity_set.without_model() if isinstance(entity_set, EntitySet) else entity_set
+        self.entity_set = entity_set.without_model()
         self.container = self.account.container(self.large.container)
 
     @stream

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 from uuid import uuid4
 
 from ... import limits
@@ -15,6 +15,9 @@ from ...declared_rows import RowKind, StoreName
 from ...entity import WRITE_ID, Entity, Modify, modify, reading_of, remember, write_ids_of
 from ...entity_set.consistent_read import rows_at_once
 from ...entity_set.mapping import Action, Encoded, Mappings, Place, PropertyMapping
+from ...entity_set.model_adapter import adapter_of, mapped, names_of
+from ...entity_set.model_recipes import E, Modeled, updating, writing
+from ...entity_set.named_table import NamedTable
 from ...entity_set.range_query import range_filter
 from ...errors import (
     BadDesign,
@@ -28,7 +31,8 @@ from ...errors import (
 )
 from ...filters import Filter
 from ...key import Key
-from ...recipe import Account_co, Pattern, SetProfile, declared_rows, identity_of, recipe
+from ...models.model import Upgrade
+from ...recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...sdk.operation import ANY, Operation, check_transaction
 from ...set_identity import SetIdentity
@@ -70,7 +74,7 @@ _NO_GENERATION: Final = "0" * 32
 _OWN_FIELDS: Final = frozenset({PART, PARTS})
 
 
-class WideEntity(Pattern[Account_co]):
+class WideEntity(Modeled[Account_co, E]):
     """Store an entity in several rows if it has too many properties, or is too large, for one.
 
     Use it for more than 252 properties or 1 MiB, such as the number of messages an employee sent on each of 365 days.
@@ -107,6 +111,8 @@ class WideEntity(Pattern[Account_co]):
     :param mappings: how fields are stored, as for an `EntitySet`
     :param part_bytes: the maximum size of a part's properties in bytes, up to 983,040
     :param transaction_bytes: the size in bytes from which a write uses a new generation, up to 4,000,000
+    :param model: as for `EntitySet`
+    :param versions: as for `EntitySet`; `properties` must then include `ModelVersion`
     :raises BadTableName: the service would reject the table's name
     :raises BadDesign: a parameter is out of range, a name is given twice or reserved, or a property that a mapping
         stores is not in `properties`
@@ -125,11 +131,14 @@ class WideEntity(Pattern[Account_co]):
         mappings: Iterable[PropertyMapping] = (),
         part_bytes: int = PART_BYTES,
         transaction_bytes: int = limits.MAX_TRANSACTION_BYTES,
+        model: type[E] | None = None,
+        versions: Iterable[tuple[int, Upgrade]] = (),
     ) -> None:
         super().__init__(account)
         self.key = key
         self._layout = Layout(tuple(properties), part_bytes)
-        self._mappings = Mappings.of(account, table, key, mappings)
+        given = [*mappings]
+        self._mappings = Mappings.of(account, table, key, given if model is None else mapped(model, table, given))
         self.transaction_bytes = transaction_bytes
         # Without a separator, the part number could be read as the end of the last field
         separator = "_" if key.row_template.endswith("}") else ""
@@ -139,12 +148,19 @@ class WideEntity(Pattern[Account_co]):
         with locating(key.location(table)):
             self._check_design()
             self._check_mapped()
-            self.table = account.table(table)
+            names = None if model is None else names_of(model)
+            self.table = account.table(table) if names is None else NamedTable(account.table(table), names)
             self._identity = SetIdentity(identity_of(account), table.lower(), key)
             declared_rows(account).add(self._row_kinds())
+            if model is not None or versions:
+                self._adapter = adapter_of(model, self._identity, (), self._mappings, versions)
 
     def _set_profile(self) -> SetProfile | None:
         return SetProfile("wide_entity", self.table.name, self.key, {"fixed": bool(self._layout.names)})
+
+    def without_model(self) -> WideEntity[Account_co]:
+        """Return these wide entities without their model, as `EntitySet.without_model` does."""
+        return cast("WideEntity[Account_co]", self._without_model())
 
     @recipe
     async def get(
@@ -155,7 +171,7 @@ class WideEntity(Pattern[Account_co]):
         select: Sequence[str] | None = None,
         retry_for: float = RETRY_FOR,
         **fields: Any,
-    ) -> Entity | None:
+    ) -> E | None:
         """Return the entity with this key, or None. Its `etag` is the head's.
 
         Cost: 1 transaction: a range query, or a point query if all of `select` is in one part by `properties`. 1 more
@@ -177,8 +193,8 @@ class WideEntity(Pattern[Account_co]):
         found = await self._part_with(names or (), given) or await self._stored(given, retry_for, names)
         return self._entity(found, await self._decoded(found)) if found.parts else None
 
-    @recipe
-    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+    @writing
+    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
         """Insert an entity, and return it. Cost: 1 transaction; for more than 4 MB, 1 for each 4 MB, and 1.
 
         :param entity: its fields; None is not stored
@@ -191,8 +207,8 @@ class WideEntity(Pattern[Account_co]):
         """
         return await self._write(self._empty(entity), entity, Entity(), retry_for)
 
-    @recipe
-    async def replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+    @writing
+    async def replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
         """Replace an entity unless any part has changed since it was read. Missing fields are removed.
 
         The entity is updated in place. Cost: that of `insert`.
@@ -208,7 +224,7 @@ class WideEntity(Pattern[Account_co]):
         state, read = self._read_state(entity)
         return await self._write(state.stored, entity, read, retry_for)
 
-    @recipe
+    @writing
     async def merge(
         self,
         entity: Mapping[str, Any],
@@ -216,7 +232,7 @@ class WideEntity(Pattern[Account_co]):
         *,
         force: bool = False,
         retry_for: float = RETRY_FOR,
-    ) -> Entity:
+    ) -> E:
         """Overwrite some fields, unless a part with one of them has changed since the entity was read.
 
         None keeps the stored value. A field that is new, or must move to another part, also requires that the head has
@@ -245,11 +261,11 @@ class WideEntity(Pattern[Account_co]):
             return await self._merge_into_any(entity, given, retry_for)
         state, read = self._read_state(entity)
         if not given:
-            return read
+            return read  # type: ignore[return-value] # as in _entity
         now = await self._merged(state.stored, await self._encoded(state.stored, given), retry_for)
         return self._entity(now, {**state.fields, **given} if self._mappings.each else now.fields, read)
 
-    @recipe
+    @updating
     async def update(
         self,
         change: Modify,
@@ -258,7 +274,7 @@ class WideEntity(Pattern[Account_co]):
         *,
         retry_for: float = RETRY_FOR,
         **fields: Any,
-    ) -> Entity:
+    ) -> E:
         """Read an entity, change it, and replace it; retry if another writer was faster.
 
         Cost: 1 read and 1 write per attempt.
@@ -275,14 +291,14 @@ class WideEntity(Pattern[Account_co]):
         Guide: concurrency.
         """
 
-        async def write(old: Stored) -> Entity:
-            entity = self._entity(old, await self._decoded(old))
+        async def write(old: Stored) -> E:
+            entity: Any = self._entity(old, await self._decoded(old))
             modify(entity, change)
             return await self.replace(entity, retry_for=retry_for)
 
         return await self._retry_on_current(fields_of(key, fields), write, retry_for)
 
-    @recipe
+    @writing
     async def delete(self, entity: Mapping[str, Any], *, force: bool = False, retry_for: float = RETRY_FOR) -> None:
         """Delete an entity with all its parts, unless one has changed since it was read.
 
@@ -372,7 +388,7 @@ class WideEntity(Pattern[Account_co]):
             return None
         return (*limits.SYSTEM_PROPERTIES, PARTS, WRITE_ID, *(name for name in names if name not in self.key.fields))
 
-    def _entity(self, found: Stored, fields: Fields, into: Entity | None = None) -> Entity:
+    def _entity(self, found: Stored, fields: Fields, into: Entity | None = None) -> E:
         """Return the entity for the caller, with its read state."""
         entity = Entity() if into is None else into
         keys = self._rows.parse(found.partition_key, found.first)
@@ -381,9 +397,10 @@ class WideEntity(Pattern[Account_co]):
         head = found.parts[0]
         entity.partition_key, entity.row_key, entity.etag = found.partition_key, head.row_key, head.etag
         remember(entity, ReadState(found, fields, self._identity))
-        return entity
+        # Recipes run on the view without a model, where E is Entity; the adapter makes the instances
+        return entity  # type: ignore[return-value]
 
-    async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity, retry_for: float) -> Entity:
+    async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity, retry_for: float) -> E:
         """Write a whole entity in place of an old one, or none."""
         check_retry_for(retry_for)
         given = self._properties(entity)
@@ -400,7 +417,7 @@ class WideEntity(Pattern[Account_co]):
         parts = self._layout.arrange(old.fields | encoded.fields, old.places)
         return await self._put(old, parts, merged(old, parts, encoded.fields), encoded.before, retry_for)
 
-    async def _merge_into_any(self, fields: Mapping[str, Any], given: dict[str, Any], retry_for: float) -> Entity:
+    async def _merge_into_any(self, fields: Mapping[str, Any], given: dict[str, Any], retry_for: float) -> E:
         nothing = self._empty(fields)
         encoded = await self._encoded(nothing, given)
         known = Entity(self._key_fields(fields) | given)
@@ -411,14 +428,14 @@ class WideEntity(Pattern[Account_co]):
             # If the value has another generation or lacks a part, its rows must be read first
             with suppress(EntityNotFound, EntityChanged):
                 await self._submit(nothing, writes)
-                return known
+                return known  # type: ignore[return-value] # as in _entity
 
         async def write(old: Stored) -> Stored:
             return await self._merged(old, encoded, retry_for)
 
         now = await self._retry_on_current(fields, write, retry_for)
         # With mappings, the other stored fields are not decoded
-        return known if self._mappings.each else self._entity(now, now.fields)
+        return known if self._mappings.each else self._entity(now, now.fields)  # type: ignore[return-value] # as above
 
     async def _delete(self, old: Stored) -> None:
         await self._submit(old, old.deletions(old.parts))
