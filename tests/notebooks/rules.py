@@ -13,6 +13,7 @@ from notebooks.book import HEADINGS, SWITCH, Book
 
 MAX_BYTES: Final = 1_000_000
 _MAX_CELLS: Final = 40
+_MAX_LINES: Final = 15
 _FEWEST_ANSWERS: Final = 2
 _FIRST: Final = re.compile(
     r"\A# .+\n\n\*\*Pattern:\*\* .+  \n\*\*Guide:\*\* .+  \n\*\*Reading time:\*\* \d+ minutes\n\n\S"
@@ -94,6 +95,21 @@ def wrong_size(book: Book) -> Iterator[str]:
         yield f"it has {len(book.node.cells)} cells, more than {_MAX_CELLS}"
 
 
+def wrong_length(book: Book) -> Iterator[str]:
+    """A cell of code fits on a screen, next to its output."""
+    for number, cell in enumerate(book.code, 1):
+        if (lines := len(cell.source.splitlines())) > _MAX_LINES:
+            yield f"code cell {number} has {lines} lines, more than {_MAX_LINES}"
+
+
+def wrong_questions(book: Book) -> Iterator[str]:
+    """The reader predicts a result before running a cell, and designs a key in an exercise."""
+    text = " ".join(" ".join(book.prose).split())
+    for phrase in ("Before you run", "Design a key of your own"):
+        if phrase not in text:
+            yield f"no text has {phrase!r}"
+
+
 def wrong_imports(book: Book) -> Iterator[str]:
     """It imports what `tablepatterns[notebooks]` installs, and nothing private."""
     for node in ast.walk(ast.parse("\n".join([cell.source for cell in book.code] + book.answers))):
@@ -122,6 +138,8 @@ RULES: Final[tuple[Callable[[Book], Iterator[str]], ...]] = (
     wrong_run,
     wrong_texts,
     wrong_size,
+    wrong_length,
+    wrong_questions,
     wrong_imports,
     wrong_plots,
 )
