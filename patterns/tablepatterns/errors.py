@@ -1,41 +1,41 @@
 """The exception tree. Every error names what was wrong, the value, the table and the set, the rule, and what to do.
 
     TablePatternsError            AzureError
-    ├── BadInput                  ValueError; refused before any request, nothing has changed
-    │   ├── BadTarget             connect() does not know this account
+    ├── BadInput                  ValueError; rejected before any request, nothing has changed
+    │   ├── BadTarget             connect() does not recognize the account
     │   ├── BadTableName
-    │   ├── BadKey                a value that cannot be, or would break, a key
+    │   ├── BadKey                a value that cannot be a key or a part of one
     │   ├── BadProperty           a property's name or value
-    │   ├── BadFilter             a $filter that cannot be built or parsed
-    │   │   ├── FilterSyntaxError     it is not in the grammar (in `filters`)
-    │   │   └── UnsupportedFilter     it is OData that the service does not carry out (in `filters`)
-    │   ├── BadMessage            a queue message that nobody can tell what it asks for
-    │   ├── BadToken              a continuation token of another query, or no token at all
-    │   ├── BadDesign             a recipe that was put together in a way that cannot work
-    │   ├── BadDesignFile         a design file for a review in which something is wrong (in `review`)
-    │   ├── BadPriceTable         a price table for a review in which something is wrong (in `review`)
-    │   ├── PeriodExpired         a write to a table whose period is kept no longer
-    │   └── LimitExceeded         an entity or a transaction over a limit of the service
+    │   ├── BadFilter             a filter that cannot be built or parsed, or would scan
+    │   │   ├── FilterSyntaxError     a syntax error (in `filters`)
+    │   │   └── UnsupportedFilter     OData that the service does not support (in `filters`)
+    │   ├── BadMessage            a queue message that cannot be understood
+    │   ├── BadToken              a continuation token of another query, or not a token
+    │   ├── BadDesign             parts of a recipe that do not work together
+    │   ├── BadDesignFile         a design file for a review has errors (in `review`)
+    │   ├── BadPriceTable         a price table for a review has errors (in `review`)
+    │   ├── PeriodExpired         a write to a table whose period has expired
+    │   └── LimitExceeded         an entity, a transaction or a message over a limit of the service
     ├── EntityNotFound            ResourceNotFoundError
-    │   └── ReferenceNotFound     the entity to copy from is not there
+    │   └── ReferenceNotFound     the entity to copy from does not exist
     ├── EntityAlreadyExists       ResourceExistsError
-    │   └── DuplicateIndexValue   an index row that must be unique exists already
+    │   └── DuplicateIndexValue   another entity has this key in an index
     ├── EntityChanged             ResourceModifiedError; the ETag is stale, nothing has changed
-    │   └── TooMuchContention     every attempt of a read-modify-write met another writer
-    ├── DerivedDataMismatch       HttpResponseError; a copy was not as its primary says, nothing has changed
-    ├── BlobChanged               ResourceModifiedError; the blob is not the one with that ETag, nothing has changed
-    ├── OutcomeUnknown            HttpResponseError; an answer was lost, and what became of the write cannot be told
-    ├── LeaseLost                 HttpResponseError; a message is not ours any more, it is delivered again
-    ├── StepFailed                a step of an eventual transaction failed; it is tried again, and then poison
-    ├── LoadInterrupted           HttpResponseError; a part of a bulk load is in the table, its `token` resumes it
-    ├── TableBeingDeleted         ResourceExistsError; its name is not free yet, nothing has changed
-    ├── DecryptionFailed          a stored value is not what was encrypted for this property of this entity
-    │   └── UnknownKey            it was encrypted with a key that was not given
-    ├── LargeValueMissing         ResourceNotFoundError; an entity has the address of a blob that is not there
-    ├── UnrecognizedEntity        a stored entity is of no type that is known, or not as its type wants it
-    └── TransactionFailed         TableTransactionError; any other refusal of an entity group transaction
+    │   └── TooMuchContention     another writer was faster at every attempt
+    ├── DerivedDataMismatch       HttpResponseError; a derived row does not match its primary, nothing has changed
+    ├── BlobChanged               ResourceModifiedError; the blob has another ETag, nothing has changed
+    ├── OutcomeUnknown            HttpResponseError; the response to a write was lost, and it may have succeeded
+    ├── LeaseLost                 HttpResponseError; the lease of a message has ended, and it is delivered again
+    ├── StepFailed                a step of an eventual transaction failed, and is retried
+    ├── LoadInterrupted           HttpResponseError; a part of a bulk load is stored, its `token` resumes it
+    ├── TableBeingDeleted         ResourceExistsError; the table's name is still reserved, nothing has changed
+    ├── DecryptionFailed          a stored value was not encrypted for this property of this entity
+    │   └── UnknownKey            it was encrypted with a key that the set does not have
+    ├── LargeValueMissing         ResourceNotFoundError; an entity refers to a blob that does not exist
+    ├── UnrecognizedEntity        a stored entity has an unknown type or version, or does not match its type
+    └── TransactionFailed         TableTransactionError; another rejection of an entity group transaction
 
-`except` clauses written for azure-core keep working: each leaf is also the azure-core error it stands for.
+`except` clauses written for azure-core keep working: each class is also the matching azure-core error.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ def shown(value: object) -> str:
 def said(error: BaseException) -> str:
     """Return the message of an error without its location, to use it in another error.
 
-    >>> said(BadFilter("where", 1, "it is no filter", "build it with prop()"))
-    'where = 1: it is no filter; build it with prop()'
+    >>> said(BadFilter("where", 1, "it is not a filter", "build it with prop()"))
+    'where = 1: it is not a filter; build it with prop()'
     """
     return str(error.message) if isinstance(error, TablePatternsError) else str(error)
 

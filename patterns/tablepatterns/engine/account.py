@@ -1,4 +1,4 @@
-"""The in-memory storage account, and the accounts of this process that are shared by name."""
+"""The in-memory storage account, and the accounts that this process shares by name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEVELOPMENT_KEY: Final = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVE
 
 
 class Engine:
-    """One storage account in memory; it ends with the process, and nothing of it is kept.
+    """An in-memory storage account. Its data is lost when the process ends.
 
     >>> engine = Engine("contoso")
     >>> engine.tables.create("Employees")
@@ -32,13 +32,13 @@ class Engine:
     <Engine contoso>
 
     :param name: the account's name
-    :param key: the account's key in Base64, by default the published one of the storage emulators
+    :param key: the account's key in Base64; by default the published key of the storage emulators
     :param clock: the account's clock, by default one that runs with real time
-    :param page_examines: after how many examined entities a page of a query ends, which produces short and
+    :param page_examines: the number of examined entities after which a page of a query ends, which produces short and
         empty pages; by default only a full page ends early
-    :param targets: the rates above which the account is busy; by default there are none, and it never is
-    :param deletion_seconds: for how long the name of a deleted table, queue or container is not free; by default it is
-        free at once, on the service after 40 seconds or more (a container's after 30)
+    :param targets: the rates above which the account is busy; by default it never is
+    :param deletion_seconds: how long the name of a deleted table, queue or container stays reserved; by default it is
+        free immediately, on the service after 40 seconds or more (a container's after 30)
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Engine:
 
     @property
     def deletion_seconds(self) -> float:
-        """For how long names that are deleted from now on are not free."""
+        """How long the names of resources that are deleted from now on stay reserved."""
         return self.tables.deletions.seconds
 
     @deletion_seconds.setter
@@ -118,7 +118,7 @@ _lock = threading.Lock()
 
 
 def engine_for(name: str) -> Engine:
-    """Return the engine of that name, made on first use; no name means a new, private engine."""
+    """Return the engine with this name, created on first use; without a name, a new private engine."""
     if not name:
         return Engine()
     with _lock:

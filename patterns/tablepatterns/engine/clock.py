@@ -23,7 +23,7 @@ class Clock:
     >>> clock.now()
     Ticks('2014-08-22T00:01:30Z')
 
-    :param start: the aware moment at which a frozen clock stands; None for a clock that runs
+    :param start: the time of a frozen clock, an aware datetime; None for a clock that runs
     """
 
     def __init__(self, start: datetime | None = None) -> None:
@@ -54,7 +54,7 @@ class Clock:
             self._moved += round(seconds * SECOND)
 
     def sleep(self, seconds: float) -> None:
-        """Advance the clock without waiting, so that the backoff of retries takes a test no time."""
+        """Advance the clock without waiting, so that tests do not wait for the backoff of retries."""
         self.advance(seconds)
 
     def set(self, moment: datetime) -> None:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 class OrderedMap(Generic[T]):
     """Values by key; keys are compared as Python compares strings.
 
-    Finding is hashing; putting in and taking out cost a binary search; a walk costs one more, and what it yields.
+    A lookup costs one hash, a change a binary search, and a walk a binary search plus what it yields.
 
     >>> rows = OrderedMap[int]()
     >>> rows["b"], rows["a"] = 2, 1
@@ -43,24 +43,24 @@ class OrderedMap(Generic[T]):
         self._order.remove(key)
 
     def get(self, key: str) -> T | None:
-        """Return the value of a key, None if there is none."""
+        """Return the value of a key, or None."""
         return self._values.get(key)
 
     def walk(self, lower: str = "", upper: str | None = None) -> Iterator[T]:
-        """Return the values from a key, included, to another, excluded, in key order; None is the end."""
+        """Return the values from one key (inclusive) to another (exclusive) in key order; None is the end."""
         return map(self._values.__getitem__, self._order.irange(lower, upper, (True, False)))
 
     def check(self) -> None:
-        """Assert that the order is that of the keys, and that nothing is missing from it or in it twice."""
+        """Assert that the order contains each key exactly once, sorted."""
         self._order._check()
         if list(self._order) != sorted(self._values):
             raise AssertionError(f"the order {list(self._order)} is not that of {sorted(self._values)}")
 
 
 class TimerQueue(Generic[T]):
-    """Things by moment, those of one moment by number; no two have the same number.
+    """Items by due time, then by number; numbers are unique.
 
-    Putting in and taking out cost a binary search, whatever the moment; what is not due yet is never touched.
+    A change costs a binary search; items that are not due are never visited.
 
     >>> queue = TimerQueue[str]()
     >>> queue.add(20, 1, "later")
@@ -78,20 +78,20 @@ class TimerQueue(Generic[T]):
         return len(self._entries)
 
     def add(self, moment: int, number: int, thing: T) -> None:
-        """Note a thing for a moment."""
+        """Add an item for a time."""
         self._entries.add((moment, number, thing))
 
     def remove(self, moment: int, number: int, thing: T) -> None:
-        """Strike out a thing, which must be noted for that moment."""
+        """Remove an item, which must have been added for this time."""
         self._entries.remove((moment, number, thing))
 
     def due(self, now: int) -> Iterator[T]:
-        """Yield what is due, the earliest first; do not add or remove while iterating."""
+        """Yield the items that are due, earliest first; do not add or remove items while iterating."""
         for moment, _, thing in self._entries:
             if moment > now:
                 return
             yield thing
 
     def check(self) -> None:
-        """Assert that the order is sound."""
+        """Assert that the order is consistent."""
         self._entries._check()

@@ -1,4 +1,4 @@
-"""The bytes of a blob, a request or a response, in pieces that are shared instead of copied."""
+"""The bytes of a blob, a request or a response, in pieces that are shared, not copied."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from itertools import accumulate
 from typing import Final
 
 _STEP: Final = 4 * 1024 * 1024
-"""The longest piece that is handed out; the SDK's clients send blocks of this size."""
+"""The longest piece that is returned; the SDK's clients send blocks of this size."""
 _SMALL: Final = 64 * 1024
 
 
 class Content:
-    """Bytes that never change: joining them and taking a part of them copies none.
+    """Immutable bytes that are joined and sliced without copying.
 
     >>> name = Content([b"Don", b" ", b"Hall"])
     >>> len(name), bytes(name.part(4, 8)), list(name.part(2, 6))
     (8, b'Hall', [b'n', b' ', b'Ha'])
 
-    :param pieces: the bytes in order; they are kept, not copied
+    :param pieces: the bytes in order; they are not copied
     """
 
     __slots__ = ("_ends", "_pieces")
@@ -30,25 +30,25 @@ class Content:
 
     @classmethod
     def joined(cls, contents: Iterable[Content]) -> Content:
-        """Return contents, one behind the other."""
+        """Concatenate contents."""
         return cls(piece for content in contents for piece in content._pieces)
 
     @property
     def pieces(self) -> tuple[memoryview, ...]:
-        """The bytes as they are kept."""
+        """The stored pieces."""
         return self._pieces
 
     def __add__(self, other: Content) -> Content:
-        """Return both, one behind the other; what is small where they meet becomes one piece.
+        """Concatenate both; small pieces where they meet become one.
 
-        Thus an append blob of 50,000 lines does not end as a list of 50,000 pieces, which each append would copy.
+        Otherwise an append blob of 50,000 lines would become a list of 50,000 pieces, which each append would copy.
         """
         if not self._pieces or len(self._pieces[-1]) + len(other) > _SMALL:
             return Content((*self._pieces, *other._pieces))
         return Content((*self._pieces[:-1], b"".join((self._pieces[-1], *other._pieces))))
 
     def part(self, start: int, end: int) -> Content:
-        """Return the bytes from `start`, included, to `end`, excluded; bounds outside are moved to the ends."""
+        """Return the bytes from `start` (inclusive) to `end` (exclusive), clamped to the content."""
         start, end = max(start, 0), min(end, len(self))
         if start >= end:
             return Content()
@@ -62,7 +62,7 @@ class Content:
         return self._ends[-1] if self._ends else 0
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the bytes in pieces of at most 4 MiB; a piece that is kept as such is not copied."""
+        """Yield the bytes in pieces of at most 4 MiB, without copying stored pieces."""
         for piece in self._pieces:
             whole = piece.obj
             if isinstance(whole, bytes) and len(whole) == len(piece) <= _STEP:

@@ -1,4 +1,4 @@
-"""One account's endpoints behind one door: which service a request is for."""
+"""Dispatch the requests of one account to its services."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class AccountApi:
         self._apis: dict[str, Api[Any]] = {}
 
     def handle(self, request: Request, service: str | None = None) -> Response:
-        """Process a request by the service that the host names, else the port, else the Table service.
+        """Process a request with the service of the host or else the port; by default, the Table service.
 
-        :param service: the service, if it is known, such as from the port of a server
+        :param service: the service, if known, such as from the port of a server
         """
         return self._api(service or service_of(request.url)).handle(request)
 
     def max_body(self, service: str) -> int:
-        """Return how many bytes a request to a service may bring; a longer one is rejected."""
+        """Return the maximum size of a request to a service in bytes; longer requests are rejected."""
         return self._api(service).max_body
 
     def _api(self, service: str) -> Api[Any]:
@@ -70,7 +70,7 @@ def _api_of(service: str) -> Callable[..., Api[Any]]:
 
 
 def service_of(url: str) -> str:
-    """Return the service that a URL is of: table, queue or blob.
+    """Return the service of a URL: table, queue or blob.
 
     >>> service_of("https://contoso-secondary.blob.core.windows.net/"), service_of("http://127.0.0.1:10001/contoso/q")
     ('blob', 'queue')

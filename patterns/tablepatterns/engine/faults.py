@@ -203,7 +203,7 @@ class Rule:
 
 
 class Faults:
-    """The faults of an account. Each method creates a rule, which is active at once. Thread-safe.
+    """The faults of an account. Each method creates a rule, which is active immediately. Thread-safe.
 
     If several rules match a request, the oldest that fails it decides, and later ones do not count it. Malformed and
     forbidden requests are not affected. The ledger records every request with its `fault`, even without a response.

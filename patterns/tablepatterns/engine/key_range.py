@@ -54,7 +54,7 @@ class KeyScope:
     erk: str | None = None
 
     def contains(self, partition_key: str, row_key: str) -> bool:
-        """Tell whether the signature covers the entity with these keys."""
+        """Return whether the signature covers the entity with these keys."""
         return (ordinal(partition_key), ordinal(row_key)) in self.key_range()
 
     def key_range(self) -> KeyRange:

@@ -19,16 +19,16 @@ class Record(NamedTuple):
 
     :param service: table, queue or blob
     :param operation: the service's name of the operation, such as InsertEntity, QueryEntities or Transaction
-    :param partition: the partition it went to, None where it went to several or to none
-    :param query_class: the label of the query's class, None for anything but a query
+    :param partition: the partition; None if there are several or none
+    :param query_class: the label of the query's class; None if it is not a query
     :param examined: entities read to answer it
     :param returned: entities in the response
-    :param error: the service's error code, None for a success
-    :param status: the status of the response, 0 where the network lost the request
-    :param billable: storage transactions billed: one per request, an entity group transaction included, and none for
-        one that the service was too busy or too slow to carry out
+    :param error: the service's error code; None on success
+    :param status: the status of the response; 0 if the network lost the request
+    :param billable: storage transactions billed: one per request, including an entity group transaction, and none for
+        one that the service was too busy or too slow to execute
     :param written: entities written or deleted
-    :param fault: what a rule of `Faults` or a scalability target made of it, None for most
+    :param fault: the fault or scalability target that affected it, or None
     """
 
     service: str
@@ -50,7 +50,7 @@ class Record(NamedTuple):
 
 @dataclass(slots=True)
 class Totals:
-    """Running sums over records; they go on counting when old records are dropped."""
+    """Running sums over records, including dropped ones."""
 
     requests: int = 0
     billable: int = 0
@@ -79,7 +79,7 @@ class Totals:
 
 
 class Span:
-    """The records of a block of code, those of other threads in that time included."""
+    """The records of a block of code, including those of other threads in that time."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -97,28 +97,28 @@ _MAX_UNCOUNTED: Final = 1024
 
 
 class Ledger:
-    """The account's requests, newest last; it keeps the last ones and counts all.
+    """The account's requests, newest last. It stores the last ones and counts all.
 
-    :param keep: how many records are kept
+    :param keep: the number of stored records
     """
 
     def __init__(self, keep: int = 100_000) -> None:
         self._lock = threading.Lock()
         self._spans: list[Span] = []
         self._totals = Totals()
-        # Adding up costs more than writing down, and most accounts are never asked for their totals
+        # Adding up costs more than storing the record, and most accounts are never asked for totals
         self._uncounted: list[Record] = []
         self.records: deque[Record] = deque(maxlen=keep)
 
     @property
     def totals(self) -> Totals:
-        """The sums over all requests so far; a copy, which later requests leave alone."""
+        """The sums over all requests so far, as a copy."""
         with self._lock:
             self._count()
             return deepcopy(self._totals)
 
     def add(self, record: Record) -> None:
-        """Write down one request."""
+        """Record a request."""
         with self._lock:
             self.records.append(record)
             self._uncounted.append(record)
@@ -133,7 +133,7 @@ class Ledger:
         self._uncounted.clear()
 
     def clear(self) -> None:
-        """Forget all records and start counting from zero; spans that are open keep theirs."""
+        """Delete all records and reset the totals; open spans keep their records."""
         with self._lock:
             self.records.clear()
             self._uncounted.clear()
@@ -148,7 +148,7 @@ class Ledger:
         >>> span.totals.requests
         0
 
-        :param span: what collects them, by default a new one
+        :param span: the span that collects them; by default a new one
         """
         span = Span() if span is None else span
         with self._lock:
@@ -252,9 +252,9 @@ _KNOWN: Final = frozenset(get_args(TableOperation) + get_args(QueueOperation) + 
 
 
 def check_operation(name: str) -> None:
-    """Reject an unknown operation: a rule for it would silently never apply.
+    """Reject an unknown operation, to which a rule would never apply.
 
-    :raises BadInput: with all the names
+    :raises BadInput: the operation is unknown; the error lists the known ones
     """
     if name not in _KNOWN:
         rule = "no operation of a service has this name"

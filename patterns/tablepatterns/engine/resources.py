@@ -41,7 +41,7 @@ def check_resource_name(name: str) -> None:
 def check_range(name: str, value: int, lowest: int, highest: int) -> None:
     """Reject a number outside its range.
 
-    :param name: the query parameter, as the service calls it
+    :param name: the query parameter
     :raises ServiceError: OutOfRangeQueryParameterValue, with the range in its details
     """
     if not lowest <= value <= highest:
@@ -64,7 +64,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy to keep; reject a name that is not an identifier, and more than 8 KiB in total.
+    """Return a copy to store; reject names that are not identifiers, and more than 8 KiB in total.
 
     :raises ServiceError: EmptyMetadataKey, InvalidMetadata, MetadataTooLarge
     """
@@ -82,7 +82,7 @@ def _size(name: str, value: str) -> int:
 
 
 def same_metadata(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Tell whether both say the same; the case of names does not count."""
+    """Return whether both are equal, ignoring the case of names."""
     return _folded(one) == _folded(other)
 
 
@@ -92,7 +92,7 @@ def _folded(metadata: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long logs or metrics are kept; `days` is None where retention is not enabled."""
+    """How long logs or metrics are kept; `days` is None if retention is not enabled."""
 
     enabled: bool = False
     days: int | None = None
@@ -111,7 +111,7 @@ class Logging:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Which metrics are collected; `include_apis` is None where metrics are not enabled."""
+    """Which metrics are collected; `include_apis` is None if metrics are not enabled."""
 
     version: str = "1.0"
     enabled: bool = False
@@ -132,9 +132,9 @@ class CorsRule:
 
 @dataclass(frozen=True, slots=True)
 class ServiceProperties:
-    """All properties of one service; a request that names only some of them is `dataclasses.replace` of these.
+    """All properties of one service; a request that has only some of them replaces those.
 
-    :param default_version: what a request to the Blob service without a version is taken for
+    :param default_version: the version of requests to the Blob service that do not state one
     """
 
     logging: Logging = field(default_factory=Logging)
@@ -160,7 +160,7 @@ MAX_POLICY_ID_LENGTH: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """A named policy; a part that is None is left to the signature.
+    """A stored access policy; the signature supplies the parts that are None.
 
     :param id: the name, at most 64 characters
     :param permission: letters of the service's permissions, such as "raud"
@@ -173,9 +173,9 @@ class AccessPolicy:
 
 
 def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
-    """Reject more than five policies, two of one name, a long name, or an unknown permission.
+    """Reject more than five policies, duplicate or long names, and unknown permissions.
 
-    :param letters: the permissions that the service knows
+    :param letters: the permissions of the service
     :raises ServiceError: InvalidXmlDocument
     """
     names = {policy.id for policy in policies}
@@ -188,7 +188,7 @@ def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
 
 
 class Deletions:
-    """The names of one service that are not free yet; it is not thread-safe by itself, the service's lock guards it.
+    """The reserved names of deleted resources of one service. Not thread-safe: the service's lock guards it.
 
     >>> clock = Clock()
     >>> deletions = Deletions(clock, errors.QUEUE_BEING_DELETED)
@@ -201,8 +201,8 @@ class Deletions:
     >>> clock.advance(40)
     >>> deletions.check("orders")
 
-    :param clock: what the deletions go by
-    :param answer: the error for a name that is still in use
+    :param clock: the account's clock
+    :param answer: the error for a name that is still reserved
     """
 
     def __init__(self, clock: Clock, answer: ErrorMessage) -> None:
@@ -213,7 +213,7 @@ class Deletions:
 
     @property
     def seconds(self) -> float:
-        """How long a deletion takes from now on; what has begun ends as it was to."""
+        """How long a deletion takes; changing it does not affect deletions in progress."""
         return self._seconds
 
     @seconds.setter
@@ -223,7 +223,7 @@ class Deletions:
         self._seconds = seconds
 
     def begin(self, name: str) -> None:
-        """Note that what had this name was deleted."""
+        """Record that the resource with this name was deleted."""
         if self._seconds:
             now = self._clock.now()
             self._free_at = {each: moment for each, moment in self._free_at.items() if moment > now}

@@ -103,7 +103,7 @@ class Targets:
 
     def _now(self, clock: Clock) -> Ticks:
         now = clock.now()
-        # After a clock was set back, everything would stay spent until it caught up
+        # If the clock is set back, everything would stay used up until it catches up
         if now < self._latest:
             self._free.clear()
         self._latest = now

@@ -26,13 +26,13 @@ from .http.message import Request, Response
 from .http.multipart import read_responses
 
 ENCODINGS: Final = frozenset({"gzip", "deflate"})
-"""The encodings of content that clients of HTTP take away by themselves."""
+"""The content encodings that HTTP clients decode by themselves."""
 
 _GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
 
 
 class Source(Protocol):
-    """The response that is read."""
+    """The response to read."""
 
     request: HttpRequest
     headers: Any
@@ -63,7 +63,7 @@ class Download(_Stream):
 
 
 class AioDownload(_Stream, AsyncIterator[bytes]):
-    """A body for an aio client; nothing in it ever waits."""
+    """A body for an async client; it never waits."""
 
     async def __anext__(self) -> bytes:
         try:
@@ -73,12 +73,12 @@ class AioDownload(_Stream, AsyncIterator[bytes]):
 
 
 def inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield what was compressed.
+    """Yield the decompressed content.
 
     >>> b"".join(inflated(iter([zlib.compress(b"Don"), b""])))
     b'Don'
 
-    :raises DecodeError: it was not
+    :raises DecodeError: it is not compressed
     """
     inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:
@@ -90,7 +90,7 @@ def inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 class Headers(MutableMapping[str, str]):
-    """The headers of a response; names are case-insensitive. azure-core's own mapping costs three times as much.
+    """The headers of a response; names are case-insensitive. azure-core's mapping takes three times as long.
 
     >>> Headers({"ETag": "1"})["etag"], list(Headers({"ETag": "1"}))
     ('1', ['ETag'])
@@ -124,13 +124,13 @@ class Headers(MutableMapping[str, str]):
 
 
 class _Reply:
-    """What the sync and the aio response share.
+    """The base class of the sync and the async response.
 
     `body`, `parts` and `stream_download` are not in azure-core's interface, but its own responses have them and the
     storage clients call them.
     """
 
-    # Attributes of the class override azure-core's abstract properties
+    # Class attributes override azure-core's abstract properties
     status_code: int = 0
     reason: str = ""
     is_closed: bool = False
@@ -214,7 +214,7 @@ class _Reply:
         check_whole(size, self._cut_at)
 
     def _decoded(self, decompress: bool) -> Iterator[bytes]:
-        """Return the chunks without the encoding of the content, if it is one that HTTP clients take away."""
+        """Return the chunks, decoded if HTTP clients decode this content encoding."""
         encoding = self.headers.get("content-encoding", "").strip().lower()
         return inflated(self._chunks()) if decompress and encoding in ENCODINGS else self._chunks()
 
@@ -245,7 +245,7 @@ class EngineResponse(_Reply, HttpResponse):  # pyright: ignore[reportIncompatibl
         return Download(self, self._decoded(decompress))
 
     def parts(self) -> Iterator[EngineResponse]:
-        """Return the responses inside a multipart/mixed body, in order, changesets laid flat."""
+        """Return the responses in a multipart/mixed body, in order, with changesets flattened."""
         replies = [EngineResponse(request, part) for request, part in _parts(self)]
         for _ in _observations(self, replies):
             pass
@@ -253,7 +253,7 @@ class EngineResponse(_Reply, HttpResponse):  # pyright: ignore[reportIncompatibl
 
 
 class AioEngineResponse(_Reply, AsyncHttpResponse):  # pyright: ignore[reportIncompatibleVariableOverride]
-    """A response of the engine for an aio client; nothing in it ever waits."""
+    """A response of the engine for an async client; it never waits."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -283,7 +283,7 @@ class AioEngineResponse(_Reply, AsyncHttpResponse):  # pyright: ignore[reportInc
         return AioDownload(self, self._decoded(decompress))
 
     async def parts(self) -> AsyncIterator[AioEngineResponse]:
-        """Yield the responses inside a multipart/mixed body, in order, changesets laid flat."""
+        """Yield the responses in a multipart/mixed body, in order, with changesets flattened."""
         replies = [AioEngineResponse(request, part) for request, part in _parts(self)]
         for observation in _observations(self, replies):
             if isawaitable(observation):
@@ -293,7 +293,7 @@ class AioEngineResponse(_Reply, AsyncHttpResponse):  # pyright: ignore[reportInc
 
 
 def _parts(reply: _Reply) -> Iterator[tuple[HttpRequest, Response]]:
-    """Pair each response in a multipart body with its request, or with the outer one where there is none."""
+    """Pair each response in a multipart body with its request, or else with the outer one."""
     if not (reply.content_type or "").startswith("multipart/mixed"):
         raise ValueError("You can't get parts if the response is not multipart/mixed")
     info = getattr(reply.request, "multipart_mixed_info", None)
@@ -308,7 +308,7 @@ def _flat(requests: Iterable[Any]) -> Iterator[Any]:
 
 
 def _observations(outer: _Reply, replies: Sequence[_Reply]) -> Iterator[Any]:
-    """Show every part to the policies that were given for the parts; yield what each returns."""
+    """Call the policies of the parts with each part; yield their results."""
     info = getattr(outer.request, "multipart_mixed_info", None)
     policies = [policy for policy in (info[1] if info else ()) if _observes(policy)]
     for reply in replies:
@@ -324,9 +324,9 @@ def _observes(policy: SansIOHTTPPolicy[Any, Any]) -> bool:
 
 
 class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
-    """Carry the requests of sync SDK clients to an engine; thread-safe.
+    """Send the requests of sync SDK clients to an engine. Thread-safe.
 
-    No socket is opened, so opening and closing mean nothing. The back-off of the SDK's retries moves the engine's
+    It opens no socket, so opening and closing do nothing. The backoff of the SDK's retries moves the engine's
     clock instead of waiting.
 
     >>> from azure.core.credentials import AzureNamedKeyCredential
@@ -338,10 +338,10 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
     >>> client.create_table("Employees").table_name
     'Employees'
 
-    :param engine: the account that answers
-    :param trust_tokens: whether bearer tokens are accepted as the owner's, or else rejected with a challenge; "checked"
+    :param engine: the account
+    :param trust_tokens: whether bearer tokens are accepted as the owner's, not rejected with a challenge; "checked"
         accepts a JWT for this account or for Azure Storage that has not expired, without verifying its signature
-    :param read_timeout: for how many seconds of virtual time a client waits for a late response
+    :param read_timeout: how long a client waits for a response, in seconds of virtual time
     """
 
     def __init__(
@@ -352,9 +352,9 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
         self._read_timeout = read_timeout
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        """Return the engine's response, unless a fault of the engine's breaks the connection.
+        """Return the engine's response, unless a fault breaks the connection.
 
-        :param kwargs: the options of the network, of which `read_timeout` and `stream` matter
+        :param kwargs: transport options, of which `read_timeout` and `stream` are used
         """
         self._engine.note_thread()
         response = self._api.handle(_message(request, _body(_content(request))))
@@ -396,11 +396,11 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
     ...     stop.value.table_name
     'Employees'
 
-    :param engine: the account that answers
-    :param turn: awaited before every request; a scheduler decides there who goes next
-    :param trust_tokens: whether bearer tokens are accepted as the owner's, or else rejected with a challenge; "checked"
+    :param engine: the account
+    :param turn: awaited before every request, so that a scheduler can choose which request is next
+    :param trust_tokens: whether bearer tokens are accepted as the owner's, not rejected with a challenge; "checked"
         accepts a JWT for this account or for Azure Storage that has not expired, without verifying its signature
-    :param read_timeout: for how many seconds of virtual time a client waits for a late response
+    :param read_timeout: how long a client waits for a response, in seconds of virtual time
     """
 
     def __init__(
@@ -417,9 +417,9 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         self._turn = turn
 
     async def send(self, request: HttpRequest, **kwargs: Any) -> AsyncHttpResponse:
-        """Return the engine's response, unless a fault of the engine's breaks the connection.
+        """Return the engine's response, unless a fault breaks the connection.
 
-        :param kwargs: the options of the network, of which `read_timeout` and `stream` matter
+        :param kwargs: transport options, of which `read_timeout` and `stream` are used
         """
         message = await self.message(request)
         if self._turn is not None:
@@ -434,9 +434,9 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         return _message(request, _body(content))
 
     def exchange(self, message: Request, options: Mapping[str, Any]) -> Response:
-        """Return the engine's response, unless a fault of the engine's breaks the connection.
+        """Return the engine's response, unless a fault breaks the connection.
 
-        :param options: the options of the network, of which `read_timeout` and `stream` matter
+        :param options: transport options, of which `read_timeout` and `stream` are used
         """
         response = self._api.handle(message)
         if response.fault:
@@ -459,9 +459,9 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
 
 
 def sleeping_alike(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of an SDK client by which the clients that it makes sleep by its transport too.
+    """Return options for an SDK client whose child clients also sleep by its transport.
 
-    They wrap the transport, and so lose its way to sleep: on an engine their retries would wait in real time.
+    Child clients wrap the transport and lose its `sleep`, so that on an engine their retries would wait in real time.
 
     :param options: the client's options, `transport` among them
     """
@@ -485,12 +485,12 @@ def _message(request: HttpRequest, body: bytes) -> Request:
 
 
 def _content(request: Any) -> Any:
-    """Return a request's content; `azure.core.pipeline.transport.HttpRequest` calls it its body."""
+    """Return a request's content, which `azure.core.pipeline.transport.HttpRequest` calls its body."""
     return request.content if hasattr(request, "content") else request.body
 
 
 def _body(content: Any) -> bytes:
-    """Return all of a content: bytes, text, a file, an iterable of either, or nothing."""
+    """Return all of a content, which is bytes, text, a file, an iterable of these, or None."""
     if isinstance(content, bytes):
         return content
     if isinstance(content, str):

@@ -34,7 +34,7 @@ _NOT_HERE: Final = ("DeleteRetentionPolicy", "StaticWebsite")
 
 
 def get_account(call: BlobCall) -> Response:
-    """Return what kind of account this is."""
+    """Return the kind of the account."""
     call.begin("GetAccountInformation", ACCOUNT)
     call.reach_state()
     kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2", "x-ms-is-hns-enabled": "false"}
@@ -44,7 +44,7 @@ def get_account(call: BlobCall) -> Response:
 def set_properties(call: BlobCall) -> Response:
     """Replace the properties of the service that the request names; deleted blobs cannot be kept.
 
-    :raises ServiceError: NotImplemented for what would have an effect that the engine does not have
+    :raises ServiceError: NotImplemented for settings that the engine does not support
     """
     call.begin("SetBlobServiceProperties", WRITE_SERVICE)
     root = read_document(call.request.body, "StorageServiceProperties")
@@ -70,7 +70,7 @@ class PublicPermit(Permit):
 
 
 class BlobAuthorization(Authorization):
-    """Finds out what the sender of a request may do.
+    """Determines what the sender of a request may do.
 
     :param engine: the account
     :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
@@ -83,7 +83,7 @@ class BlobAuthorization(Authorization):
         self._engine = engine
 
     def permit(self, call: AnyCall) -> Permit:
-        """Return what the sender may do; without a credential that is what is public."""
+        """Return what the sender may do; without a credential, only public access."""
         if "authorization" not in call.request.headers and "sig" not in call.address.query:
             access = self._engine.blobs.containers.public_access(call.resource)
             if access is not PublicAccess.NONE:

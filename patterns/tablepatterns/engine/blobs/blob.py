@@ -39,7 +39,7 @@ class Kind(Enum):
 
 
 class Tier(Enum):
-    """How readily a block blob can be read: an archived one not before it was brought back."""
+    """The access tier of a block blob; an archived one must be rehydrated before it can be read."""
 
     HOT = "Hot"
     COOL = "Cool"
@@ -50,9 +50,9 @@ class Tier(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContentHeaders:
-    """What a blob says of its content to those who read it.
+    """The content headers of a blob.
 
-    :param md5: the digest of the content; it is kept as it was given
+    :param md5: the digest of the content, stored as given
     """
 
     content_type: str = "application/octet-stream"
@@ -76,10 +76,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """Where a blob was copied from; the engine finishes a copy at once.
+    """Where a blob was copied from; the engine finishes a copy immediately.
 
-    :param source: the URL of the source, as it was asked for
-    :param size: how many bytes were copied
+    :param source: the URL of the source, as requested
+    :param size: the number of copied bytes
     """
 
     id: UUID
@@ -92,13 +92,13 @@ class CopyRecord:
 class Blob:
     """One version of a blob; it is immutable, and a change creates a new version.
 
-    :param created: when the blob came into being
-    :param modified: when this version did; no two versions have the same
-    :param blocks: the committed blocks of a block blob; none where it was written as a whole
-    :param appends: of how many blocks an append blob consists
-    :param lease: the lease on it, which may change without making a version
-    :param tier: the tier that was asked for, None where none was
-    :param snapshot: when it was taken, for a snapshot; None for the blob itself
+    :param created: when the blob was created
+    :param modified: when this version was created, which is unique
+    :param blocks: the committed blocks of a block blob; none if it was written as a whole
+    :param appends: the number of blocks of an append blob
+    :param lease: the lease on it, which may change without a new version
+    :param tier: the requested tier, or None
+    :param snapshot: when a snapshot was taken; None for the blob itself
     """
 
     name: str
@@ -120,11 +120,11 @@ class Blob:
 
     @property
     def etag(self) -> str:
-        """The ETag of this version, which is its moment in hexadecimal digits."""
+        """The ETag of this version: its timestamp in hexadecimal."""
         return etag_of(self.modified)
 
     def check(self) -> None:
-        """Assert that the version is one of its kind, and that what it says of its content is so."""
+        """Assert that the version is valid for its kind, and that its headers match its content."""
         size = len(self.content)
         if self.created > self.modified:
             raise AssertionError(f"{self.name!r} was changed before it was made")
@@ -149,10 +149,10 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a write brings besides content: it replaces what the blob had, where it had any.
+    """What a write sets besides the content; it replaces what the blob had.
 
-    :param tier: the tier to be put into, None for the account's own
-    :param sealed: whether a copy of an append blob is to be sealed
+    :param tier: the new tier; None for the account's default
+    :param sealed: whether to seal the copy of an append blob
     """
 
     headers: ContentHeaders = field(default_factory=ContentHeaders)
@@ -162,9 +162,9 @@ class Draft:
     sealed: bool = False
 
     def checked(self) -> Draft:
-        """Return a copy to keep.
+        """Return a copy to store.
 
-        :raises ServiceError: what is wrong with the metadata or the tags
+        :raises ServiceError: the metadata or the tags are invalid
         """
         return replace(self, metadata=checked_metadata(self.metadata), tags=checked_tags(self.tags))
 
@@ -204,7 +204,7 @@ def check_block_id(block_id: str) -> None:
 
 
 def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy to keep; reject more than ten, and names or values of characters or lengths that are not allowed.
+    """Return a copy to store; reject more than ten tags, and names or values with invalid characters or lengths.
 
     :raises ServiceError: InvalidTag
     """
@@ -217,7 +217,7 @@ def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 class Where(Enum):
-    """In which list a block is looked for: the latest is the uncommitted one, where there is one."""
+    """The list to look for a block in; `LATEST` prefers the uncommitted one."""
 
     COMMITTED = "Committed"
     UNCOMMITTED = "Uncommitted"
@@ -227,8 +227,8 @@ class Where(Enum):
 class BlockList(NamedTuple):
     """The blocks under a name.
 
-    :param blob: the blob, None where nothing is committed
-    :param uncommitted: in order of their ids
+    :param blob: the blob; None if nothing is committed
+    :param uncommitted: the uncommitted blocks, sorted by id
     """
 
     blob: Blob | None
@@ -264,9 +264,9 @@ def check_block_count(block: Block, staged: Mapping[str, Block]) -> None:
 def chosen(
     entries: Sequence[tuple[Where, str]], committed: Iterable[Block], staged: Mapping[str, Block]
 ) -> tuple[Block, ...]:
-    """Return the blocks that a list names, in its order; a block may be named more than once.
+    """Return the blocks of a list, in order; a block may occur more than once.
 
-    :raises ServiceError: InvalidBlockList for one that is not there, BlockListTooLong
+    :raises ServiceError: InvalidBlockList for a missing block, BlockListTooLong
     """
     if len(entries) > MAX_BLOCKS:
         raise ServiceError(errors.BLOCK_LIST_TOO_LONG)
@@ -279,5 +279,5 @@ def chosen(
 
 
 def _one_of(staged: Mapping[str, Block]) -> Iterable[str]:
-    # All that are staged have the same length, so the first speaks for them
+    # All staged ids have the same length, so checking the first is enough
     return [next(iter(staged))] if staged else []

@@ -27,9 +27,9 @@ _STEP: Final = 4 * 1024 * 1024
 
 
 def is_structured(headers: Mapping[str, str]) -> bool:
-    """Tell whether a request has, or asks for, a structured body.
+    """Return whether a request has, or asks for, a structured body.
 
-    :raises ServiceError: InvalidHeaderValue for another kind than the one that there is
+    :raises ServiceError: InvalidHeaderValue for an unknown kind
     """
     kind = headers.get(HEADER)
     if kind not in (None, _KIND):
@@ -38,7 +38,7 @@ def is_structured(headers: Mapping[str, str]) -> bool:
 
 
 def write_structured(content: Content) -> tuple[Content, dict[str, str]]:
-    """Return a structured body, and the headers that tell of it."""
+    """Return a structured body and its headers."""
     size, segments = len(content), max(1, -(-len(content) // _STEP))
     overhead = _MESSAGE.size + segments * (_SEGMENT.size + _CHECKSUM.size) + _CHECKSUM.size
     pieces = [_MESSAGE.pack(1, size + overhead, _CRC64, segments)]
@@ -50,9 +50,9 @@ def write_structured(content: Content) -> tuple[Content, dict[str, str]]:
 
 
 def read_structured(body: bytes) -> tuple[Content, dict[str, str]]:
-    """Return the content of a structured body, and the headers by which the response tells that it was read as such.
+    """Return the content of a structured body, and the response headers that confirm it.
 
-    :raises ServiceError: Crc64Mismatch; InvalidInput where it is none
+    :raises ServiceError: Crc64Mismatch; InvalidInput if it is malformed
     """
     try:
         content = Content(_segments(body))
@@ -82,7 +82,7 @@ def _segments(body: bytes) -> Iterator[memoryview]:
 
 
 def _check(body: bytes, place: int, flags: int, parts: list[memoryview]) -> int:
-    """Check the checksum at a place, if there is one, and return the place behind it."""
+    """Check the checksum at a position, if there is one, and return the position after it."""
     if not flags & _CRC64:
         return place
     (expected,) = _CHECKSUM.unpack_from(body, place)
@@ -95,13 +95,13 @@ _MD5: Final = "content-md5"
 _CRC64_HEADER: Final = "x-ms-content-crc64"
 CRC64_BYTES: Final = 8
 _TOLD_UP_TO: Final = 64 * 1024
-"""For larger content no checksum is told that was not asked for: it takes Python 35 ms for each MiB."""
+"""For larger content, a checksum is only sent on request: it takes Python 35 ms per MiB."""
 
 
 class Payload(NamedTuple):
-    """What a write brings.
+    """The content of a write.
 
-    :param headers: what the response says of it: checksums
+    :param headers: its checksums, for the response
     """
 
     content: Content
@@ -109,7 +109,7 @@ class Payload(NamedTuple):
 
     @classmethod
     def of(cls, content: Content) -> Payload:
-        """Return what a write brings whose content comes from another blob."""
+        """Return the content of a write that copies from another blob."""
         small = len(content) <= _TOLD_UP_TO
         return cls(content, {_CRC64_HEADER: base64(crc64_of(content))} if small else {})
 
@@ -118,7 +118,7 @@ def read_payload(request: Request) -> Payload:
     """Return the body of a request.
 
     :raises ServiceError: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch, BothCrc64AndMd5HeaderPresent;
-        InvalidHeaderValue for the length of a structured body that is another
+        InvalidHeaderValue for a wrong length of a structured body
     """
     headers = request.headers
     md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
@@ -145,7 +145,7 @@ def md5_of(content: Content) -> bytes:
 
 
 def crc64_of(content: Content) -> bytes:
-    """Return the CRC-64 of content, as headers have it."""
+    """Return the CRC-64 of content in header form."""
     return crc64(content).to_bytes(CRC64_BYTES, "little")
 
 
@@ -161,7 +161,7 @@ def check_md5(specified: bytes, calculated: bytes) -> None:
 
 
 def check_crc64(specified: bytes, content: Content) -> None:
-    """Reject content that is not what its sender took it for.
+    """Reject content that does not match its checksums.
 
     :raises ServiceError: Crc64Mismatch
     """
@@ -184,9 +184,9 @@ _RANGE: Final = re.compile(r"bytes=(\d{1,18})-(\d{1,18})?", re.ASCII)
 
 
 class InvalidRangeError(ServiceError):
-    """A range that lies outside of the blob.
+    """A range outside the blob.
 
-    :param size: how long the blob is
+    :param size: the length of the blob
     """
 
     def __init__(self, size: int) -> None:
@@ -195,15 +195,15 @@ class InvalidRangeError(ServiceError):
 
 
 class Range(NamedTuple):
-    """Bytes from one to another, both included; None is the end of the blob."""
+    """A range of bytes, both ends inclusive; None is the end of the blob."""
 
     first: int
     last: int | None
 
     def within(self, size: int) -> tuple[int, int]:
-        """Return where the range begins and ends in a blob; its end may lie outside, its beginning may not.
+        """Return the range within a blob; its end may exceed the blob, its start may not.
 
-        :param size: how long the blob is
+        :param size: the length of the blob
         :raises ServiceError: InvalidRange
         """
         if self.first >= size:
@@ -212,7 +212,7 @@ class Range(NamedTuple):
 
 
 def read_range(headers: Mapping[str, str]) -> Range | None:
-    """Return the range that a request asks for, None for the whole blob; what is no single range is ignored.
+    """Return the requested range, None for the whole blob; anything other than a single range is ignored.
 
     >>> read_range({"range": "bytes=0-9"}), read_range({"range": "bytes=0-9", "x-ms-range": "bytes=5-"})
     (Range(first=0, last=9), Range(first=5, last=None))
@@ -223,7 +223,7 @@ def read_range(headers: Mapping[str, str]) -> Range | None:
 
 
 def parse_range(text: str) -> Range | None:
-    """Return the range that a text says, None where it says none."""
+    """Parse a range; None if it is not one."""
     found = _RANGE.fullmatch(text)
     if not found:
         return None

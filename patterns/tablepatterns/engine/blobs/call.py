@@ -1,4 +1,4 @@
-"""One request to the Blob service: what its URL names, the permission it needs, and what is not supported."""
+"""One request to the Blob service: what its URL names, the permission it needs, and unsupported options."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .containers import Containers
 from .service import Blobs
 
 ROOT: Final = "$root"
-"""The container of blobs whose URL names none."""
+"""The container of blobs whose URL has none."""
 
 _OF_SERVICE: Final[Mapping[tuple[str | None, str | None], str]] = {
     (None, "list"): "containers",
     (None, "batch"): "batch",
-    # BlobBatchClient of the SDK for Node takes the account in a path-style URL for a container
+    # BlobBatchClient of the SDK for Node reads the account of a path-style URL as a container
     ("container", "batch"): "batch",
     (None, "blobs"): "search",
     ("service", "properties"): "properties",
@@ -63,7 +63,7 @@ _OF_BLOB: Final[Mapping[str | None, str]] = {
 
 
 class Target(NamedTuple):
-    """What a request is about.
+    """The resource that a request names.
 
     :param kind: what its URL names; "unknown" is an operation of the service that the engine does not have
     """
@@ -75,18 +75,18 @@ class Target(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """The name of the container, "" if there is none."""
+        """The name of the container, or ""."""
         return self.container
 
 
 UNKNOWN: Final = Target(NOWHERE, "service")
-"""What is known of a request before its URL is read."""
+"""What is known about a request before its URL is read."""
 
 
 def locate(url: str, account: str) -> Target:
-    """Return what a URL is about.
+    """Return the resource that a URL names.
 
-    :raises ServiceError: InvalidUri where it is no URL, or names nothing in this account; InvalidQueryParameterValue
+    :raises ServiceError: InvalidUri if it is not a URL, or names nothing in this account; InvalidQueryParameterValue
     """
     address = read_address(url, account)
     query = address.query
@@ -130,7 +130,7 @@ def _kind(kinds: Mapping[str | None, str], query: Mapping[str, str]) -> str:
 class BlobCall(Call[Target, Blobs]):
     """A request to the Blob service.
 
-    :param authorize: finds out what the sender of a request may do
+    :param authorize: determines what the sender of a request may do
     """
 
     __slots__ = ("authorize",)
@@ -156,10 +156,10 @@ class BlobCall(Call[Target, Blobs]):
         self.notes.partition = self.target.blob or None
 
     def inner(self, request: Request, *, as_owner: bool = False) -> BlobCall:
-        """Return the call of a request inside this one, which leaves its notes here.
+        """Return the call of a request inside this one, with the same notes.
 
-        :param as_owner: whether the account's key, if this request has it, speaks for one that brings no credential
-        :raises ServiceError: what is wrong with its URL or with its credential
+        :param as_owner: whether this request's account key also authorizes requests without a credential
+        :raises ServiceError: its URL or its credential is invalid
         """
         call = BlobCall(self.engine, request, self.id, self.now, self.authorize)
         call.locate()
@@ -174,17 +174,17 @@ class BlobCall(Call[Target, Blobs]):
 
     @property
     def containers(self) -> Containers:
-        """The state that the operations on containers work on."""
+        """The state for operations on containers."""
         return self.state.containers
 
     @property
     def place(self) -> tuple[str, str]:
-        """The container and the blob that it is about."""
+        """The container and the blob."""
         return self.target.container, self.target.blob
 
     @property
     def snapshot(self) -> Ticks | None:
-        """The moment of the snapshot that it is about, None for the blob itself.
+        """The time of the snapshot; None for the blob itself.
 
         :raises ServiceError: InvalidQueryParameterValue
         """
@@ -199,7 +199,7 @@ class BlobCall(Call[Target, Blobs]):
         self.permit.check(need, "/".join(self.place) if self.target.blob else self.target.container)
 
     def may(self, need: Need) -> bool:
-        """Tell whether the sender may execute another operation here."""
+        """Return whether the sender may execute another operation here."""
         try:
             self.allow(need)
         except ServiceError:
@@ -213,7 +213,7 @@ def _on_blob(*choices: str) -> Need:
 
 LIST_CONTAINERS: Final = Need("s", ("l",))
 ACCOUNT: Final = Need("s", ("r", "w", "d", "l", "a", "c", "u", "p"), tuple("racwdxyltfmeopi"))
-"""Whatever a signature of a container or a blob allows, it tells this too."""
+"""Every SAS of a container or a blob allows this too."""
 CREATE_CONTAINER: Final = Need("c", ("c", "w"))
 READ_CONTAINER: Final = Need("c", ("r",))
 WRITE_CONTAINER: Final = Need("c", ("w",))
@@ -222,7 +222,7 @@ DELETE_CONTAINER: Final = Need("c", ("d",))
 LIST_BLOBS: Final = Need("c", ("l",), ("l",))
 READ: Final = _on_blob("r")
 CREATE: Final = _on_blob("w", "c")
-"""With "c" alone nothing is replaced."""
+""""c" alone does not allow overwriting."""
 WRITE: Final = _on_blob("w")
 ADD: Final = _on_blob("w", "a")
 SNAPSHOT: Final = _on_blob("w", "c")

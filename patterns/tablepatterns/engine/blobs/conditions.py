@@ -1,4 +1,4 @@
-"""Terms: what a request demands of a blob or a container before it reads or changes it."""
+"""The conditions of a request on a blob or a container."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ..errors import ErrorMessage, ServiceError
 from .tag_conditions import TagCondition
 
 ANY: Final = "*"
-"""Where an ETag may stand, every version."""
+"""In place of an ETag: any version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Conditions and a lease; what is None is not asked for.
+    """Conditions and a lease; None means no condition.
 
-    Times are compared in whole seconds, as headers carry them.
+    Times are compared in whole seconds, as in headers.
 
     :param match: the version must be one of these, or `ANY`
-    :param none_match: the version must be none of these, or, with `ANY`, there must be none
+    :param none_match: the version must not be one of these; with `ANY`, none may exist
     :param modified_since: the version must be younger
     :param unmodified_since: the version must not be younger
-    :param tags: what the tags must meet
+    :param tags: the condition on the tags
     :param tier_modified_since: the tier must have been changed later
     :param tier_unmodified_since: the tier must not have been changed later
-    :param lease: the id of the lease under which the request is made
-    :param create_only: whether the sender may make a blob, but not replace one
+    :param lease: the id of the lease that the request uses
+    :param create_only: whether the sender may create a blob, but not replace one
     """
 
     match: Set[str] | None = None
@@ -45,7 +45,7 @@ class Terms:
     create_only: bool = False
 
     def check_single(self) -> None:
-        """Reject conditions that only a read may combine: several ETags, or any two other than an ETag and a time.
+        """Reject combinations that only reads may have: several ETags, or two conditions other than an ETag and a time.
 
         :raises ServiceError: InvalidHeaderValue, MultipleConditionHeadersNotSupported
         """
@@ -61,7 +61,7 @@ NO_TERMS: Final = Terms()
 
 
 class Versioned(Protocol):
-    """What conditions are about."""
+    """A resource that conditions apply to."""
 
     @property
     def etag(self) -> str: ...
@@ -76,7 +76,7 @@ class Versioned(Protocol):
 def check_read(terms: Terms, version: Versioned) -> None:
     """Reject a read whose conditions are not met.
 
-    :raises ServiceError: ConditionNotMet; UnsatisfiableCondition for a read of what must not be there
+    :raises ServiceError: ConditionNotMet; UnsatisfiableCondition for a read of a blob that must not exist
     """
     if terms.none_match is not None and ANY in terms.none_match:
         raise ServiceError(errors.UNSATISFIABLE_CONDITION)
@@ -94,7 +94,7 @@ def check_read(terms: Terms, version: Versioned) -> None:
 def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
     """Reject a write whose conditions are not met; an ETag takes precedence over a time.
 
-    :param version: what is there, None for nothing
+    :param version: the existing version, or None
     :param unmet: the error if a condition is not met
     :raises ServiceError: that, or what `Terms.check_single` raises
     """
@@ -116,9 +116,9 @@ def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = e
 
 
 def check_create(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
-    """Reject a write that makes or replaces a blob.
+    """Reject a write that creates or replaces a blob, if its conditions are not met.
 
-    :raises ServiceError: BlobAlreadyExists where there must be none, UnauthorizedBlobOverwrite where the sender may not
+    :raises ServiceError: BlobAlreadyExists if none may exist, UnauthorizedBlobOverwrite if the sender may not
         replace it, or what `check_write` raises
     """
     if version is not None and terms.none_match is not None and ANY in terms.none_match:
@@ -130,7 +130,7 @@ def check_create(terms: Terms, version: Versioned | None, unmet: ErrorMessage = 
 
 
 def check_tier(terms: Terms, changed: Ticks) -> None:
-    """Reject a deletion unless the tier was changed when the conditions say.
+    """Reject a deletion whose conditions on the tier's change are not met.
 
     :param changed: when the tier was changed, or the blob was created in it
     :raises ServiceError: ConditionNotMet; MultipleConditionHeadersNotSupported for both conditions

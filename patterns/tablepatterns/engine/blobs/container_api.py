@@ -51,7 +51,7 @@ from .xml import write_containers
 
 _ACCESS: Final = "x-ms-blob-public-access"
 _INCLUDES: Final = frozenset({"metadata", "deleted", "system"})
-"""There are no deleted containers and no containers of the system, so none are listed."""
+"""The engine has no deleted and no system containers to list."""
 _XML: Final = {"Content-Type": "application/xml"}
 
 
@@ -76,14 +76,14 @@ def create_container(call: BlobCall) -> Response:
 
 
 def delete_container(call: BlobCall) -> Response:
-    """Delete a container and all that is in it."""
+    """Delete a container with its blobs."""
     call.begin("DeleteContainer", DELETE_CONTAINER)
     call.containers.delete(call.resource, read_container_terms(call.request.headers))
     return Response(202, {})
 
 
 def get_properties(call: BlobCall) -> Response:
-    """Return what a container says of itself."""
+    """Return the properties of a container."""
     call.begin("GetContainerProperties", READ_CONTAINER)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
     return Response(
@@ -114,7 +114,7 @@ def set_metadata(call: BlobCall) -> Response:
 
 
 def get_access(call: BlobCall) -> Response:
-    """Return what is public of a container, and its stored access policies."""
+    """Return a container's public access and stored access policies."""
     call.begin("GetContainerACL", OWNER_ONLY)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
     headers = {**_version(container), **_public(container), **_XML}
@@ -122,7 +122,7 @@ def get_access(call: BlobCall) -> Response:
 
 
 def set_access(call: BlobCall) -> Response:
-    """Replace what is public of a container, and its stored access policies."""
+    """Replace a container's public access and stored access policies."""
     call.begin("SetContainerACL", OWNER_ONLY)
     headers = call.request.headers
     policies, access = read_policies(call.request.body), _read_access(headers)
@@ -152,7 +152,7 @@ _STATUSES: Final[Mapping[str, int]] = {"acquire": 201, "break": 202}
 
 
 def lease_blob(call: BlobCall) -> Response:
-    """Carry out an action on the lease of a blob."""
+    """Execute an action on the lease of a blob."""
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}BlobLease", BREAK_LEASE if name == "break" else WRITE)
     blob, now = call.state.lease(*call.place, action, read_conditions(call.request.headers))
@@ -160,7 +160,7 @@ def lease_blob(call: BlobCall) -> Response:
 
 
 def lease_container(call: BlobCall) -> Response:
-    """Carry out an action on the lease of a container."""
+    """Execute an action on the lease of a container."""
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}ContainerLease", BREAK_CONTAINER_LEASE if name == "break" else WRITE_CONTAINER)
     terms = read_container_conditions(call.request.headers)
@@ -177,7 +177,7 @@ def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Res
 
 
 def _read_action(headers: Mapping[str, str]) -> tuple[str, Action]:
-    """Return the action that a request asks for, and its name.
+    """Return the requested action and its name.
 
     :raises ServiceError: MissingRequiredHeader, InvalidHeaderValue
     """
@@ -219,9 +219,9 @@ _OPERATIONS: Final[dict[tuple[str, str], Callable[[BlobCall], Response]]] = {
 
 
 def run_batch(call: BlobCall) -> Response:
-    """Execute the requests of a batch one by one; one that fails does not affect the others.
+    """Execute the requests of a batch in order; a failed one does not affect the others.
 
-    :raises ServiceError: InvalidInput where it is no batch, is empty or too long
+    :raises ServiceError: InvalidInput if it is not a batch, is empty or too long
     """
     call.notes.operation = "BlobBatch"
     call.check_support("BlobBatch")

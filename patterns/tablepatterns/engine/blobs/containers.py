@@ -27,7 +27,7 @@ _SPECIAL_NAMES: Final = frozenset({"$root", "$web", "$logs"})
 class Containers:
     """The containers of one account. Every method is atomic, and a rejected call changes nothing.
 
-    :param lock: guards the containers and all that is in them
+    :param lock: guards the containers and their contents
     """
 
     def __init__(self, clock: Clock, lock: threading.RLock) -> None:
@@ -41,7 +41,7 @@ class Containers:
     ) -> ContainerProperties:
         """Create a container.
 
-        :raises ServiceError: what is wrong with name or metadata; ContainerAlreadyExists; ContainerBeingDeleted
+        :raises ServiceError: the name or the metadata is invalid; ContainerAlreadyExists; ContainerBeingDeleted
         """
         _check_name(name)
         kept = checked_metadata(metadata or {})
@@ -54,7 +54,7 @@ class Containers:
         return made
 
     def delete(self, name: str, terms: Terms = NO_TERMS) -> None:
-        """Delete a container and all in it, at once; its name is free when the deletion has taken its time.
+        """Delete a container with its blobs immediately; its name is free once the deletion has finished.
 
         :raises ServiceError: ContainerNotFound, or an error of the conditions
         """
@@ -66,7 +66,7 @@ class Containers:
             self.deletions.begin(name)
 
     def get(self, name: str, terms: Terms = NO_TERMS) -> ContainerProperties:
-        """Return what a container says of itself.
+        """Return the properties of a container.
 
         :raises ServiceError: ContainerNotFound, or an error of the lease
         """
@@ -76,7 +76,7 @@ class Containers:
         return properties
 
     def public_access(self, name: str) -> PublicAccess:
-        """Return what is public of a container; of one that is not there it is nothing."""
+        """Return a container's public access; none if it does not exist."""
         with self._lock:
             container = self._containers.get(name)
         return PublicAccess.NONE if container is None else container.properties.access
@@ -88,12 +88,12 @@ class Containers:
     def set_access(
         self, name: str, access: PublicAccess, policies: Sequence[AccessPolicy], terms: Terms = NO_TERMS
     ) -> ContainerProperties:
-        """Replace what is public of a container, and its stored access policies."""
+        """Replace a container's public access and stored access policies."""
         check_policies(policies, _PERMISSIONS)
         return self._change(name, terms, access=access, policies=tuple(policies))
 
     def lease(self, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[ContainerProperties, Ticks]:
-        """Carry out an action on the lease of a container; return what it says then, and the moment of it.
+        """Execute an action on the lease of a container; return its properties, and the time of the action.
 
         :raises ServiceError: ContainerNotFound, an error of the conditions, or an error of the action
         """
@@ -107,11 +107,11 @@ class Containers:
     def page(
         self, prefix: str = "", start: str = "", limit: int = MAX_PAGE_BLOBS
     ) -> tuple[list[ContainerProperties], str | None]:
-        """Return a page of the containers in order of their names, and the name at which the next begins.
+        """Return a page of containers sorted by name, and the first name of the next page.
 
-        :param prefix: what the names begin with
-        :param start: the name at which the page begins
-        :param limit: at most so many containers; never more than 5,000
+        :param prefix: the prefix of the names
+        :param start: the first name of the page
+        :param limit: the maximum number of containers; never more than 5,000
         :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
         """
         limit = checked_page_limit(limit)
@@ -129,7 +129,7 @@ class Containers:
     def find(self, name: str) -> Container:
         """Return the data of a container; the caller holds the lock.
 
-        :raises ServiceError: ContainerNotFound, or what is wrong with the name
+        :raises ServiceError: ContainerNotFound, or the name is invalid
         """
         _check_name(name)
         found = self._containers.get(name)
@@ -138,7 +138,7 @@ class Containers:
         return found
 
     def check(self) -> None:
-        """Assert every invariant of the containers and of what is in them."""
+        """Assert every invariant of the containers and their contents."""
         with self._lock:
             self._containers.check()
             for container in self._containers.walk():

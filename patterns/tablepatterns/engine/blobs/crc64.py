@@ -1,8 +1,8 @@
-"""The checksum CRC-64 of Azure Storage, in pure Python at some 40 MB/s.
+"""The CRC-64 checksum of Azure Storage, in pure Python at about 40 MB/s.
 
-A checksum is linear: that of a message is the sum of those of its halves, the first one moved on by the length of the
-second. So a block is folded in half until little is left. Each fold is a few table look-ups for all bytes at once,
-which `bytes.translate` does much faster than a loop over them.
+A checksum is linear: the checksum of a message is the sum of those of its halves, with the first shifted by the length
+of the second. So a block is folded in half repeatedly. Each fold is a few table look-ups for all bytes together, which
+`bytes.translate` does much faster than a loop over them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SMALL: Final = 4096
 
 
 def crc64(pieces: Iterable[bytes]) -> int:
-    """Return the checksum of a message that comes in pieces, best of not more than some megabytes.
+    """Return the checksum of a message in pieces, ideally of a few megabytes at most.
 
     >>> hex(crc64([b"123456789"])) == hex(crc64([b"1234", b"56789"])) == "0xae8b14860a799888"
     True
@@ -32,7 +32,7 @@ def crc64(pieces: Iterable[bytes]) -> int:
 def _of_block(block: bytes) -> int:
     if len(block) < _SMALL:
         return _remainder(block, _ALL) ^ _ALL
-    # Zeros in front of the first one change nothing, and a block of 2 to the n can be halved to the end
+    # Leading zeros change nothing, and a block of 2 to the n bytes can be halved to the end
     size = 1 << (len(block) - 1).bit_length()
     start = int.from_bytes(block[:_BYTES], "little") ^ _ALL
     rest = b"".join((bytes(size - len(block)), start.to_bytes(_BYTES, "little"), block[_BYTES:]))
@@ -63,7 +63,7 @@ def _folded(block: bytes) -> bytes:
 
 @lru_cache(maxsize=64)
 def _lookups(size: int) -> Sequence[Sequence[bytes]]:
-    """Return, for each byte of a register that is moved on by `size` bytes, what each byte of it before gives to it."""
+    """Return the contribution of each byte of a register to each byte of the register shifted by `size` bytes."""
     columns = _columns(size)
     given = [[_applied(columns, byte << 8 * lane) for byte in range(256)] for lane in range(_BYTES)]
     return [[bytes(value >> 8 * place & 0xFF for value in values) for values in given] for place in range(_BYTES)]
@@ -75,7 +75,7 @@ def _moved(register: int, size: int) -> int:
 
 @lru_cache(maxsize=256)
 def _columns(size: int) -> Sequence[int]:
-    """Return what becomes of each bit of a register when `size` bytes of zeros follow."""
+    """Return the effect of each bit of a register after `size` zero bytes."""
     if size == 0:
         return [1 << bit for bit in range(64)]
     if size == 1:

@@ -34,7 +34,7 @@ def invalid(name: str, value: object) -> ServiceError:
 
 
 def required(headers: Mapping[str, str], name: str) -> str:
-    """Return a header that the operation cannot do without.
+    """Return a required header.
 
     :raises ServiceError: MissingRequiredHeader
     """
@@ -50,7 +50,7 @@ def missing(name: str) -> ServiceError:
 
 
 def number(headers: Mapping[str, str], name: str) -> int | None:
-    """Return the number that a header says, None where there is no header.
+    """Return a header as a number; None if it is missing.
 
     :raises ServiceError: InvalidHeaderValue
     """
@@ -63,7 +63,7 @@ def number(headers: Mapping[str, str], name: str) -> int | None:
 
 
 def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
-    """Return the instant that a header says, None where there is no header.
+    """Return a header as an instant; None if it is missing.
 
     :raises ServiceError: InvalidHeaderValue
     """
@@ -78,7 +78,7 @@ def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
 
 
 def guid(headers: Mapping[str, str], name: str) -> UUID | None:
-    """Return the id that a header says, in any form in which one may be written; None where there is no header.
+    """Return a header as a GUID, in any of its forms; None if it is missing.
 
     :raises ServiceError: InvalidHeaderValue
     """
@@ -92,9 +92,9 @@ def guid(headers: Mapping[str, str], name: str) -> UUID | None:
 
 
 def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: ErrorMessage) -> bytes | None:
-    """Return the checksum in a header, None where there is no header.
+    """Return a header as a checksum; None if it is missing.
 
-    :param size: how many bytes it has, None for any number
+    :param size: its number of bytes; None for any
     :param wrong: the error if it is invalid
     :raises ServiceError: that
     """
@@ -111,7 +111,7 @@ def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: Error
 
 
 def word(headers: Mapping[str, str], name: str, words: type[_Word]) -> _Word | None:
-    """Return the word that a header says, one of a list; None where there is no header.
+    """Return a header as one of several words; None if it is missing.
 
     :raises ServiceError: InvalidHeaderValue
     """
@@ -132,10 +132,10 @@ _DEFAULT: Final = ContentHeaders()
 def read_content_headers(
     headers: Mapping[str, str], *, whole: bool = False, default: ContentHeaders = _DEFAULT
 ) -> ContentHeaders:
-    """Return what a request says of the content of a blob.
+    """Return the content headers of a request.
 
-    :param whole: whether the body is the blob's content, so that what the request says of its body counts too
-    :param default: what is said of the content where the request says nothing
+    :param whole: whether the body is the blob's content, so that headers about the body count too
+    :param default: the headers that apply if the request has none
     :raises ServiceError: InvalidMd5
     """
 
@@ -148,7 +148,7 @@ def read_content_headers(
         language=said("content-language") or default.language,
         disposition=headers.get(_BLOB + "content-disposition") or default.disposition,
         cache_control=said("cache-control") or default.cache_control,
-        # Where the content does not come along, the digest is kept as it is given
+        # Without content, the digest is stored as given
         md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5),
     )
 
@@ -166,7 +166,7 @@ def write_content_headers(said: ContentHeaders) -> dict[str, str]:
 
 
 def base64(digest: bytes) -> str:
-    """Return a checksum as headers and XML write it."""
+    """Return a checksum in the form of headers and XML."""
     return b64encode(digest).decode()
 
 
@@ -174,12 +174,12 @@ _DEFAULT_TIER: Final = Tier.HOT
 
 
 def version_headers(etag: str, modified: Ticks) -> dict[str, str]:
-    """Return the headers that name a version."""
+    """Return the headers of a version."""
     return {"ETag": etag, "Last-Modified": http_date(modified)}
 
 
 def lease_headers(lease: Lease, now: Ticks) -> dict[str, str]:
-    """Return what a lease is at a moment."""
+    """Return the state of a lease at a given time."""
     state = lease.state(now)
     headers = {"x-ms-lease-state": state.value, "x-ms-lease-status": "locked" if state.locked else "unlocked"}
     if state is State.LEASED:
@@ -188,17 +188,17 @@ def lease_headers(lease: Lease, now: Ticks) -> dict[str, str]:
 
 
 def duration_of(lease: Lease) -> str:
-    """Return in one word how long a lease runs."""
+    """Return a lease's kind of duration."""
     return "infinite" if lease.duration == INFINITE else "fixed"
 
 
 def written_headers(blob: Blob) -> dict[str, str]:
-    """Return what is said of a blob to those who wrote it."""
+    """Return the headers of the response to a write."""
     return {**version_headers(blob.etag, blob.modified), "x-ms-request-server-encrypted": "true"}
 
 
 def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
-    """Return what is said of a blob to those who read it."""
+    """Return the headers of the response to a read."""
     headers = {
         **version_headers(blob.etag, blob.modified),
         **write_content_headers(blob.headers),
@@ -221,7 +221,7 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
 
 
 def tier_headers(blob: Blob) -> dict[str, str]:
-    """Return in which tier a block blob is; no other kind has one."""
+    """Return the headers of a block blob's tier; other kinds have none."""
     if blob.kind is not Kind.BLOCK:
         return {}
     if blob.tier is None:
@@ -246,13 +246,13 @@ _FIRST: Mark = ("", 0)
 
 
 def write_marker(mark: Mark) -> str:
-    """Return the marker of a mark."""
+    """Return a marker for a position."""
     name, rest = mark
     return write_token(f"{rest} {name}")
 
 
 def read_marker(marker: str) -> Mark:
-    """Return the mark in a marker; none begins at the front.
+    """Return the position of a marker; without one, the start.
 
     >>> read_marker(write_marker(("photos/don.jpg", 7))), read_marker("")
     (('photos/don.jpg', 7), ('', 0))
@@ -277,7 +277,7 @@ _TAGS: Final = {_SOURCE: "x-ms-source-if-tags"}
 
 
 def read_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a request to a blob, and the lease under which it is made.
+    """Return the conditions and the lease of a request to a blob.
 
     :raises ServiceError: InvalidHeaderValue; NotImplemented for a condition on tags with parentheses
     """
@@ -285,7 +285,7 @@ def read_terms(headers: Mapping[str, str]) -> Terms:
 
 
 def read_deletion_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the terms of the deletion of a blob, whose tier may have a condition of its own."""
+    """Return the conditions of a deletion, including those on the tier."""
     return replace(
         read_terms(headers),
         tier_modified_since=moment(headers, f"{_TIER}if-modified-since"),
@@ -294,27 +294,27 @@ def read_deletion_terms(headers: Mapping[str, str]) -> Terms:
 
 
 def read_tag_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the terms of a request for the tags of a blob, whose conditions are spelled otherwise."""
+    """Return the conditions of a request for tags, which have other header names."""
     return _conditions(headers, _BLOB, guid_of=_LEASE)
 
 
 def read_conditions(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a request whose lease is something else than a term."""
+    """Return the conditions of a request whose lease is not a condition."""
     return _conditions(headers, "")
 
 
 def read_source_conditions(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions on the source of a copy, and the lease that it must have."""
+    """Return the conditions and the lease of the source of a copy."""
     return _conditions(headers, _SOURCE, guid_of=f"{_SOURCE}lease-id")
 
 
 def read_lease(headers: Mapping[str, str]) -> Terms:
-    """Return the lease of a request that takes no conditions."""
+    """Return the lease of a request without conditions."""
     return Terms(lease=guid(headers, _LEASE))
 
 
 def read_container_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a request to a container, which are of time alone, and its lease.
+    """Return the conditions, on time only, and the lease of a request to a container.
 
     :raises ServiceError: ConditionHeadersNotSupported for an ETag
     """
@@ -322,7 +322,7 @@ def read_container_terms(headers: Mapping[str, str]) -> Terms:
 
 
 def read_container_conditions(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a request to a container whose lease is something else than a term."""
+    """Return the conditions of a request to a container whose lease is not a condition."""
     return _without_etags(read_conditions(headers))
 
 
@@ -356,7 +356,7 @@ def _tag_condition(headers: Mapping[str, str], name: str) -> TagCondition | None
 
 
 def _etags(header: str | None) -> Set[str] | None:
-    """Return the ETags in a header, which need no quotes."""
+    """Return the ETags in a header; quotes are optional."""
     if header is None:
         return None
     found = (etag.strip() for etag in header.split(","))

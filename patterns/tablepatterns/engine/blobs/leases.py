@@ -1,6 +1,6 @@
 """Leases of blobs and containers: the five states, the five actions, and which reads and writes they allow.
 
-A lease is a value: an action makes another one. What state it is in depends on the moment.
+A lease is immutable: an action returns a new one. Its state depends on the time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..clock import SECOND
 from ..errors import ErrorMessage, ServiceError
 
 INFINITE: Final = -1
-"""The duration of a lease that never ends by itself."""
+"""The duration of a lease that never expires."""
 
 
 class State(Enum):
-    """What a lease is at a moment."""
+    """The state of a lease."""
 
     AVAILABLE = "available"
     LEASED = "leased"
@@ -49,14 +49,14 @@ CONTAINER: Final = Words("container", errors.CONTAINER_LEASE_NOT_PRESENT, errors
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """One lease; without an id there is none.
+    """A lease; without an id, there is none.
 
     >>> lease = Acquire(15).on(NO_LEASE, Ticks(0), BLOB)
     >>> lease.state(Ticks(0)), lease.state(Ticks(15 * SECOND))
     (<State.LEASED: 'leased'>, <State.EXPIRED: 'expired'>)
 
-    :param duration: for how many seconds it was asked, or `INFINITE`
-    :param ends: when it expires or, once it is being broken, when it is broken; None for never
+    :param duration: the requested number of seconds, or `INFINITE`
+    :param ends: when it expires or the break completes; None for never
     :param breaking: whether it is being broken
     """
 
@@ -75,7 +75,7 @@ class Lease:
         return State.LEASED if runs else State.EXPIRED
 
     def check(self) -> None:
-        """Assert that a lease without an id is none, and one with an id has a duration and an end to match."""
+        """Assert that id, duration and end match."""
         timed = LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION
         endless = self.duration == INFINITE and self.ends is None and not self.breaking
         ended = (timed or (self.duration == INFINITE and self.breaking)) and self.ends is not None
@@ -83,11 +83,11 @@ class Lease:
             raise AssertionError(f"{self!r} is no lease that can be")
 
     def seconds_left(self, now: Ticks) -> int:
-        """Return for how many seconds, rounded up, a lease with an end still runs."""
+        """Return the remaining seconds of a lease that ends, rounded up."""
         return 0 if self.ends is None else max(0, -((now - self.ends) // SECOND))
 
     def after_write(self, now: Ticks) -> Lease:
-        """Return the lease after a change of what it was on: the id of one that no longer runs is forgotten."""
+        """Return the lease after a write to its resource, which clears the id of an inactive lease."""
         return self if self.state(now).locked else NO_LEASE
 
     def check_read(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
@@ -131,10 +131,10 @@ class Action(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Acquire:
-    """Take the lease, or take one's own again with another duration.
+    """Acquire the lease, or one's own again with another duration.
 
     :param duration: 15 to 60 seconds, or `INFINITE`
-    :param proposed: the id that the lease is to have; a new one by default
+    :param proposed: the proposed id of the lease; by default, a new one
     """
 
     duration: int
@@ -153,7 +153,7 @@ class Acquire:
 
 @dataclass(frozen=True, slots=True)
 class Renew:
-    """Let the lease run for its duration again; an expired one too, unless the resource was written in between."""
+    """Renew the lease, even an expired one, unless the resource was written in between."""
 
     id: UUID
 
@@ -166,9 +166,9 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Give the lease another id; doing so twice is no mistake.
+    """Change the id of the lease; this is idempotent.
 
-    :param proposed: the id that the lease is to have
+    :param proposed: the proposed id of the lease
     """
 
     id: UUID
@@ -187,7 +187,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Give the lease back; others can take it at once."""
+    """Release the lease, so that others can acquire it immediately."""
 
     id: UUID
 
@@ -198,10 +198,9 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """End the lease of whoever has it, at once or after a period in which nobody can take it.
+    """Break any active lease, immediately or after a period in which it cannot be acquired.
 
-    :param period: at most so many seconds, up to 60; None for the time that the lease still had, which for an
-        infinite one is none
+    :param period: at most this many seconds, up to 60; None for the rest of the lease, which is 0 for an infinite one
     """
 
     period: int | None = None

@@ -19,13 +19,13 @@ Mark: TypeAlias = tuple[str, int]
 
 
 class Prefix(str):
-    """The names that begin alike up to a delimiter, which it ends with."""
+    """A common prefix of names, up to and including a delimiter."""
 
     __slots__ = ()
 
 
 class Uncommitted(str):
-    """The name of a blob of which only blocks are there."""
+    """The name of a blob that has only uncommitted blocks."""
 
     __slots__ = ()
 
@@ -37,11 +37,11 @@ Item: TypeAlias = Blob | Prefix | Uncommitted
 class ListBlobsQuery:
     """Which blobs to list.
 
-    :param delimiter: names that have it behind the prefix are listed as groups
-    :param start: where the page begins: `next` of the page before
-    :param limit: at most so many items; never more than 5,000
+    :param delimiter: names that contain it after the prefix are grouped
+    :param start: where the page starts: `next` of the previous page
+    :param limit: the maximum number of items; never more than 5,000
     :param snapshots: whether snapshots are listed too
-    :param uncommitted: whether names are listed under which nothing is committed
+    :param uncommitted: whether names with only uncommitted blocks are listed
     """
 
     prefix: str = ""
@@ -53,14 +53,14 @@ class ListBlobsQuery:
 
 
 class Page(NamedTuple):
-    """What a page shows, and the mark at which the next one begins, None on the last."""
+    """The items of a page, and the position of the next page; None on the last."""
 
     items: Sequence[Item]
     next: Mark | None
 
 
 def checked_page_limit(limit: int) -> int:
-    """Return how many items a page may show; more than 5,000 is no mistake, but changes nothing.
+    """Return the maximum number of items of a page; limits above 5,000 are allowed, and have no effect.
 
     :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
     """
@@ -86,7 +86,7 @@ def list_page(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Pag
 
 
 def _walk(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Iterator[tuple[Item, Mark]]:
-    """Yield the items, each with the mark behind it; behind a group the walk goes on with another search."""
+    """Yield the items, each with the position after it; a group is skipped with a new search."""
     name, rest = query.start
     lower: str | None = max(name, query.prefix)
     while lower is not None:
@@ -102,7 +102,7 @@ def _walk(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Iterato
 
 
 def _versions(slot: Slot, query: ListBlobsQuery, now: Ticks, rest: int) -> Iterator[tuple[Item, Mark]]:
-    """Yield what is listed under a name, from a snapshot on."""
+    """Yield the versions of a name, starting at a snapshot."""
     if query.snapshots:
         for blob in slot.snapshots:
             if blob.snapshot is not None and blob.snapshot >= rest:
@@ -119,7 +119,7 @@ def _group(name: str, query: ListBlobsQuery) -> str | None:
 
 
 def beyond(prefix: str) -> str | None:
-    r"""Return the first string behind all that begin with a prefix, None where nothing is.
+    r"""Return the first string after all strings with a prefix, or None.
 
     >>> beyond("logs/"), beyond("\U0010ffff"), beyond("")
     ('logs0', None, None)

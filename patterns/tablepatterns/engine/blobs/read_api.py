@@ -1,4 +1,4 @@
-"""Reading blobs: their content, what they say of themselves, their blocks, their tags, their list."""
+"""Operations that read blobs: content, properties, blocks, tags, lists."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def get_blob(call: BlobCall) -> Response:
 
 
 def get_properties(call: BlobCall) -> Response:
-    """Return what a blob says of itself."""
+    """Return the properties of a blob."""
     call.begin("GetBlobProperties", READ)
     blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
     call.notes.examined = call.notes.returned = 1
@@ -129,7 +129,7 @@ def _with_body(call: BlobCall, status: int, headers: dict[str, str], content: Co
 
 
 def _overrides(call: BlobCall) -> dict[str, str]:
-    """Return what the sender's signature overrides in the headers of the content."""
+    """Return the content headers that the sender's SAS overrides."""
     return {**call.permit.headers} if isinstance(call.permit, BlobPermit) else {}
 
 

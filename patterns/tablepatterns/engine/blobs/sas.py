@@ -23,16 +23,16 @@ _OVERRIDES: Final = {
     "rsct": "Content-Type",
 }
 _SNAPSHOT_VERSION: Final = "2018-11-09"
-"""The first version that signs what kind of resource it is for, and its snapshot."""
+"""The first version that signs the kind of resource and the snapshot."""
 _ENCRYPTION_SCOPE_VERSION: Final = "2020-12-06"
 
 
 @dataclass(frozen=True)
 class BlobPermit(Permit):
-    """What the signature of a container, a blob or a snapshot allows.
+    """The permissions of a SAS of a container, a blob or a snapshot.
 
-    :param resource: the container's name, or that and the blob's
-    :param letters: its permissions, its stored policy's included
+    :param resource: the container's name, or container and blob
+    :param letters: its permissions, including those of its stored policy
     :param headers: content headers that override those of the blob in the response to a read
     """
 
@@ -56,9 +56,9 @@ class BlobAccess(SharedAccess):
     letters = _LETTERS
 
     def resource(self, call: AnyCall) -> str:
-        """Return the container or the blob that the signature is for: that of the request, as it does not name its own.
+        """Return the container or the blob of the request, since the signature does not name one.
 
-        A signature of a snapshot is for one, and that of a blob for none.
+        A SAS of a snapshot covers only the snapshot, and one of a blob no snapshots.
         """
         query = call.address.query
         kind, is_snapshot = query.get("sr"), "snapshot" in query
@@ -69,11 +69,11 @@ class BlobAccess(SharedAccess):
         return ""
 
     def home(self, resource: str) -> str:
-        """Return the container, whose stored access policies are those of its blobs too."""
+        """Return the container, whose stored access policies apply to its blobs too."""
         return resource.partition("/")[0]
 
     def text(self, query: Mapping[str, str], resource: str) -> str:
-        """Return what such a signature signs."""
+        """Return the text that such a signature signs."""
         version = query.get("sv", "")
         fields = ["si", "sip", "spr", "sv"]
         if version >= _SNAPSHOT_VERSION:
@@ -84,5 +84,5 @@ class BlobAccess(SharedAccess):
         return "\n".join(head + [query.get(name, "") for name in (*fields, *_OVERRIDES)])
 
     def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
-        """Return what a valid signature allows."""
+        """Return the permissions that a valid signature grants."""
         return BlobPermit(resource, letters, {_OVERRIDES[name]: query[name] for name in _OVERRIDES if name in query})

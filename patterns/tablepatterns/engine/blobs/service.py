@@ -45,7 +45,7 @@ _NO_DRAFT: Final = Draft()
 class Blobs:
     """One account's blobs. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
-    What it returns are versions, which later changes leave alone: a download goes on although the blob is overwritten.
+    Returned versions do not change: a download continues even if the blob is overwritten.
 
     >>> blobs = Blobs(Clock())
     >>> made = blobs.containers.create("photos")
@@ -53,7 +53,7 @@ class Blobs:
     >>> blobs.get("photos", "don.jpg") is written, len(written.content)
     (True, 3)
 
-    :param clock: what versions, leases and uncommitted blocks go by
+    :param clock: the account's clock
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -65,7 +65,7 @@ class Blobs:
     # -- Reading
 
     def get(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> Blob:
-        """Return a blob, or a snapshot of it; for its content `Blob.check_online` must have nothing against it.
+        """Return a blob, or a snapshot of it; before reading its content, call `Blob.check_online`.
 
         :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions
         """
@@ -76,7 +76,7 @@ class Blobs:
         return blob
 
     def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
-        """Return the blocks under a name, those of the blob and those that are not committed.
+        """Return the committed and uncommitted blocks of a blob.
 
         :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
         """
@@ -93,7 +93,7 @@ class Blobs:
         return BlockList(blob, blob.blocks, () if snapshot else staged)
 
     def page(self, container: str, query: ListBlobsQuery) -> Page:
-        """Return a page of the blobs of a container in order of their names.
+        """Return a page of the blobs of a container, sorted by name.
 
         :raises ServiceError: ContainerNotFound; OutOfRangeQueryParameterValue for a limit below 1
         """
@@ -112,9 +112,9 @@ class Blobs:
         kind: Kind = Kind.BLOCK,
         terms: Terms = NO_TERMS,
     ) -> Blob:
-        """Write a whole block blob, or an empty append blob, in place of whatever has the name.
+        """Write a whole block blob or an empty append blob, replacing any blob with the name.
 
-        :raises ServiceError: ContainerNotFound, an error of the conditions, or what is wrong with the request
+        :raises ServiceError: ContainerNotFound, an error of the conditions, or the request is invalid
         """
         kept = draft.checked()
         versions.check_whole(kind, content)
@@ -130,9 +130,9 @@ class Blobs:
         draft: Draft = _NO_DRAFT,
         terms: Terms = NO_TERMS,
     ) -> Blob:
-        """Make a block blob of blocks, committed and uncommitted ones; those that are not named are dropped.
+        """Create a block blob from committed and uncommitted blocks; other blocks are discarded.
 
-        :param entries: in which list to look for each block, and its id in Base64
+        :param entries: the list to look for each block in, and its id in Base64
         :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong,
             or an error of the conditions
         """
@@ -152,7 +152,7 @@ class Blobs:
         keep_metadata: bool = True,
         keep_tags: bool = False,
     ) -> Blob:
-        """Copy a blob of this account with all that it says of itself, at once.
+        """Copy a blob of this account with its properties, immediately.
 
         :param draft: the tags and the tier of the copy, and its metadata
         :param keep_metadata: whether the copy has the metadata of the source instead
@@ -188,7 +188,7 @@ class Blobs:
         return origin
 
     def stage(self, container: str, name: str, block_id: str, content: Content, terms: Terms = NO_TERMS) -> None:
-        """Put down a block for a later commit; the blob, if there is one, stays as it is.
+        """Stage a block for a later commit, without changing the blob.
 
         :param block_id: its id in Base64
         :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlobOrBlock,
@@ -222,8 +222,8 @@ class Blobs:
     ) -> Appended:
         """Add a block to an append blob.
 
-        :param position: how long the blob must be
-        :param max_size: how long the blob may get
+        :param position: the required length of the blob
+        :param max_size: the maximum length of the blob
         :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, BlobIsSealed,
             AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet, BlockCountExceedsLimit, RequestBodyTooLarge,
             InvalidHeaderValue if there are no bytes, or an error of the conditions
@@ -233,14 +233,14 @@ class Blobs:
         return Appended(blob, len(blob.content) - len(content))
 
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
-        """Forbid to append to an append blob; to do so again changes nothing.
+        """Seal an append blob; this is idempotent.
 
-        :raises ServiceError: what `append` raises
+        :raises ServiceError: as `append`
         """
         return self._change(container, name, terms, lambda blob: versions.sealed(blob, position))
 
     def set_headers(self, container: str, name: str, headers: ContentHeaders, terms: Terms = NO_TERMS) -> Blob:
-        """Replace what a blob says of its content, and forget where it was copied from.
+        """Replace the content headers of a blob, and delete its copy properties.
 
         :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
         """
@@ -249,13 +249,13 @@ class Blobs:
     def set_metadata(self, container: str, name: str, metadata: Mapping[str, str], terms: Terms = NO_TERMS) -> Blob:
         """Replace the metadata of a blob.
 
-        :raises ServiceError: what `set_headers` raises, or what is wrong with the metadata
+        :raises ServiceError: as `set_headers`, or the metadata is invalid
         """
         kept = checked_metadata(metadata)
         return self._change(container, name, terms, lambda blob: replace(blob, metadata=kept))
 
     def set_tags(self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS) -> None:
-        """Replace the tags of a blob, which makes no new version.
+        """Replace the tags of a blob without a new version.
 
         :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the tags or of the conditions
         """
@@ -270,9 +270,9 @@ class Blobs:
     def set_tier(
         self, container: str, name: str, tier: Tier, terms: Terms = NO_TERMS, snapshot: Ticks | None = None
     ) -> Blob:
-        """Put a block blob, or a snapshot of it, into another tier, which makes no new version; return the former one.
+        """Move a block blob or a snapshot to another tier without a new version; return the previous tier.
 
-        What was archived is back at once; on the service that takes hours.
+        An archived blob is rehydrated immediately; on the service this takes hours.
 
         :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
         """
@@ -286,7 +286,7 @@ class Blobs:
         return blob
 
     def lease(self, container: str, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[Blob, Ticks]:
-        """Carry out an action on the lease of a blob; return the blob with the lease, and the moment of it.
+        """Execute an action on the lease of a blob; return the blob with the lease, and the time of the action.
 
         :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions or of the action
         """
@@ -300,9 +300,9 @@ class Blobs:
     def snapshot(
         self, container: str, name: str, metadata: Mapping[str, str] | None = None, terms: Terms = NO_TERMS
     ) -> Blob:
-        """Keep the blob as it is now under the moment at which it was asked for.
+        """Take a snapshot of the blob.
 
-        :param metadata: what the snapshot has instead of the blob's metadata, which makes it a version of its own
+        :param metadata: the metadata of the snapshot, instead of the blob's; this makes it a new version
         :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
         """
         kept = None if metadata is None else checked_metadata(metadata)
@@ -331,8 +331,8 @@ class Blobs:
     ) -> None:
         """Delete a blob, a snapshot, or uncommitted blocks.
 
-        :param snapshot: the moment of the one snapshot to delete
-        :param snapshots: what becomes of the snapshots of the blob
+        :param snapshot: the time of the snapshot to delete
+        :param snapshots: whether to delete the snapshots of the blob
         :raises ServiceError: ContainerNotFound, BlobNotFound, SnapshotsPresent, or an error of the conditions
         """
         with self._lock:
@@ -354,7 +354,7 @@ class Blobs:
         return self.containers.get(container).policies
 
     def set_policies(self, container: str, policies: Sequence[AccessPolicy]) -> None:
-        """Replace the stored access policies of a container, and leave what is public of it."""
+        """Replace the stored access policies of a container, but not its public access."""
         with self._lock:
             self.containers.set_access(container, self.containers.get(container).access, policies)
 
@@ -400,13 +400,13 @@ class Blobs:
         return after
 
     def _place(self, container: str, name: str) -> tuple[Container, Slot]:
-        """Return a container, and what goes by a name in it, or may soon."""
+        """Return a container, and the slot of a name, which may be new."""
         home = self.containers.find(container)
         check_blob_name(name)
         return home, home.slots.get(name) or Slot(name)
 
     def _slot(self, container: str, name: str) -> Slot:
-        """Return what goes by a name, which must be something."""
+        """Return the slot of a name, which must not be empty."""
         slot = self.containers.find(container).slots.get(name)
         if slot is None or (slot.current is None and not slot.staged(self._clock.now())):
             raise ServiceError(errors.BLOB_NOT_FOUND)
@@ -418,6 +418,6 @@ class Blobs:
 
 
 def _as_holder(terms: Terms, lease: Lease, now: Ticks) -> Terms:
-    """Return the terms of a write without `If-None-Match: *`, which the service ignores for the holder of the lease."""
+    """Return the conditions without `If-None-Match: *`, which the service ignores for the holder of the lease."""
     holds = lease.state(now).locked and terms.lease == lease.id
     return replace(terms, none_match=None) if holds and ANY in (terms.none_match or ()) else terms

@@ -21,11 +21,11 @@ _KEPT: Final = int(UNCOMMITTED_BLOCKS_KEPT.total_seconds()) * SECOND
 
 
 Snapshots: TypeAlias = Literal["include", "only"]
-"""What a deletion does to the snapshots of a blob: deletes them with it, or them alone."""
+"""Whether a deletion includes the snapshots, or deletes only the snapshots."""
 
 
 class PublicAccess(Enum):
-    """What anyone may read without a credential."""
+    """Public access: what can be read without a credential."""
 
     NONE = ""
     BLOBS = "blob"
@@ -34,10 +34,10 @@ class PublicAccess(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContainerProperties:
-    """One version of what a container says of itself; what happens to its blobs changes nothing here.
+    """One version of the properties of a container; changes of its blobs do not affect it.
 
-    :param modified: when this version came into being
-    :param lease: the lease on it, which may change without making a version
+    :param modified: when this version was created
+    :param lease: the lease on it, which may change without a new version
     """
 
     name: str
@@ -54,14 +54,14 @@ class ContainerProperties:
 
     @property
     def tags(self) -> Mapping[str, str]:
-        """No tags: only blobs have some."""
+        """Containers have no tags."""
         return {}
 
 
 class Slot:
-    """Everything in a container that goes by one name.
+    """Everything under one name of a container.
 
-    :param current: the blob, None as long as nothing is committed
+    :param current: the blob; None until something is committed
     """
 
     __slots__ = ("_staged", "_staged_at", "current", "name", "snapshots")
@@ -75,7 +75,7 @@ class Slot:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing goes by this name."""
+        """Whether the slot is empty."""
         return self.current is None and not self._staged
 
     def existing(self) -> Blob:
@@ -88,7 +88,7 @@ class Slot:
         return self.current
 
     def version(self, snapshot: Ticks | None) -> Blob:
-        """Return the blob, or the snapshot that was taken at a moment.
+        """Return the blob, or the snapshot with this time.
 
         :raises ServiceError: BlobNotFound
         """
@@ -100,30 +100,30 @@ class Slot:
         raise ServiceError(errors.BLOB_NOT_FOUND)
 
     def staged(self, now: Ticks) -> Mapping[str, Block]:
-        """Return the uncommitted blocks by id; they are given up a week after the last of them came."""
+        """Return the uncommitted blocks by id; they expire a week after the last one was staged."""
         return self._staged if now - self._staged_at < _KEPT else {}
 
     def stage(self, block: Block, now: Ticks) -> None:
-        """Put down a block, in place of an uncommitted one with its id."""
+        """Stage a block, replacing an uncommitted one with its id."""
         self._staged = {**self.staged(now), block.id: block}
         self._staged_at = now
 
     def commit(self, blob: Blob) -> None:
-        """Replace the blob, and drop the uncommitted blocks."""
+        """Replace the blob, and discard the uncommitted blocks."""
         self.current = blob
         self._staged = {}
 
     def replace(self, before: Blob, after: Blob) -> None:
-        """Put a changed snapshot, or the changed blob, in the place of the one that it was."""
+        """Replace the blob or a snapshot by a changed version."""
         if before.snapshot is None:
             self.current = after
         else:
             self.snapshots[self.snapshots.index(before)] = after
 
     def remove(self, version: Blob, snapshots: Snapshots | None) -> None:
-        """Drop a snapshot, or the blob with its snapshots or without them.
+        """Remove a snapshot, or the blob with or without its snapshots.
 
-        :raises ServiceError: SnapshotsPresent for a blob whose snapshots would stay behind
+        :raises ServiceError: SnapshotsPresent for a blob whose snapshots would remain
         """
         if version.snapshot is not None:
             self.snapshots.remove(version)
@@ -136,7 +136,7 @@ class Slot:
             self._staged = {}
 
     def check(self) -> None:
-        """Assert that snapshots have a blob and an order, and that versions are whole."""
+        """Assert that snapshots have a blob and are ordered, and that versions are valid."""
         moments = [taken.snapshot for taken in self.snapshots]
         if None in moments or moments != sorted(set(moments), key=lambda moment: moment or 0):
             raise AssertionError(f"snapshots of {self.name!r} are out of order")
@@ -158,7 +158,7 @@ class Slot:
 
 
 class Container:
-    """One container; it is not thread-safe by itself, `Blobs` guards it."""
+    """A container. Not thread-safe: `Blobs` guards it."""
 
     __slots__ = ("properties", "slots")
 
@@ -167,11 +167,11 @@ class Container:
         self.slots: OrderedMap[Slot] = OrderedMap()
 
     def slot(self, name: str) -> Slot:
-        """Return what goes by a name; where that is nothing, a slot that is not filed yet."""
+        """Return the slot of a name; if there is none, a new slot that is not stored yet."""
         return self.slots.get(name) or Slot(name)
 
     def check(self) -> None:
-        """Assert that each name files its own versions, none that is empty, and that no two have the same ETag."""
+        """Assert that slots are stored under their own names, are not empty, and that ETags are unique."""
         self.properties.lease.check()
         self.slots.check()
         versions = [slot.current.modified for slot in self.slots.walk() if slot.current is not None]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 TagCondition: TypeAlias = Callable[[Mapping[str, str]], bool]
-"""Tells whether the tags of a blob meet a condition."""
+"""Whether the tags of a blob meet a condition."""
 
 _COMPARISON: Final = re.compile(r"""\s*(?:"([^"]*)"|([A-Za-z_]\w*))\s*(<>|<=|>=|=|<|>)\s*'([^']*)'\s*""", re.ASCII)
 _JOINED: Final = re.compile(r"(AND|OR)\b", re.IGNORECASE)
@@ -23,16 +23,16 @@ _OPERATORS: Final[Mapping[str, Callable[[str, str], bool]]] = {
 
 
 def parse_tag_condition(text: str) -> TagCondition:
-    """Return the condition that a text says: tags compared with strings, joined by AND, which binds more, and OR.
+    """Parse a condition: comparisons of tags with strings, joined by AND (which binds tighter) and OR.
 
     >>> condition = parse_tag_condition("team = 'Sales' AND year >= '2014' OR team = 'IT'")
     >>> condition({"team": "Sales", "year": "2015"}), condition({"team": "Sales"}), condition({"team": "IT"})
     (True, False, True)
 
-    A blob without a tag has another value than any: it meets `<>` and no other comparison.
+    A blob without the tag meets `<>` and no other comparison.
 
     :raises NotImplementedError: parentheses, which the service's documentation does not describe
-    :raises ValueError: text that is no condition
+    :raises ValueError: it is not a condition
     """
     choices: list[list[TagCondition]] = [[]]
     place = 0

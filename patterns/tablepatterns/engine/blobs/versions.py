@@ -22,9 +22,9 @@ from .state import Slot
 class CopySource:
     """What to copy.
 
-    :param snapshot: the moment of the snapshot to copy, None for the blob itself
-    :param url: its address, which the copy remembers
-    :param terms: what it must be
+    :param snapshot: the time of the snapshot to copy; None for the blob itself
+    :param url: its address, which is stored with the copy
+    :param terms: its conditions
     """
 
     container: str
@@ -35,14 +35,14 @@ class CopySource:
 
 
 class Appended(NamedTuple):
-    """A blob with a block more, and where the block begins."""
+    """A blob with an appended block, and the position of the block."""
 
     blob: Blob
     offset: int
 
 
 def written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks) -> Blob:
-    """Return a blob that is written as a whole."""
+    """Return a blob written as a whole."""
     blob = Blob(name, kind, content, draft.headers, draft.metadata, stamp, stamp, tags=draft.tags, tier=draft.tier)
     return replace(blob, tier_changed=stamp) if draft.tier else blob
 
@@ -63,7 +63,7 @@ def committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, no
 
 
 def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Blob:
-    """Return a copy; the service wants a lease on what it replaces to be infinite.
+    """Return a copy; a lease on the replaced blob must be infinite.
 
     :raises ServiceError: InvalidBlobType, InfiniteLeaseDurationRequired
     """
@@ -81,7 +81,7 @@ def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Bl
 
 
 def appended(blob: Blob, content: Content, position: int | None, max_size: int | None) -> Blob:
-    """Return an append blob with a block more.
+    """Return an append blob with an appended block.
 
     :raises ServiceError: InvalidBlobType, BlobIsSealed, AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet,
         BlockCountExceedsLimit
@@ -106,7 +106,7 @@ def sealed(blob: Blob, position: int | None) -> Blob:
 
 
 def check_whole(kind: Kind, content: Content) -> None:
-    """Reject content that no blob can be written with.
+    """Reject content that a blob cannot have.
 
     :raises ServiceError: InvalidHeaderValue for an append blob that is not empty, RequestBodyTooLarge
     """
@@ -117,7 +117,7 @@ def check_whole(kind: Kind, content: Content) -> None:
 
 
 def check_append(content: Content) -> None:
-    """Reject a block that no append blob can get.
+    """Reject a block that an append blob cannot have.
 
     :raises ServiceError: InvalidHeaderValue for no bytes, RequestBodyTooLarge
     """
@@ -137,7 +137,7 @@ def check_kind(blob: Blob, kind: Kind) -> None:
 
 
 def _going_on(blob: Blob, before: Blob | None) -> Blob:
-    """Return the blob as one that was there before, in the tier where it was unless it was put into another."""
+    """Return the blob with the creation time of the previous version, and its tier unless another one is given."""
     if before is None:
         return blob
     if blob.tier is None:

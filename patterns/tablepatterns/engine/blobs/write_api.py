@@ -48,7 +48,7 @@ _CRC64: Final = "x-ms-source-content-crc64"
 
 
 class TagOption(Enum):
-    """Which tags a copy has: those that the request brings, or those of its source."""
+    """Whether a copy has the tags of the request or those of its source."""
 
     REPLACE = "REPLACE"
     COPY = "COPY"
@@ -74,14 +74,14 @@ class CopySourceError(ServiceError):
 
 
 def copies(call: BlobCall) -> bool:
-    """Tell whether a request takes content from another blob."""
+    """Return whether a request takes content from another blob."""
     return SOURCE in call.request.headers
 
 
 def keeps_tags(call: BlobCall) -> bool:
-    """Tell whether a copy is to have the tags of its source.
+    """Return whether a copy gets the tags of its source.
 
-    :raises ServiceError: InvalidHeaderValue, also where the request brings tags besides
+    :raises ServiceError: InvalidHeaderValue, also if the request has tags too
     """
     headers = call.request.headers
     keeps = word(headers, _TAG_OPTION, TagOption) is TagOption.COPY
@@ -93,11 +93,11 @@ def keeps_tags(call: BlobCall) -> bool:
 def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
     """Return the source that a request names.
 
-    A credential is for what is written. The URL of the source has a signature of its own, or a header has a token for
-    it, or the source is public.
+    The request's credential covers the target. The source needs a SAS in its URL, a token in a header, or public
+    access.
 
-    :param as_owner: whether the account's key speaks for both blobs
-    :raises ServiceError: InvalidHeaderValue; CannotVerifyCopySource where the sender may not read the source;
+    :param as_owner: whether the account's key authorizes both blobs
+    :raises ServiceError: InvalidHeaderValue; CannotVerifyCopySource if the sender may not read the source;
         NotImplemented for another account
     """
     headers = call.request.headers
@@ -108,7 +108,7 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
         for need in needs:
             source.allow(need)
     except ServiceError as error:
-        # What is not in this account cannot be reached from here
+        # Other accounts cannot be reached from here
         raise (
             ServiceError(errors.NOT_IMPLEMENTED)
             if error.error_message is errors.INVALID_URI
@@ -120,7 +120,7 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
 
 
 def read_source(call: BlobCall, source: CopySource) -> Blob:
-    """Return the source as it is now, if it is what the request asks for.
+    """Return the source, if it meets the conditions of the request.
 
     :raises ServiceError: CannotVerifyCopySource
     """
@@ -145,7 +145,7 @@ def source_content(call: BlobCall, origin: Blob) -> Content:
 
 
 def check_source(headers: Mapping[str, str], content: Content) -> None:
-    """Reject content of a source that is not what the sender took it for.
+    """Reject content of a source that does not match its checksums.
 
     :raises ServiceError: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch
     """
@@ -163,12 +163,12 @@ _MAX_SIZE: Final = "x-ms-blob-condition-maxsize"
 _KEEPS_HEADERS: Final = "x-ms-copy-source-blob-properties"
 _ENCRYPTED: Final = {"x-ms-request-server-encrypted": "true"}
 _LARGE_APPENDS: Final = "2022-11-02"
-"""The first version in which a block that is appended may be of more than 4 MiB."""
+"""The first version in which appended blocks may exceed 4 MiB."""
 _SMALL_APPEND: Final = 4 * MIB
 
 
 def put_blob(call: BlobCall) -> Response:
-    """Write a whole block blob, of the body or of another blob, or an empty append blob."""
+    """Write a whole block blob, from the body or another blob, or an empty append blob."""
     call.begin("PutBlobFromURL" if copies(call) else "PutBlob", CREATE)
     kind = _read_kind(call.request.headers)
     origin = _source(call)
@@ -184,7 +184,7 @@ def put_blob(call: BlobCall) -> Response:
 
 
 def put_block(call: BlobCall) -> Response:
-    """Put down a block, of the body or of another blob."""
+    """Stage a block, from the body or another blob."""
     call.begin("PutBlockFromURL" if copies(call) else "PutBlock", WRITE)
     block_id = call.address.query.get("blockid")
     if block_id is None:
@@ -196,7 +196,7 @@ def put_block(call: BlobCall) -> Response:
 
 
 def put_block_list(call: BlobCall) -> Response:
-    """Make a block blob of blocks."""
+    """Create a block blob from blocks."""
     call.begin("PutBlockList", CREATE)
     payload = read_payload(call.request)
     entries, draft = read_block_list(bytes(payload.content)), read_draft(call)
@@ -207,7 +207,7 @@ def put_block_list(call: BlobCall) -> Response:
 
 
 def append_block(call: BlobCall) -> Response:
-    """Add a block to an append blob, of the body or of another blob."""
+    """Append a block, from the body or another blob."""
     call.begin("AppendBlockFromURL" if copies(call) else "AppendBlock", ADD)
     headers = call.request.headers
     payload = _payload(call, _source(call))
@@ -223,7 +223,7 @@ def append_block(call: BlobCall) -> Response:
 
 
 def seal(call: BlobCall) -> Response:
-    """Forbid to append to an append blob."""
+    """Seal an append blob."""
     call.begin("AppendBlobSeal", ADD)
     headers = call.request.headers
     blob = call.state.seal(*call.place, read_terms(headers), position=number(headers, _POSITION))
@@ -232,7 +232,7 @@ def seal(call: BlobCall) -> Response:
 
 
 def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
-    """Return what a write brings besides content.
+    """Return what a write sets besides the content.
 
     :param whole: whether the body is the content
     :raises ServiceError: InvalidHeaderValue, InvalidMd5, InvalidTag
@@ -248,7 +248,7 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
 
 
 def read_tier(headers: Mapping[str, str]) -> Tier | None:
-    """Return the tier that a request asks for, None where it asks for none.
+    """Return the requested tier, or None.
 
     :raises ServiceError: InvalidHeaderValue
     """
@@ -260,7 +260,7 @@ def _version(call: BlobCall) -> str:
 
 
 def _source(call: BlobCall) -> Blob | None:
-    """Return the blob that a write takes its content from, None where the body is the content."""
+    """Return the source of a write; None if the body is the content."""
     if not copies(call):
         return None
     if call.request.body:
@@ -273,7 +273,7 @@ def _payload(call: BlobCall, origin: Blob | None) -> Payload:
 
 
 def _draft_from(call: BlobCall, origin: Blob) -> Draft:
-    """Return what a write brings besides the content of another blob: by default what the latter says of it."""
+    """Return what a copy sets besides the content; by default, the properties of the source."""
     headers, draft = call.request.headers, read_draft(call)
     if headers.get(_KEEPS_HEADERS, "true").lower() != "false":
         said = replace(origin.headers, md5=None)
@@ -292,7 +292,7 @@ def _read_kind(headers: Mapping[str, str]) -> Kind:
 
 
 def _with_md5(draft: Draft, content: Content) -> Draft:
-    """Return the draft with the digest of the content, which must be the one it had, if it had one."""
+    """Return the draft with the digest of the content, which must match a given one."""
     calculated, specified = md5_of(content), draft.headers.md5
     if specified is not None:
         check_md5(specified, calculated)
@@ -305,14 +305,14 @@ _SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "in
 
 
 class Priority(Enum):
-    """How urgently an archived blob is to be brought back, which here is done at once."""
+    """The rehydration priority of an archived blob; the engine rehydrates it immediately."""
 
     STANDARD = "Standard"
     HIGH = "High"
 
 
 def set_headers(call: BlobCall) -> Response:
-    """Replace what a blob says of its content."""
+    """Replace the content headers of a blob."""
     call.begin("SetBlobProperties", WRITE)
     headers = call.request.headers
     blob = call.state.set_headers(*call.place, read_content_headers(headers), read_terms(headers))
@@ -338,7 +338,7 @@ def set_tags(call: BlobCall) -> Response:
 
 
 def set_tier(call: BlobCall) -> Response:
-    """Put a block blob into another tier."""
+    """Move a block blob to another tier."""
     call.begin("SetBlobTier", WRITE)
     headers = call.request.headers
     tier = read_tier(headers)
@@ -351,7 +351,7 @@ def set_tier(call: BlobCall) -> Response:
 
 
 def take_snapshot(call: BlobCall) -> Response:
-    """Keep a blob as it is now."""
+    """Take a snapshot of a blob."""
     call.begin("SnapshotBlob", SNAPSHOT)
     metadata = read_metadata(call.request) or None
     taken = call.state.snapshot(*call.place, metadata, read_terms(call.request.headers))
@@ -375,17 +375,17 @@ def delete_blob(call: BlobCall) -> Response:
 
 
 def put(call: BlobCall) -> Response:
-    """Write a blob: of what the request brings, or as a copy with all that its source says of itself."""
+    """Write a blob from the request, or as a copy with the properties of its source."""
     return copy_blob(call) if copies(call) and _TYPE not in call.request.headers else put_blob(call)
 
 
 def copy_blob(call: BlobCall) -> Response:
-    """Copy a blob; asynchronous copies finish at once too."""
+    """Copy a blob; asynchronous copies finish immediately too."""
     headers = call.request.headers
     is_sync = headers.get("x-ms-requires-sync", "").lower() == "true"
     call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
     word(headers, _PRIORITY, Priority)
-    # The account's key speaks for the source of a copy that the service makes later, but not of one that it makes now
+    # The account's key authorizes the source of an asynchronous copy, but not of a synchronous one
     source, draft = find_source(call, as_owner=not is_sync), read_draft(call)
     if is_sync:
         check_source(headers, read_source(call, source).content)
@@ -401,7 +401,7 @@ def copy_blob(call: BlobCall) -> Response:
 
 
 def abort_copy(call: BlobCall) -> Response:
-    """Reject the abort of a copy: copies finish at once."""
+    """Reject the abort of a copy: copies finish immediately."""
     call.begin("AbortCopyBlob", WRITE)
     action = required(call.request.headers, "x-ms-copy-action")
     if action.lower() != "abort":

@@ -56,9 +56,9 @@ def write_list(
     """Return a list as a document.
 
     :param base: the account's endpoint
-    :param container: whose blobs are listed, None for a list of containers
-    :param asked: the options of the request, which the response repeats
-    :param kind: what the items together are called
+    :param container: the container of a list of blobs; None for a list of containers
+    :param asked: the options of the request, which are in the response too
+    :param kind: the name of the element with the items
     :param following: the marker of the next page, "" on the last
     """
     owner = "" if container is None else f' ContainerName="{_attribute(container)}"'
@@ -69,12 +69,12 @@ def write_list(
 
 
 def repeated(query: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
-    """Return the options of a request as elements, as far as they are there."""
+    """Return the options of a request as elements."""
     return [optional(name, query.get(option)) for option, name in names.items()]
 
 
 def name_element(name: str) -> str:
-    """Return a name as an element; one that XML cannot say is percent-encoded, and says so.
+    """Return a name as an element; a name that is invalid in XML is percent-encoded and marked.
 
     >>> name_element("a&b"), name_element("a" + chr(1))
     ('<Name>a&amp;b</Name>', '<Name Encoded="true">a%01</Name>')
@@ -124,7 +124,7 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
 def read_tags(body: bytes) -> dict[str, str]:
     """Return the tags in the body of a request.
 
-    :raises ServiceError: InvalidXmlDocument; InvalidTag for a name that comes twice
+    :raises ServiceError: InvalidXmlDocument; InvalidTag for a duplicate name
     """
     found: list[tuple[str, str]] = []
     for tag in read_document(body, "Tags").findall("TagSet/Tag"):
@@ -136,7 +136,7 @@ def read_tags(body: bytes) -> dict[str, str]:
 
 
 def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags in the header of a write, which looks like a query.
+    """Return the tags in the header of a write, which has the form of a query string.
 
     :raises ServiceError: InvalidTag
     """
@@ -193,7 +193,7 @@ def _item(item: Item, include: Set[str], now: Ticks) -> str:
 
 
 def _properties(blob: Blob, now: Ticks) -> str:
-    # One text and not an element each: a list of 5,000 is written as often as it is read
+    # Text instead of elements, for speed: a page has up to 5,000
     said = blob.headers
     return (
         f"<Creation-Time>{http_date(blob.created)}</Creation-Time>"
@@ -224,7 +224,7 @@ def _tier(blob: Blob) -> str:
 
 
 def _lease(blob: Blob, now: Ticks) -> str:
-    """Return what is said of a lease, which no snapshot has."""
+    """Return the elements of a lease, which snapshots do not have."""
     if blob.snapshot is not None:
         return ""
     state = blob.lease.state(now)

@@ -1,4 +1,4 @@
-"""From a URL to the account's endpoint and what follows it, in host style and in path style."""
+"""Split URLs into the account's endpoint and the rest, in host style and in path style."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _URL: Final = re.compile(r"(https?)://([^/?#]+)([^?#]*)(?:\?([^#]*))?(?:#.*)?", 
 
 
 class Address(NamedTuple):
-    """Where a request came in, and what its URL says beyond that.
+    """The address of a request: the endpoint and the rest of its URL.
 
-    :param base: the account's endpoint as the client wrote it, without a slash at the end
+    :param base: the account's endpoint as in the request, without a trailing slash
     :param secure: whether it came over https
-    :param secondary: whether it went to the secondary, which only reads
-    :param path: the whole path, still percent-encoded, as it is signed
+    :param secondary: whether it is the secondary endpoint, which is read-only
+    :param path: the whole path, percent-encoded, as signed
     :param query: the query options, decoded
     :param tail: the path below the endpoint, still percent-encoded
     """
@@ -35,13 +35,13 @@ class Address(NamedTuple):
 
 
 NOWHERE: Final = Address("", secure=False, secondary=False, path="/", query={}, tail="/")
-"""What is known of a request before its URL is read."""
+"""What is known about a request before its URL is read."""
 
 
 def read_address(url: str, account: str) -> Address:
-    """Return where a request came in.
+    """Return the address of a request.
 
-    :raises ServiceError: InvalidUri where it is no URL, or not of this account
+    :raises ServiceError: InvalidUri if it is not a URL, or not of this account
     """
     found = _URL.fullmatch(url)
     if not found:

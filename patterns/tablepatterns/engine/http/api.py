@@ -26,7 +26,7 @@ CallT = TypeVar("CallT", bound=AnyCall)
 _VERSION: Final = "2019-02-02"
 """The version that is assumed for a request without one."""
 _READS: Final = frozenset({"GET", "HEAD"})
-# Drawn on import: an account that draws when it is first used would disturb the explorer, which repeats all draws
+# Drawn on import: an account that draws a random number on first use would disturb the explorer, which replays them
 _REQUEST_SERIES: Final = str(uuid4())[:24]
 _request_numbers: Final = count(1)
 
@@ -144,7 +144,7 @@ class Api(Generic[CallT]):
     def _record(self, call: CallT, response: Response) -> None:
         notes, fault = call.notes, call.notes.fault
         response.examined, response.returned = notes.examined, notes.returned
-        # By position, in the order of the fields: by name it would cost twice as much, for every request
+        # By position, in the order of the fields: keywords would take twice as long, for every request
         record = Record(
             self._ledger_name,
             notes.operation,

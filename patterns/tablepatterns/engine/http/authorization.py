@@ -1,4 +1,4 @@
-"""Who sent a request: the holder of the key, of a shared access signature, or of a bearer token."""
+"""Authenticate the sender of a request: by shared key, shared access signature or bearer token."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ CHALLENGE: Final = (
     "Bearer authorization_uri=https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/authorize "
     "resource_id=https://storage.azure.com"
 )
-"""What a 401 tells the client in WWW-Authenticate; the tenant is made up, since the engine has none."""
+"""The WWW-Authenticate header of a 401; the tenant is fictitious, since the engine has none."""
 
 _OWNER: Final = Owner()
 
 
 class Authorization:
-    """Finds out what the sender of a request may do.
+    """Determines what the sender of a request may do.
 
     Bearer tokens cannot be verified without their issuer. They are rejected with a challenge, unless the engine
     trusts them; then any token over https, or any that `is_current` accepts, is the owner's.
 
     :param engine: the account
     :param shared: checks the shared access signatures of the service
-    :param signed_texts: what the account's key signs of a request to the service
+    :param signed_texts: the texts of a request that a shared key may sign
     :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
     """
 

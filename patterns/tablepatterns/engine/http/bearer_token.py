@@ -1,4 +1,4 @@
-"""Bearer tokens: whether one has the form, the audience and the life that the service asks for.
+"""Check the form, audience and lifetime of bearer tokens.
 
 The signature of a token is not verified: the engine does not have the keys of its issuer.
 """
@@ -20,7 +20,7 @@ _MAX_LENGTH: Final = 16 * 1024
 
 
 def is_current(token: str, account: str, service: str, now: Ticks) -> bool:
-    """Tell whether a token is a JWT for Azure Storage, or for a service of this account, that has not expired.
+    """Return whether a token is a JWT for Azure Storage, or for a service of this account, that has not expired.
 
     Its signature is not verified.
 

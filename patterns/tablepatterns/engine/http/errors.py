@@ -75,7 +75,7 @@ _STATUSES: Final = {
 
 
 def status_of(code: str) -> int:
-    """Return the status that goes with a code; every code without one of its own is a bad request."""
+    """Return the status of a code; by default, 400 Bad Request."""
     return _STATUSES.get(code, 400)
 
 
@@ -83,9 +83,9 @@ _NAMESPACE: Final = "http://schemas.microsoft.com/ado/2007/08/dataservices/metad
 
 
 class ErrorWriter:
-    """Writes refusals that carry one request's id and time.
+    """Writes error responses with a request's id and time.
 
-    :param request_id: the id that the response's header carries too
+    :param request_id: the id, which is in the response's header too
     """
 
     __slots__ = ("_stamp",)
@@ -94,24 +94,24 @@ class ErrorWriter:
         self._stamp = f"\nRequestId:{request_id}\nTime:{seven_digits(moment)}"
 
     def in_json(self, error: ServiceError) -> Response:
-        """Return a refusal as the entity and table operations give it to clients that ask for JSON."""
+        """Return the error of an entity or table operation for clients that ask for JSON."""
         message = f'"message":{{"lang":"en-US","value":{quoted(error.message + self._stamp)}}}'
         body = f'{{"odata.error":{{"code":"{error.code}",{message}}}}}'
         return Response(status_of(error.code), {"Content-Type": Level.MINIMAL.content_type}, body.encode())
 
     def in_xml(self, error: ServiceError) -> Response:
-        """Return a refusal as the entity and table operations give it to all others."""
+        """Return the error of an entity or table operation for other clients."""
         body = f'{PROLOGUE}<error xmlns="{_NAMESPACE}">{self._elements(error, "")}</error>'
         return Response(status_of(error.code), {"Content-Type": "application/xml;charset=utf-8"}, body.encode())
 
     def of_service(self, error: ServiceError) -> Response:
-        """Return a refusal as access policies, service properties and statistics give it."""
+        """Return the error of an operation on access policies, service properties or statistics."""
         body = f'{PROLOGUE}<m:error xmlns:m="{_NAMESPACE}">{self._elements(error, "m:")}</m:error>'
         headers = {"Content-Type": "application/xml", "x-ms-error-code": error.code}
         return Response(status_of(error.code), headers, body.encode(), error.message)
 
     def of_storage(self, error: ServiceError) -> Response:
-        """Return a refusal as the Queue and the Blob service give it, with its details."""
+        """Return an error of the Queue or the Blob service, with its details."""
         code, message = optional("Code", error.code), optional("Message", error.message + self._stamp)
         details = [optional(name, value) for name, value in error.error_message.details]
         headers = {"Content-Type": "application/xml", "x-ms-error-code": error.code}

@@ -18,7 +18,7 @@ _PREFIX: Final = "x-ms-meta-"
 
 
 def read_metadata(request: Request) -> dict[str, str]:
-    """Return the metadata in the headers of a request, their names spelled as they were sent."""
+    """Return the metadata in the headers of a request, with names spelled as sent."""
     headers = request.headers
     return {
         name[len(_PREFIX) :]: headers[name.lower()].strip()
@@ -28,7 +28,7 @@ def read_metadata(request: Request) -> dict[str, str]:
 
 
 def metadata_headers(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that tell metadata."""
+    """Return metadata as headers."""
     return {_PREFIX + name: value for name, value in metadata.items()}
 
 
@@ -37,7 +37,7 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 
 
 def http_date(moment: Ticks) -> str:
-    """Return an instant as headers write it, in whole seconds and in English whatever the locale.
+    """Return an instant as an HTTP date, in whole seconds and independent of the locale.
 
     >>> http_date(Ticks.parse("2014-08-22T00:50:32.5Z"))
     'Fri, 22 Aug 2014 00:50:32 GMT'
@@ -64,9 +64,9 @@ _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
 def required(query: Mapping[str, str], name: str) -> str:
-    """Return what an option says.
+    """Return a required option.
 
-    :raises ServiceError: MissingRequiredQueryParameter where it is missing
+    :raises ServiceError: MissingRequiredQueryParameter if it is missing
     """
     text = query.get(name)
     if text is None:
@@ -75,9 +75,9 @@ def required(query: Mapping[str, str], name: str) -> str:
 
 
 def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]:
-    """Return the words of a list that an option says.
+    """Return an option as a list of words.
 
-    :raises ServiceError: InvalidQueryParameterValue for one that is not known
+    :raises ServiceError: InvalidQueryParameterValue for an unknown word
     """
     words = frozenset(query.get(name, "").split(",")) - {""}
     if not words <= known:
@@ -86,9 +86,9 @@ def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]
 
 
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
-    """Return the number that an option says, or the default where the option is missing.
+    """Return an option as a number; by default, the default.
 
-    :raises ServiceError: InvalidQueryParameterValue where it says no number; MissingRequiredQueryParameter where it is
+    :raises ServiceError: InvalidQueryParameterValue if it is not a number; MissingRequiredQueryParameter if it is
         missing without a default
     """
     if default is not None and name not in query:

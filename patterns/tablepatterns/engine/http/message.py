@@ -1,4 +1,4 @@
-"""A request and a response of the wire, whoever carries them: an SDK's transport or a socket."""
+"""HTTP requests and responses, independent of the transport."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Request:
     """One HTTP request.
 
     :param method: the verb, in upper case
-    :param url: the absolute URL as it was sent, still percent-encoded
+    :param url: the absolute URL as sent, percent-encoded
     :param headers: the headers, their names in lower case
     :param body: the whole body
     :param client: the sender's IP address, which a shared access signature may restrict
-    :param names: the headers' names as they were sent, where that is known: metadata keep their spelling
+    :param names: the names of the headers as sent, if known, since metadata keeps its spelling
     """
 
     __slots__ = ("body", "client", "headers", "method", "names", "url")
@@ -43,10 +43,10 @@ class Response:
 
     :param status: the status code
     :param headers: the headers, their names as the service spells them
-    :param body: the whole body, or what is too long to be joined
-    :param reason: the reason phrase where the service has one of its own; otherwise the standard one
+    :param body: the whole body, or its pieces if it is too long to be joined
+    :param reason: the reason phrase, if it is not the standard one
 
-    Its `fault` says what becomes of it on the network, None for most; who carries it sees to that. `examined` is how
+    Its `fault` is what happens to it on the network, or None; the transport applies it. `examined` is how
     many entities were read for it, and `returned` how many it holds, which no service tells.
     """
 
@@ -70,16 +70,16 @@ class Response:
 
     @property
     def body(self) -> bytes:
-        """The whole body; what came in pieces is joined anew each time."""
+        """The whole body; pieces are joined on each access."""
         return bytes(self._body)
 
     @property
     def content(self) -> Content:
-        """The body in pieces, none of which is copied."""
+        """The pieces of the body, without copying."""
         return self._body if isinstance(self._body, Content) else Content([self._body])
 
     def drop_body(self) -> None:
-        """Leave the body out, as the response to a HEAD does."""
+        """Omit the body, as in the response to a HEAD request."""
         self._body = b""
 
 

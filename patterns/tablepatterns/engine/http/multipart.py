@@ -1,4 +1,4 @@
-"""multipart/mixed bodies with HTTP messages in them, read and written by hand: a batch of 100 must cost little."""
+"""Read and write multipart/mixed bodies of HTTP messages, fast enough for batches of 100."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HTTP: Final = b"Content-Type: application/http\r\nContent-Transfer-Encoding: bi
 
 
 class Part(NamedTuple):
-    """One part of a multipart body: its headers, their names in lower case, and its content."""
+    """A part of a multipart body: its headers, with lowercase names, and its content."""
 
     headers: Mapping[str, str]
     content: bytes
@@ -31,7 +31,7 @@ class Part(NamedTuple):
 
 
 class InnerRequest(NamedTuple):
-    """An HTTP request carried by a part; its Content-ID may stand in its own headers or in the part's."""
+    """An HTTP request in a part; its Content-ID may be in its own headers or in the part's."""
 
     method: str
     url: str
@@ -43,8 +43,8 @@ class InnerRequest(NamedTuple):
 def read_parts(body: bytes, content_type: str) -> list[Part]:
     """Return the parts of a multipart body.
 
-    A line ends with CRLF or with LF alone: some clients write the latter, and the service reads both. A body without
-    its closing delimiter was truncated: it is rejected, since some of its operations are missing.
+    Lines end with CRLF or, from some clients, LF; the service accepts both. A body without its closing delimiter is
+    truncated, so it is rejected.
 
     :raises ValueError: no boundary, no such delimiter, no closing one, or a part without a header block
     """
@@ -54,14 +54,14 @@ def read_parts(body: bytes, content_type: str) -> list[Part]:
     _, *pieces = (b"\n" + body).split(b"\n--" + found[1].encode("latin-1", "replace"))
     if not pieces or not pieces[-1].startswith(b"--"):
         raise ValueError("no closing delimiter")
-    # The line end before a delimiter belongs to it. A multipart of no parts is written as one that is empty
+    # The line end before a delimiter belongs to it. A multipart without parts is written as one empty part
     return [_read_part(piece.removesuffix(b"\r")) for piece in pieces[:-1] if piece.strip()]
 
 
 def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
     """Yield the HTTP request of each part.
 
-    :raises ValueError: a part that is no HTTP request
+    :raises ValueError: a part is not an HTTP request
     """
     for part in parts:
         head, body = _cut(part.content)
@@ -72,9 +72,9 @@ def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
 
 
 def read_responses(body: bytes, content_type: str) -> Iterator[Response]:
-    """Yield the HTTP responses in a multipart body, changesets laid flat.
+    """Yield the HTTP responses in a multipart body, with changesets flattened.
 
-    :raises ValueError: a body that is not multipart, or a part that is no HTTP response
+    :raises ValueError: the body is not multipart, or a part is not an HTTP response
     """
     for part in read_parts(body, content_type):
         if part.content_type.startswith("multipart/mixed"):
@@ -86,24 +86,24 @@ def read_responses(body: bytes, content_type: str) -> Iterator[Response]:
 
 
 def write_parts(boundary: str, parts: Sequence[bytes]) -> bytes:
-    """Return a multipart body of parts that are written already."""
+    """Return a multipart body of encoded parts."""
     delimiter = f"--{boundary}\r\n".encode()
     return b"".join([delimiter + part + b"\r\n" for part in parts]) + f"--{boundary}--\r\n".encode()
 
 
 def write_multipart(boundary: str, parts: Sequence[bytes]) -> bytes:
-    """Return a part that holds parts itself."""
+    """Return a part that contains parts."""
     return f"Content-Type: multipart/mixed; boundary={boundary}\r\n\r\n".encode() + write_parts(boundary, parts)
 
 
 def write_response(status: int, reason: str, headers: Mapping[str, str], body: bytes) -> bytes:
-    """Return a part that holds an HTTP response."""
+    """Return a part that contains an HTTP response."""
     fields = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     return _HTTP + f"HTTP/1.1 {status} {reason}\r\n{fields}\r\n".encode("latin-1", "replace") + body
 
 
 def _read_part(piece: bytes) -> Part:
-    # The delimiter's own line may end in blanks, and a part may have no headers at all
+    # The delimiter's line may end with blanks, and a part may have no headers
     line, eol, rest = piece.partition(b"\n")
     if line.strip() or not eol:
         raise ValueError("a delimiter must be a line of its own")
@@ -133,12 +133,12 @@ def _read_line(pattern: re.Pattern[str], head: bytes) -> tuple[re.Match[str], by
 
 @lru_cache(maxsize=512)
 def _read_headers(block: bytes) -> Mapping[str, str]:
-    # The operations of a transaction have the same few blocks of headers; their answers have an ETag of their own each
+    # The operations of a transaction share a few blocks of headers; each response has its own ETag
     return _headers(block)
 
 
 def _headers(block: bytes) -> dict[str, str]:
-    # A CR alone ends a line for some readers only, and one header of the sender must not become two
+    # Some readers end a line at a lone CR, and a header must not become two
     if _LONE_CR.search(block):
         raise ValueError("a header contains a CR without LF")
     return {name.lower(): value.rstrip() for name, value in _FIELD.findall(block.decode("latin-1"))}

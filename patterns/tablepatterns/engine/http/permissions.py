@@ -1,4 +1,4 @@
-"""What an operation needs, and what the sender of a request may do."""
+"""The permissions that an operation needs, and those of the sender."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..key_range import KeyScope
 
 
 class Need(NamedTuple):
-    """What an operation asks of a shared access signature.
+    """The permissions that an operation needs from a shared access signature.
 
     :param level: the resource type of an account signature: "s" service, "c" table, queue or container, "o" object
-    :param choices: any one of these sets of permissions, each letter of it, will do
-    :param own: the same for a signature of the one resource; where there are none, it does not reach so far
+    :param choices: sets of permissions, of which one must be granted in full
+    :param own: the same for a SAS of one resource; if empty, such a SAS cannot grant it
     """
 
     level: str
@@ -25,27 +25,27 @@ class Need(NamedTuple):
 
 
 def on_object(letters: str) -> Need:
-    """Return the need of an operation on an object, which both kinds of signatures reach with the same letters."""
+    """Return the need of an operation on an object, with the same letters for both kinds of SAS."""
     return Need("o", (letters,), (letters,))
 
 
 READ_SERVICE: Final = Need("s", ("r",))
 WRITE_SERVICE: Final = Need("s", ("w",))
 OWNER_ONLY: Final = Need("", ())
-"""Access policies: no shared access signature reaches them."""
+"""Access policies: no shared access signature grants access."""
 
 
 class Permit(ABC):
     """What the sender of a request may do."""
 
     scope: KeyScope | None = None
-    """The key range that it covers, None for the whole table."""
+    """The key range that it covers; None for the whole table."""
 
     @abstractmethod
     def check(self, need: Need, resource: str = "") -> None:
         """Reject an operation that it does not allow.
 
-        :raises ServiceError: one of the codes that begin with Authorization
+        :raises ServiceError: a code that starts with Authorization
         """
 
     def check_keys(self, partition_key: str, row_key: str) -> None:
@@ -66,7 +66,7 @@ class Owner(Permit):
 
 @dataclass(frozen=True)
 class AccountPermit(Permit):
-    """What an account signature allows.
+    """The permissions of an account SAS.
 
     :param levels: its signed resource types
     :param letters: its signed permissions
@@ -86,10 +86,10 @@ class AccountPermit(Permit):
 
 @dataclass(frozen=True)
 class ResourcePermit(Permit):
-    """What the signature of one table or one queue allows.
+    """The permissions of a SAS of one table or queue.
 
     :param resource: the name in lower case
-    :param letters: its permissions, its stored policy's included
+    :param letters: its permissions, including those of its stored policy
     """
 
     resource: str

@@ -1,4 +1,4 @@
-"""Shared access signatures: of the account, and of one resource with or without a stored access policy."""
+"""Verify shared access signatures of the account, and of one resource, with or without a stored access policy."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class SharedAccess(ABC):
     __slots__ = ("_settings", "_signer", "account")
 
     service: ClassVar[str]
-    """The letter of the service in an account's signature."""
+    """The letter of the service in an account SAS."""
     letters: ClassVar[re.Pattern[str]]
-    """The permissions that a signature of one resource can have, each once and in this order."""
+    """The permissions of a SAS of one resource, each at most once and in this order."""
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self.account = engine.account_name
@@ -47,28 +47,28 @@ class SharedAccess(ABC):
 
     @abstractmethod
     def resource(self, call: AnyCall) -> str:
-        """Return the name of the resource that a signature is for, "" where there is none."""
+        """Return the name of the resource that a signature is for, "" if there is none."""
 
     def home(self, resource: str) -> str:
-        """Return the name of what has the stored access policies of a resource: by default it has its own."""
+        """Return the resource that has the stored access policies; by default, itself."""
         return resource
 
     @abstractmethod
     def text(self, query: Mapping[str, str], resource: str) -> str:
-        """Return what the signature of a resource signs."""
+        """Return the text that the signature of a resource signs."""
 
     @abstractmethod
     def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
-        """Return what a valid signature of a resource allows.
+        """Return the permissions of a valid signature of a resource.
 
-        :param letters: its permissions, its stored policy's included
+        :param letters: its permissions, including those of its stored policy
         """
 
     def permit(self, call: AnyCall) -> Permit:
-        """Return what the signature of a request allows.
+        """Return the permissions of the request's signature.
 
-        :raises ServiceError: AuthenticationFailed where it is no signature of this account or not valid now; one of the
-            codes that begin with Authorization where the sender or the way is not allowed
+        :raises ServiceError: AuthenticationFailed if it is not a signature of this account or not valid now; one of the
+            codes that start with Authorization if the sender or the protocol is not allowed
         """
         query = call.address.query
         if not _is_version(query.get("sv", "")):
@@ -153,7 +153,7 @@ def _check_way(query: Mapping[str, str], secure: bool, client: str) -> None:
 
 
 def _is_from(addresses: str, client: str) -> bool:
-    """Tell whether an address is the one given, or in the range given with both its ends."""
+    """Return whether an address is the given one, or in the given range (inclusive)."""
     first, _, last = addresses.partition("-")
     try:
         low, high, here = (ip_address(text) for text in (first, last or first, client))

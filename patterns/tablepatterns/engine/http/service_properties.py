@@ -40,7 +40,7 @@ def set_properties(call: AnyCall) -> Response:
 
 
 def get_statistics(call: AnyCall) -> Response:
-    """Return the state of the geo-replication, which only the secondary knows; here it is always in step."""
+    """Return the state of the geo-replication, which only the secondary reports; the engine's is always up to date."""
     call.begin(f"Get{call.service}ServiceStats", READ_SERVICE)
     call.reach_state()
     if not call.address.secondary:

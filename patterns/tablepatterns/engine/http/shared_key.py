@@ -24,11 +24,11 @@ _HEADERS_BEFORE_DATE: Final = (
 _HEADERS_AFTER_DATE: Final = ("if-modified-since", "if-match", "if-none-match", "if-unmodified-since", "range")
 
 SignedTexts: TypeAlias = Callable[[str, Request, Address, bool], Iterable[str]]
-"""From an account's name, a request, its address and whether it is SharedKeyLite to the texts that may be signed."""
+"""Returns the texts that may be signed; the last parameter is whether the scheme is SharedKeyLite."""
 
 
 def table_texts(account: str, request: Request, address: Address, lite: bool) -> Iterable[str]:
-    """Return the texts of a request to the Table service; of its options `comp` is the only one in them."""
+    """Return the texts of a request to the Table service, which include only the option `comp`."""
     headers, comp = request.headers, address.query.get("comp")
     prefix = f"{headers.get('x-ms-date') or headers.get('date', '')}\n/{account}"
     if not lite:
@@ -69,14 +69,14 @@ def _full(request: Request, storage_headers: str, resource: str, query: Mapping[
 
 
 def _date(headers: Mapping[str, str]) -> str:
-    """Return the header Date, which does not count beside the service's own."""
+    """Return the Date header, which is ignored if x-ms-date is present."""
     return "" if "x-ms-date" in headers else headers.get("date", "")
 
 
 def _storage_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the service's own headers in the order of the service and, where that differs, of their characters.
+    """Yield the x-ms- headers in the service's order and, if it differs, in the order of characters.
 
-    The service sorts as a dictionary does: hyphens do not count, and an underscore comes before digits and letters.
+    The service ignores hyphens, and sorts an underscore before digits and letters.
     """
     names = [name for name in headers if name.startswith("x-ms-")]
     by_dictionary = sorted(names, key=lambda name: name.replace("-", "").replace("_", " "))
@@ -86,9 +86,9 @@ def _storage_headers(headers: Mapping[str, str]) -> Iterator[str]:
 
 
 def _paths(path: str) -> tuple[str, ...]:
-    """Return the path as it was sent and, where that differs, as a client that tidies URLs signs it.
+    """Return the path as sent and, if it differs, as signed by a client that normalizes URLs.
 
-    The aio SDK signs what `yarl` makes of the path: no escapes but the needed ones, and those in upper case.
+    The async SDK signs the path as `yarl` normalizes it: only necessary escapes, in uppercase.
     """
     if "%" not in path:
         return (path,)
@@ -105,7 +105,7 @@ _SCHEMES: Final = ("SharedKey", "SharedKeyLite")
 
 
 class Signer:
-    """Sign with an account's key, which shows in no text.
+    """Sign with an account's key, which is never shown.
 
     :param account: the account's name
     :param key: its key in Base64
@@ -122,20 +122,19 @@ class Signer:
         return self._signature(text).decode()
 
     def signed(self, text: str, signature: str) -> bool:
-        """Tell whether the signature is the text's, in a time that says nothing about either."""
+        """Return whether the signature is that of the text, in constant time."""
         return hmac.compare_digest(self._signature(text), signature.encode("utf-8", "surrogatepass"))
 
     def _signature(self, text: str) -> bytes:
         return b2a_base64(hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256"), newline=False)
 
     def signed_request(self, authorization: str, request: Request, address: Address, texts: SignedTexts) -> bool:
-        """Tell whether an Authorization header is this account's signature of the request.
+        """Return whether an Authorization header is this account's signature of the request.
 
-        The date is signed but not compared with any clock: SDKs write the time of the machine, while tests move the
-        engine's.
+        The date is signed but not compared with a clock: SDKs send the machine's time, while tests move the engine's.
 
         :param authorization: `SharedKey account:signature`, or the same with `SharedKeyLite`
-        :param texts: what of a request is signed
+        :param texts: returns the texts of a request that may be signed
         """
         scheme, _, credential = authorization.partition(" ")
         account, _, signature = credential.partition(":")

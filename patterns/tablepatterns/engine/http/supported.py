@@ -1,7 +1,7 @@
-"""Conditions and options of operations that the engine does not carry out: it rejects them and ignores none.
+"""Reject the conditions and options that the engine does not support, rather than ignore them.
 
-A condition is rejected by every operation that does not honor it, whether the operation is documented to have it or
-not: whoever sends one relies on it. Any other option is rejected by the operations that are documented to have it.
+An operation rejects every condition that it does not honor, documented or not, since the sender relies on it. It
+rejects other options only if they are documented for it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _CONDITIONS: Final = frozenset(
 
 
 class Support:
-    """What one operation does about conditions and options.
+    """The conditions and options of one operation.
 
     >>> Support("if-match", "x-ms-legal-hold").check({"if-match": "*", "x-ms-legal-hold": "false"}, {})
 
     :param honors: the conditions that it honors; a query parameter begins with a question mark
-    :param lacks: the options that it is documented to have, and that the engine does not carry out
+    :param lacks: its documented options that the engine does not support
     """
 
     __slots__ = ("_headers", "_parameters")
@@ -42,7 +42,7 @@ class Support:
         self._parameters = frozenset(name[1:] for name in rejected if name.startswith("?"))
 
     def rejects(self, option: str) -> bool:
-        """Tell whether a header, or a query parameter that begins with a question mark, is rejected."""
+        """Return whether a header, or a query parameter that begins with a question mark, is rejected."""
         return option[1:] in self._parameters if option.startswith("?") else option in self._headers
 
     def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
@@ -53,7 +53,7 @@ class Support:
         if not self._headers.isdisjoint(headers) or not self._parameters.isdisjoint(query):
             asked = [(name, headers[name]) for name in self._headers.intersection(headers)]
             asked += [(f"?{name}", query[name]) for name in self._parameters.intersection(query)]
-            # An option may be asked for by saying that it is not wanted; a condition may not
+            # An option may be sent with a value that turns it off; a condition may not
             if any(value and (name in _CONDITIONS or value.lower() != "false") for name, value in asked):
                 raise ServiceError(errors.NOT_IMPLEMENTED)
 
@@ -73,12 +73,12 @@ _FROM_URL: Final = (
 )
 _DIGESTS: Final = "x-ms-source-content-md5 x-ms-source-content-crc64"
 _PART: Final = "x-ms-source-range x-ms-copy-source-blob-properties"
-"""Options of what takes content from a URL; no copy is documented to have them."""
+"""Options of operations that read content from a URL; they are not documented for copies."""
 _USE: Final = f"{_STANDARD} x-ms-if-tags"
 _WRITE: Final = f"{_USE} {_LEASE}"
 _READ: Final = f"{_WRITE} ?snapshot"
 _NO_ETAGS: Final = f"{_STANDARD} {_LEASE}"
-"""A container has none: that an ETag is given is answered with a code of its own."""
+"""Containers have none: a given ETag has its own error code."""
 _WITH_ID: Final = ("Renew", "Change", "Release")
 _WITHOUT_ID: Final = ("Acquire", "Break")
 
@@ -131,7 +131,7 @@ QUEUE_SUPPORT: Final[Mapping[str, Support]] = dict.fromkeys(_QUEUE_OPERATIONS.sp
 
 _POINT: Final = "?$filter ?$top"
 _MATCH: Final = Support("if-match if-none-match")
-"""That a write may not name `If-None-Match` is answered with a text of its own."""
+"""`If-None-Match` on a write has its own error message."""
 _TABLE_OPERATIONS: Final = (
     "GetTableServiceProperties SetTableServiceProperties GetTableServiceStats GetTableACL SetTableACL QueryTables "
     "QueryTable CreateTable DeleteTable QueryEntities InsertEntity Transaction"

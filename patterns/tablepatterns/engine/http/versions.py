@@ -59,7 +59,7 @@ _LATEST: Final = max(_KNOWN)
 
 
 def is_version(text: str) -> bool:
-    """Tell whether the services have a version; any later than those known here counts, for the SDKs to come.
+    """Return whether a version exists; later versions than the known ones are accepted, for future SDKs.
 
     >>> is_version("2019-02-02"), is_version("2019-02-03"), is_version("2027-01-01"), is_version("latest")
     (True, False, True, False)

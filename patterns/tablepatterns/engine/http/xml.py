@@ -31,7 +31,7 @@ _Value = TypeVar("_Value")
 def read_document(body: bytes, root: str) -> Element:
     """Return the root of a document.
 
-    :raises ServiceError: InvalidXmlDocument where it is no XML, has another root, or has a document type
+    :raises ServiceError: InvalidXmlDocument if it is not XML, has another root, or has a document type
     """
     try:
         element: Element = fromstring(body, forbid_dtd=True)
@@ -43,9 +43,9 @@ def read_document(body: bytes, root: str) -> Element:
 
 
 def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _Value | None:
-    """Return what a child element says, None where it is missing or empty.
+    """Return the text of a child element; None if it is missing or empty.
 
-    :raises ServiceError: InvalidXmlDocument where `read` makes nothing of it
+    :raises ServiceError: InvalidXmlDocument if `read` rejects it
     """
     text = "" if parent is None else (parent.findtext(name) or "").strip()
     if not text:
@@ -57,32 +57,32 @@ def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _
 
 
 def boolean(text: str) -> bool:
-    """Return the boolean that a text says."""
+    """Parse a boolean."""
     return _BOOLEANS[text.lower()]
 
 
 def number(text: str) -> int:
-    """Return the integer that a text says."""
+    """Parse an integer."""
     if not _NUMBER.fullmatch(text):
         raise ValueError(text)
     return int(text)
 
 
 def write_document(root: str) -> bytes:
-    """Return a document as the service sends it, with a byte order mark.
+    """Return a document with a byte order mark, as the service sends it.
 
-    :param root: the root element, written
+    :param root: the root element as text
     """
     return _BYTE_ORDER_MARK + (PROLOGUE + root).encode()
 
 
 def element(name: str, *content: str) -> str:
-    """Return an element with elements, or with text that is already escaped, in it."""
+    """Return an element with child elements or escaped text."""
     return f"<{name}>{''.join(content)}</{name}>" if any(content) else f"<{name} />"
 
 
 def optional(name: str, value: object | None) -> str:
-    """Return an element with a value as its text, or nothing where there is no value."""
+    """Return an element with a value, or an empty text without a value."""
     return "" if value is None else element(name, xml_text(_spelled(value)))
 
 

@@ -55,7 +55,7 @@ def list_queues(call: QueueCall) -> Response:
 
 
 def create_queue(call: QueueCall) -> Response:
-    """Create a queue; one that is already as it is asked for is an answer of its own."""
+    """Create a queue; the response differs if an equal one exists."""
     call.begin("CreateQueue", CREATE_QUEUE)
     made = call.state.create(call.target.queue, read_metadata(call.request))
     return Response(201 if made else 204, {})
@@ -69,7 +69,7 @@ def delete_queue(call: QueueCall) -> Response:
 
 
 def get_metadata(call: QueueCall) -> Response:
-    """Return the metadata of a queue, and how many messages it holds."""
+    """Return the metadata of a queue, and its number of messages."""
     call.begin("GetQueueMetadata", READ_METADATA)
     metadata = metadata_headers(call.state.get_metadata(call.target.queue))
     count = call.state.count(call.target.queue)
@@ -96,7 +96,7 @@ def put_message(call: QueueCall) -> Response:
 
 
 def get_messages(call: QueueCall) -> Response:
-    """Receive messages, or look at them."""
+    """Receive or peek at messages."""
     peeking = call.address.query.get("peekonly", "").lower() == "true"
     return _peek(call) if peeking else _get(call)
 

@@ -26,7 +26,7 @@ _OF_QUEUE: Final[Mapping[str | None, Kind]] = {None: "queue", "metadata": "metad
 
 
 class Target(NamedTuple):
-    """What a request is about.
+    """The resource that a request names.
 
     :param message: the id of a message
     """
@@ -38,18 +38,18 @@ class Target(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """The name of the queue, "" if there is none."""
+        """The name of the queue, or ""."""
         return self.queue
 
 
 UNKNOWN: Final = Target(NOWHERE, "service")
-"""What is known of a request before its URL is read."""
+"""What is known about a request before its URL is read."""
 
 
 def locate(url: str, account: str) -> Target:
-    """Return what a URL is about.
+    """Return the resource that a URL names.
 
-    :raises ServiceError: InvalidUri where it is no URL, or names nothing in this account; InvalidQueryParameterValue
+    :raises ServiceError: InvalidUri if it is not a URL, or names nothing in this account; InvalidQueryParameterValue
     """
     address = read_address(url, account)
     queue, *below = map(_decoded, address.tail[1:].split("/"))
@@ -118,4 +118,4 @@ PEEK: Final = on_object("r")
 UPDATE: Final = on_object("u")
 DELETE: Final = on_object("p")
 CLEAR: Final = Need("o", ("d",))
-"""Only an account's signature reaches it: no signature of a queue has the letter."""
+"""Only an account SAS can grant it: no SAS of a queue has the letter."""

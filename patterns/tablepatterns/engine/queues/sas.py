@@ -21,14 +21,14 @@ class QueueAccess(SharedAccess):
     letters = _LETTERS
 
     def resource(self, call: AnyCall) -> str:
-        """Return the queue that the request is about: the signature does not name its own."""
+        """Return the queue of the request, since the signature does not name one."""
         return call.resource
 
     def text(self, query: Mapping[str, str], resource: str) -> str:
-        """Return what such a signature signs."""
+        """Return the text that such a signature signs."""
         head = [query.get("sp", ""), query.get("st", ""), query.get("se", ""), f"/queue/{self.account}/{resource}"]
         return "\n".join(head + [query.get(name, "") for name in _FIELDS])
 
     def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
-        """Return what a valid signature allows."""
+        """Return the permissions that a valid signature grants."""
         return ResourcePermit(resource, letters)

@@ -56,7 +56,7 @@ _TIMEOUT: Final = _seconds(DEFAULT_VISIBILITY_TIMEOUT)
 
 
 class Listed(NamedTuple):
-    """What a list of queues says of each."""
+    """A queue in a list of queues."""
 
     name: str
     metadata: Mapping[str, str]
@@ -65,8 +65,8 @@ class Listed(NamedTuple):
 class Queues:
     """One account's queues. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
-    Times are in seconds. Messages come in the order in which they could be seen, which is that of their putting as
-    long as nobody makes them wait; the service itself promises less.
+    Times are in seconds. Messages are received in the order in which they became visible, which the service does not
+    guarantee.
 
     >>> queues = Queues(Clock())
     >>> queues.create("orders")
@@ -77,7 +77,7 @@ class Queues:
     ('4711', 1, [])
     >>> queues.remove("orders", received.id, received.receipt)
 
-    :param clock: what visibility and expiry go by
+    :param clock: the account's clock, for visibility and expiration
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -93,9 +93,9 @@ class Queues:
     # -- Queues
 
     def create(self, name: str, metadata: Mapping[str, str] | None = None) -> bool:
-        """Create a queue; return whether there was none of that name, which then has the same metadata.
+        """Create a queue; return False if it exists already with the same metadata.
 
-        :raises ServiceError: what is wrong with name or metadata; QueueAlreadyExists, with other metadata;
+        :raises ServiceError: the name or the metadata is invalid; QueueAlreadyExists, with other metadata;
             QueueBeingDeleted
         """
         _check_name(name)
@@ -110,7 +110,7 @@ class Queues:
         return known is None
 
     def delete(self, name: str) -> None:
-        """Delete a queue and its messages, at once; its name is free when the deletion has taken its time.
+        """Delete a queue with its messages immediately; its name is free once the deletion has finished.
 
         :raises ServiceError: QueueNotFound
         """
@@ -119,11 +119,11 @@ class Queues:
             self.deletions.begin(name)
 
     def page(self, prefix: str = "", start: str = "", limit: int = MAX_PAGE_QUEUES) -> tuple[list[Listed], str | None]:
-        """Return a page of the queues in order of their names, and the name at which the next begins, None on the last.
+        """Return a page of queues sorted by name, and the first name of the next page; None on the last.
 
-        :param prefix: what the names begin with
-        :param start: the name at which the page begins
-        :param limit: at most so many queues
+        :param prefix: the prefix of the names
+        :param start: the first name of the page
+        :param limit: the maximum number of queues
         :raises ServiceError: OutOfRangeQueryParameterValue for a limit outside 1 to 5,000
         """
         check_range("maxresults", limit, 1, MAX_PAGE_QUEUES)
@@ -149,17 +149,17 @@ class Queues:
             self._queue(name).metadata = kept
 
     def count(self, name: str) -> int:
-        """Return how many messages a queue holds, including invisible ones."""
+        """Return the number of messages of a queue, including invisible ones."""
         with self._lock:
             return len(self._swept(name)[0])
 
     # -- Messages
 
     def put(self, queue: str, text: str, *, visibility: int = 0, time_to_live: int = _TIME_TO_LIVE) -> Message:
-        """Add a message, and return it with a receipt that is good at once.
+        """Add a message, and return it with a valid receipt.
 
-        :param visibility: for how long it is invisible
-        :param time_to_live: after how long it expires, or `NEVER`
+        :param visibility: how long it is invisible
+        :param time_to_live: the time until it expires, or `NEVER`
         :raises ServiceError: QueueNotFound, RequestBodyTooLarge, OutOfRangeQueryParameterValue,
             InvalidQueryParameterValue
         """
@@ -177,10 +177,10 @@ class Queues:
         return message
 
     def get(self, queue: str, limit: int = 1, visibility: int = _TIMEOUT) -> list[Message]:
-        """Receive messages, which others then do not see for a while; each has a receipt that no other has.
+        """Receive messages, which are then invisible for a while; each has a unique receipt.
 
-        :param limit: at most so many messages
-        :param visibility: for how long they are invisible; they may expire in that time
+        :param limit: the maximum number of messages
+        :param visibility: how long they are invisible; they may expire in that time
         :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
         """
         check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
@@ -194,7 +194,7 @@ class Queues:
         return received
 
     def peek(self, queue: str, limit: int = 1) -> list[Message]:
-        """Return the messages that `get` would, and leave them as they are.
+        """Return the messages that `get` would return, without changing them.
 
         :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
         """
@@ -204,10 +204,10 @@ class Queues:
             return home.visible(now, limit)
 
     def update(self, queue: str, message_id: str, receipt: str, visibility: int, text: str | None = None) -> Message:
-        """Hide a message from now on for a while, and return it with its new receipt; the former one is void.
+        """Hide a message for a while, and return it with a new receipt; the previous one becomes invalid.
 
-        :param visibility: for how long it is invisible; may be longer than its time to live
-        :param text: what replaces its text; None keeps it
+        :param visibility: how long it is invisible; may exceed its time to live
+        :param text: the new text; None keeps the text
         :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, RequestBodyTooLarge,
             OutOfRangeQueryParameterValue, InvalidQueryParameterValue
         """
@@ -266,7 +266,7 @@ class Queues:
         return found
 
     def _swept(self, name: str) -> tuple[Queue, Ticks]:
-        """Return a queue without what has expired, and the moment for which that is so."""
+        """Remove expired messages; return the queue, and the time as of which they were removed."""
         queue, now = self._queue(name), self._clock.now()
         queue.expire(now)
         return queue, now
@@ -301,7 +301,7 @@ def _later(now: Ticks, seconds: int) -> Ticks:
 
 
 def _held(queue: Queue, message_id: str, receipt: str) -> Message:
-    """Return the message over which a receipt gives power."""
+    """Return the message for a valid receipt."""
     message = queue.find(message_id)
     if message is None:
         raise ServiceError(errors.MESSAGE_NOT_FOUND)
@@ -323,7 +323,7 @@ def _check_time_to_live(seconds: int, visibility: int) -> None:
 
 @lru_cache(maxsize=4096)
 def _check_name(name: str) -> None:
-    """Reject a name that no queue can have."""
+    """Reject an invalid queue name."""
     if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
         raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _NAME_CHARACTERS.fullmatch(name):

@@ -22,11 +22,11 @@ _RECEIPT_NUMBERS: Final = 2**32
 class Message(NamedTuple):
     """One version of a message; it is immutable, and a change creates a new version.
 
-    :param number: which message of the account it is; among equal moments the lower number comes first
-    :param expires: when it is gone; `Ticks.MAX` is never
-    :param visible: when it can be seen again, or was first seen
-    :param receipt: the one pop receipt that is good for this version
-    :param dequeues: how often it was received
+    :param number: the message's number in the account; at equal times, the lower number comes first
+    :param expires: when it expires; `Ticks.MAX` is never
+    :param visible: when it becomes or became visible
+    :param receipt: the only valid pop receipt of this version
+    :param dequeues: how many times it was received
     """
 
     id: str
@@ -50,7 +50,7 @@ def check_text(text: str) -> None:
 
 
 def new_receipt(visible: Ticks, number: int) -> str:
-    """Return a pop receipt; no two of different numbers are the same.
+    """Return a pop receipt, which is unique for each number.
 
     >>> new_receipt(Ticks.parse("2014-08-22T00:50:32Z"), 1)
     'AgAAAAMAAAABAAAAAPzfNbqL0Qg='
@@ -70,12 +70,12 @@ def check_receipt(receipt: str) -> None:
 
 
 class Queue:
-    """One queue; it is not thread-safe by itself, `Queues` guards it.
+    """A queue. Not thread-safe: `Queues` guards it.
 
-    What has expired is gone once `expire` was called with a later moment: every other method takes that for done.
+    Call `expire` first: the other methods assume that expired messages have been removed.
 
     :param name: the queue's name
-    :param metadata: the user's own names and values; replaced as a whole, never changed
+    :param metadata: the user's metadata; replaced as a whole, never changed in place
     """
 
     __slots__ = ("_by_expiry", "_by_visibility", "_messages", "metadata", "name", "policies")
@@ -100,11 +100,11 @@ class Queue:
         return self._messages.get(message_id)
 
     def visible(self, now: Ticks, limit: int) -> list[Message]:
-        """Return the messages that can be seen, the one that could be first at the front."""
+        """Return the visible messages, the one that became visible first at the front."""
         return list(islice(self._by_visibility.due(now), limit))
 
     def put(self, message: Message) -> None:
-        """Store a version, in place of the former one if there is one."""
+        """Store a version, replacing the previous one."""
         former = self._messages.get(message.id)
         if former is not None:
             self.remove(former)
@@ -113,18 +113,18 @@ class Queue:
         self._by_expiry.add(message.expires, message.number, message)
 
     def remove(self, message: Message) -> None:
-        """Drop a message, which must be the version that is stored."""
+        """Remove a message, which must be the stored version."""
         del self._messages[message.id]
         self._by_visibility.remove(message.visible, message.number, message)
         self._by_expiry.remove(message.expires, message.number, message)
 
     def expire(self, now: Ticks) -> None:
-        """Drop the messages whose time is over."""
+        """Remove expired messages."""
         for message in list(self._by_expiry.due(now)):
             self.remove(message)
 
     def check(self) -> None:
-        """Assert that each message is filed under its id and in both orders, once, and what holds of messages."""
+        """Assert that each message is stored once under its id and in both orders, and is valid."""
         for timers, moment in ((self._by_visibility, "visible"), (self._by_expiry, "expires")):
             timers.check()
             found = list(timers.due(Ticks.MAX))

@@ -13,9 +13,9 @@ from .state import Message
 
 
 def read_marker(marker: str, account: str) -> str:
-    """Return the name at which a page begins, "" where no marker says so.
+    """Return the first name of a page, "" if there is no marker.
 
-    :raises ServiceError: InvalidMarker where it is no marker of this account
+    :raises ServiceError: InvalidMarker if it is not a marker of this account
     """
     if not marker:
         return ""
@@ -31,8 +31,8 @@ def write_list(
     """Return a page of queues.
 
     :param base: the account's endpoint
-    :param query: the options of the request, which the response repeats
-    :param following: the name at which the next page begins, None on the last
+    :param query: the options of the request, which are in the response too
+    :param following: the first name of the next page; None on the last
     """
     with_metadata = "metadata" in query.get("include", "").split(",")
     asked = [
@@ -53,7 +53,7 @@ def _queue(queue: Listed, with_metadata: bool) -> str:
 
 
 def read_text(body: bytes) -> str:
-    """Return the text of the message in the body of a request; markup in it is left out, what it encloses stays.
+    """Return the message text in a request's body, without markup but with its content.
 
     :raises ServiceError: InvalidXmlDocument, MissingRequiredXmlNode
     """
@@ -64,19 +64,19 @@ def read_text(body: bytes) -> str:
 
 
 def write_put(message: Message) -> bytes:
-    """Return what the sender of a message is told."""
+    """Return the response to the sender of a message."""
     return _written([element("QueueMessage", _identity(message), _hold(message))])
 
 
 def write_received(messages: Iterable[Message]) -> bytes:
-    """Return messages for their receiver."""
+    """Return received messages, with receipts."""
     return _written(
         element("QueueMessage", _identity(message), _hold(message), _content(message)) for message in messages
     )
 
 
 def write_peeked(messages: Iterable[Message]) -> bytes:
-    """Return messages for someone who only looks at them: nothing in it gives power over them."""
+    """Return messages that were peeked at, without receipts."""
     return _written(element("QueueMessage", _identity(message), _content(message)) for message in messages)
 
 

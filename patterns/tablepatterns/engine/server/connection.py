@@ -62,7 +62,7 @@ class Connection(H11Protocol):
             self._answer(head.request(data, self.client[0] if self.client else ""))
 
     def _is_idle(self) -> bool:
-        """Tell whether no request is in progress, and no response waits to be read."""
+        """Return whether no request is in progress, and no response waits to be read."""
         cycle = cast("Any", self.cycle)  # None before the first request, which the stubs of uvicorn do not say
         is_between = cycle is None or cycle.response_complete
         return is_between and not self._wording.has_unread_data and not self.transport.get_write_buffer_size()

@@ -43,7 +43,7 @@ class Head(NamedTuple):
         return self.end + self.length
 
     def is_short(self, service: str) -> bool:
-        """Tell whether the engine answers the request at once, with a response that fits into memory.
+        """Return whether the engine answers the request immediately, with a response that fits into memory.
 
         A query may read a whole table, a transaction writes 100 entities, and a blob may have any size.
         """

@@ -35,7 +35,7 @@ def engine_of(name: str, environment: Mapping[str, str]) -> Engine:
 
 
 def has_own_key(environment: Mapping[str, str]) -> bool:
-    """Tell whether the account has a key that is not published."""
+    """Return whether the account has a key that is not published."""
     return KEY_VARIABLE in environment
 
 

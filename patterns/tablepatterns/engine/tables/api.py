@@ -67,7 +67,7 @@ def query_tables(call: TableCall) -> Response:
 
 
 def _check_select(text: str) -> None:
-    """Reject a projection without the name, which is all that is known of a table.
+    """Reject a selection without the name, the only property of a table.
 
     :raises ServiceError: NotImplemented
     """
@@ -109,7 +109,7 @@ def get_table(call: TableCall) -> Response:
     try:
         name = call.state.table(call.target.table).name
     except ServiceError as error:
-        # The entry is a resource of its own, so it has the code of one
+        # The entry is a resource, so a missing one has the code of resources
         message = errors.RESOURCE_NOT_FOUND if error.error_message is errors.TABLE_NOT_FOUND else error.error_message
         raise ServiceError(message) from error
     call.notes.returned = 1
@@ -124,7 +124,7 @@ def delete_table(call: TableCall) -> Response:
 
 
 def reject_nested_path(call: TableCall) -> Response:
-    """Reject a path below a table with the service's own error, which the SDK explains."""
+    """Reject a path below a table with the service's error, which the SDK explains."""
     call.allow(OWNER_ONLY)
     if call.target.below == "$batch":
         raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)

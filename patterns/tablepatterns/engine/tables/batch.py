@@ -52,7 +52,7 @@ def _read_batch(body: bytes, content_type: str) -> tuple[InnerRequest | list[Inn
 
 
 def _query(call: TableCall, request: InnerRequest) -> bytes:
-    """Return the answering part to a query outside a changeset."""
+    """Return the response part for a query outside a changeset."""
     try:
         target = _target(call, request)
         run = _QUERIES.get(target.kind)
@@ -66,7 +66,7 @@ def _query(call: TableCall, request: InnerRequest) -> bytes:
 
 
 def _changeset(call: TableCall, requests: Sequence[InnerRequest]) -> bytes:
-    """Return the answering part to a transaction: a part for each operation in it, or the one that says why not."""
+    """Return the response part for a transaction: one for each operation, or one with the error."""
     try:
         responses = _transaction(call, requests)
     except ServiceError as error:
@@ -91,9 +91,9 @@ def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[byte
 
 
 def _writes(call: TableCall, requests: Sequence[InnerRequest]) -> list[Write]:
-    """Return what the operations of a transaction ask for.
+    """Return the writes of a transaction.
 
-    :raises TransactionError: with the position of the one that is wrong
+    :raises TransactionError: one is invalid; with its position
     """
     writes: list[Write] = []
     try:

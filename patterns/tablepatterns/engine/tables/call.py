@@ -32,7 +32,7 @@ Kind: TypeAlias = Literal[
     "batch",
     "below table",
 ]
-"""What a URL names; "below table" is a path that goes on behind a table, which a wrong account URL leads to."""
+"""What a URL names; "below table" is a longer path, as from a wrong account URL."""
 
 _ROOTS: Final[Mapping[str, Kind]] = {"Tables": "tables", "$batch": "batch"}
 _PARTITION_KEY: Final = "PartitionKey='(?P<partition_key>[^']*(?:''[^']*)*)'"
@@ -43,9 +43,9 @@ _ENTRY: Final = re.compile(r"Tables\('([^']*)'\)", re.DOTALL)
 
 
 class Target(NamedTuple):
-    """What a request is about.
+    """The resource that a request names.
 
-    :param below: the rest of a path that goes on behind a table
+    :param below: the rest of a path below a table
     """
 
     address: Address
@@ -57,7 +57,7 @@ class Target(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """The name of the table, "" if there is none."""
+        """The name of the table, or ""."""
         return self.table
 
     @property
@@ -67,16 +67,16 @@ class Target(NamedTuple):
 
 
 UNKNOWN: Final = Target(NOWHERE, "service")
-"""What is known of a request before its URL is read."""
+"""What is known about a request before its URL is read."""
 
 
 def locate(url: str, account: str) -> Target:
-    """Return what a URL is about.
+    """Return the resource that a URL names.
 
-    :raises ServiceError: InvalidUri where it is no URL, or not of this account; InvalidInput where its keys are wrong
+    :raises ServiceError: InvalidUri if it is not a URL, or not of this account; InvalidInput where its keys are wrong
     """
     address = read_address(url, account)
-    # Slashes inside a key arrive percent-encoded, so the path is cut before it is decoded
+    # Slashes inside a key arrive percent-encoded, so the path is split before it is decoded
     segment, _, below = address.tail[1:].partition("/")
     name = _decoded(segment)
     if below:
@@ -159,7 +159,7 @@ class TableCall(Call[Target, Tables]):
         self.target = locate(self.request.url, self.engine.account_name)
 
     def inner(self, request: Request, target: Target) -> TableCall:
-        """Return the call of a request inside this one; it has the same sender and leaves its notes here."""
+        """Return the call of a request inside this one, with the same sender and notes."""
         call = TableCall(self.engine, request, self.id, self.now)
         call.target = target
         call.permit = self.permit
@@ -173,20 +173,20 @@ class TableCall(Call[Target, Tables]):
     def level(self) -> Level:
         """The JSON format of the response.
 
-        :raises ServiceError: AtomFormatNotSupported where the client asks for another
+        :raises ServiceError: AtomFormatNotSupported if the client asks for another
         """
         return negotiate(self.request.headers.get("accept", ""), self.target.address.query.get("$format"))
 
     def renderer(self, table: str) -> Renderer:
-        """Return what writes the response about a table, or about the list of them, which is called `Tables`.
+        """Return the renderer of responses about a table, or about the list `Tables`.
 
-        :raises ServiceError: AtomFormatNotSupported where the client asks for another format
+        :raises ServiceError: AtomFormatNotSupported if the client asks for another format
         """
         return Renderer(self.engine.account_name, self.target.address.base, table, self.level)
 
 
 def verb(method: str, tunnelled: str | None) -> str:
-    """Return the verb that a request means: POST may carry another in the header `X-HTTP-Method`."""
+    """Return the verb of a request; the header `X-HTTP-Method` overrides POST."""
     if tunnelled is None:
         return method
     meant = tunnelled.upper()

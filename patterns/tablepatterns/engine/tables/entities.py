@@ -51,7 +51,7 @@ class Entity(tuple[Any, ...]):
         names = _positions(tuple(properties))
         return super().__new__(cls, (partition_key, row_key, timestamp, names, *properties.values()))
 
-    # Versions are told apart by identity, as other objects are
+    # Versions are distinguished by identity
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -92,7 +92,7 @@ _FIRST_VALUE: Final = 4
 
 @lru_cache(maxsize=4096)
 def _positions(names: tuple[str, ...]) -> dict[str, int]:
-    """Return where an entity has the value of each property."""
+    """Return the position of each property's value."""
     return {name: position for position, name in enumerate(names, _FIRST_VALUE)}
 
 
@@ -109,7 +109,7 @@ _SYSTEM: Final[dict[str, Callable[[Entity], Value]]] = {
 
 
 def check_key(name: str, value: str, *, in_body: bool) -> None:
-    """Reject a key with a forbidden character, in the words the service has for bodies or those for URLs.
+    """Reject a key with a forbidden character, with the service's error for bodies or for URLs.
 
     :param name: PartitionKey or RowKey
     :param in_body: the key came in the body of an insert, not in a URL
@@ -130,7 +130,7 @@ def check_key_size(*keys: str) -> None:
 
 
 def checked_properties(properties: Mapping[str, Value]) -> dict[str, Value]:
-    """Return a copy to store, its names interned; reject a bad name, a value no Edm type holds, or too many.
+    """Return a copy to store, with interned names; reject invalid names and values, and too many properties.
 
     :raises ServiceError: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
     """
@@ -144,13 +144,13 @@ def checked_properties(properties: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def check_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> None:
-    """Reject an entity that is too large, or a value of it that is, or more properties than an entity may have.
+    """Reject an entity that is too large, has a value that is too large, or has too many properties.
 
     :raises ServiceError: TooManyProperties, PropertyValueTooLarge, EntityTooLarge
     """
     _check_count(properties)
     size = entity_size(partition_key, row_key, properties)
-    # A value over its limit makes the whole entity larger than that limit, so small entities need no second look.
+    # A value over its limit makes the whole entity larger than that limit, so small entities need no further check.
     if size > MAX_BINARY_BYTES and any(map(_too_large, properties.values())):
         raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
     if size > MAX_ENTITY_BYTES:
@@ -204,7 +204,7 @@ class Operation(NamedTuple):
     """One write of one entity.
 
     :param kind: the kind of write; an upsert is `insert_or_replace` or `insert_or_merge`
-    :param properties: the user's properties, none of them None; empty for a delete
+    :param properties: the user's properties, without None; empty for a delete
     :param etag: the version that a replace, merge or delete expects; "*" or None for any
     """
 
@@ -227,7 +227,7 @@ def checked(operation: Operation) -> Operation:
 def checked_transaction(operations: Sequence[Operation]) -> list[Operation]:
     """Return the operations of an entity group transaction ready to store; reject the first invalid one.
 
-    :raises TransactionError: with the position of that operation; over 100 operations the service names the hundredth
+    :raises TransactionError: with its position; for more than 100 operations, the service reports the hundredth
     """
     if len(operations) > MAX_TRANSACTION_OPERATIONS:
         index = MAX_TRANSACTION_OPERATIONS - 1
@@ -248,7 +248,7 @@ def checked_transaction(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def each(operations: Sequence[Operation], step: Callable[[Operation], T]) -> list[T]:
-    """Apply a step to each operation; an error becomes one of the transaction, with the position."""
+    """Apply a step to each operation; an error becomes one of the transaction, with its position."""
     results: list[T] = []
     try:
         for operation in operations:
@@ -259,9 +259,9 @@ def each(operations: Sequence[Operation], step: Callable[[Operation], T]) -> lis
 
 
 def outcome(operation: Operation, before: Entity | None) -> Mapping[str, Value] | None:
-    """Return the properties that the entity has after a checked operation, None if it is deleted.
+    """Return the entity's properties after a checked operation; None if it is deleted.
 
-    :param before: the stored entity, None if there is none
+    :param before: the stored entity, or None
     :raises ServiceError: EntityAlreadyExists, ResourceNotFound, UpdateConditionNotSatisfied, or as in `check_size`
     """
     _check_condition(operation, before)

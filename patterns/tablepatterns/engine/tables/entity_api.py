@@ -26,9 +26,9 @@ _ETAG: Final = re.compile(r'W/"[^"]*"')
 
 
 def if_match(headers: Mapping[str, str]) -> str | None:
-    """Return the ETag of If-Match, "*" for any version, None where the header is absent.
+    """Return the ETag of If-Match, which may be "*"; None if the header is absent.
 
-    :raises ServiceError: InvalidInput for what is not exactly one ETag
+    :raises ServiceError: InvalidInput if it is not exactly one ETag
     """
     etag = headers.get("if-match")
     if etag is None or etag == "*" or _ETAG.fullmatch(etag):
@@ -37,7 +37,7 @@ def if_match(headers: Mapping[str, str]) -> str | None:
 
 
 def reject_if_none_match(headers: Mapping[str, str], verb: str) -> None:
-    """Reject If-None-Match, which the service supports for no write.
+    """Reject If-None-Match, which the service does not support for writes.
 
     :raises ServiceError: InvalidInput
     """
@@ -46,12 +46,12 @@ def reject_if_none_match(headers: Mapping[str, str], verb: str) -> None:
 
 
 class Write(NamedTuple):
-    """One write as a request asks for it.
+    """A write as requested.
 
     :param name: the service's name of the operation
-    :param need: what it takes to be allowed
-    :param level: the format of an echo
-    :param preference: `return-content` or `return-no-content` where the client says which it prefers
+    :param need: the required permissions
+    :param level: the format of a returned entity
+    :param preference: `return-content` or `return-no-content`, if the client states a preference
     """
 
     name: str
@@ -64,7 +64,7 @@ class Write(NamedTuple):
     def check(self, permit: Permit) -> None:
         """Check that the sender may execute the write.
 
-        :raises ServiceError: one of the codes that begin with Authorization
+        :raises ServiceError: a code that starts with Authorization
         """
         permit.check(self.need, self.target.table)
         permit.check_keys(self.operation.partition_key, self.operation.row_key)
@@ -84,10 +84,10 @@ _PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
 
 
 def read_write(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Write:
-    """Return the write that a request asks for.
+    """Return the requested write.
 
-    :param method: the verb, `X-HTTP-Method` taken into account
-    :raises ServiceError: what is wrong with its headers or its body
+    :param method: the verb, after `X-HTTP-Method` is applied
+    :raises ServiceError: its headers or its body are invalid
     """
     query = target.address.query
     level = negotiate(headers.get("accept", ""), query.get("$format"))
@@ -127,7 +127,7 @@ def _update(method: str, target: Target, level: Level, headers: Mapping[str, str
     reject_if_none_match(headers, method)
     etag = if_match(headers)
     name, kind = (_UPSERTS if etag is None else _UPDATES)[method]
-    # The keys of the URL are the ones that count; the body may repeat them in any type
+    # Only the keys in the URL count; the body may repeat them in any type
     operation = Operation(kind, target.partition_key, target.row_key, read_body(body).properties(), etag)
     return Write(name, UPSERT if etag is None else UPDATE, operation, target, level)
 
@@ -135,7 +135,7 @@ def _update(method: str, target: Target, level: Level, headers: Mapping[str, str
 def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
     """Return the response to a successful write.
 
-    :param entity: the version that it made, None for a delete
+    :param entity: the version that it created; None for a delete
     :param account: the account's name
     """
     if entity is None:
@@ -152,7 +152,7 @@ def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
 
 
 def write_entity(call: TableCall) -> Response:
-    """Carry out the one write that a request asks for."""
+    """Execute the requested write."""
     request, target = call.request, call.target
     write = read_write(call.method, target, request.headers, request.body)
     call.notes.operation, call.notes.partition = write.name, write.operation.partition_key
@@ -178,7 +178,7 @@ def write_token(key: str) -> str:
 def read_token(token: str) -> str:
     """Return the key in a token.
 
-    :raises ServiceError: InvalidInput where it is no token of this service
+    :raises ServiceError: InvalidInput if it is not a token of this service
     """
     found = _TOKEN.fullmatch(token)
     if not found or len(found[2]) != int(found[1]):
@@ -236,9 +236,9 @@ def reject_unknown_options(query: Mapping[str, str]) -> None:
 
 @lru_cache(maxsize=512)
 def read_filter(text: str) -> Filter | None:
-    """Return the filter that a text says, None where it is blank.
+    """Parse a filter; None if it is blank.
 
-    :raises ServiceError: InvalidInput, with the position of a syntax error; NotImplemented for OData beyond the service
+    :raises ServiceError: InvalidInput, with the position of a syntax error; NotImplemented for unsupported OData
     """
     if not text.strip():
         return None
@@ -253,7 +253,7 @@ def read_filter(text: str) -> Filter | None:
 
 
 def read_top(query: Mapping[str, str]) -> int:
-    """Return how many a page may hold; nothing is a legal number, more than 1,000 is not.
+    """Return the maximum number of entities of a page; 0 is allowed, more than 1,000 is not.
 
     :raises ServiceError: InvalidInput
     """
@@ -271,7 +271,7 @@ def _partition(wanted: Filter | None) -> str | None:
 
 
 def _start(query: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the keys at which the page begins; a token without a row begins with the partition."""
+    """Return the keys at which the page starts; a token without a row starts with the partition."""
     partition, row = query.get("NextPartitionKey"), query.get("NextRowKey")
     if partition is None:
         if row is not None:

@@ -45,7 +45,7 @@ class Body:
     def key(self, name: str) -> str:
         """Return a key of what is to be created.
 
-        :raises ServiceError: PropertiesNeedValue where it is missing or null, InvalidInput where it is no string
+        :raises ServiceError: PropertiesNeedValue where it is missing or null, InvalidInput if it is not a string
         """
         value = self._members.get(name)
         if value is None:
@@ -241,7 +241,7 @@ def reject_atom(content_type: str) -> None:
 
 
 def errors_in_xml(accept: str, option: str | None) -> bool:
-    """Tell whether an error is answered in XML: wherever the client does not ask for JSON by name."""
+    """Return whether an error is answered in XML: wherever the client does not ask for JSON by name."""
     return "json" not in (accept if option is None else option).lower()
 
 

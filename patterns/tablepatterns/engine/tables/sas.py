@@ -28,12 +28,12 @@ class TableAccess(SharedAccess):
         return call.address.query.get("tn", "").lower()
 
     def text(self, query: Mapping[str, str], resource: str) -> str:
-        """Return what such a signature signs."""
+        """Return the text that such a signature signs."""
         head = [query.get("sp", ""), query.get("st", ""), query.get("se", ""), f"/table/{self.account}/{resource}"]
         return "\n".join(head + [query.get(name, "") for name in _FIELDS])
 
     def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
-        """Return what a valid signature allows."""
+        """Return the permissions that a valid signature grants."""
         return ResourcePermit(resource, letters, _scope(query))
 
 

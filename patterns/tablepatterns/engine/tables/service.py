@@ -26,7 +26,7 @@ __all__ = ["KeyScope", "Operation", "Page", "Tables"]
 
 _PERMISSIONS: Final = "raud"
 _ROWS_AT_ONCE: Final = MAX_PAGE_ENTITIES + 1
-"""How many rows a query reads while other requests wait; most pages end before."""
+"""How many rows a query reads before other requests may run; most pages are shorter."""
 _NAME_CHARACTERS: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -39,9 +39,9 @@ class Tables:
     >>> tables.get("employees", "Sales", "000223").properties
     {'Age': 34}
 
-    :param clock: where the timestamps come from
-    :param page_examines: after how many examined entities a page ends, so that pages can be short or empty as they
-        are on the service after five seconds; None for pages that end only when they are full
+    :param clock: the account's clock
+    :param page_examines: the number of examined entities after which a page ends, so that pages can be short
+        or empty, as on the service after five seconds; None for pages that end only when they are full
     """
 
     def __init__(self, clock: Clock, *, page_examines: int | None = None) -> None:
@@ -58,7 +58,7 @@ class Tables:
     # -- Tables
 
     def create(self, name: str) -> None:
-        """Create a table; names differ by more than their case, and the first spelling is kept.
+        """Create a table. Names are case-insensitive; the first spelling is kept.
 
         :raises ServiceError: InvalidResourceName, OutOfRangeInput, InvalidInput for `tables`; TableAlreadyExists;
             TableBeingDeleted
@@ -71,9 +71,9 @@ class Tables:
             self._tables[key] = Table(name)
 
     def delete(self, name: str) -> None:
-        """Delete a table and all that is in it, at once; its name is free when the deletion has taken its time.
+        """Delete a table with its entities immediately; its name is free once the deletion has finished.
 
-        :raises ServiceError: ResourceNotFound, which is not the code that entity operations give; TableBeingDeleted
+        :raises ServiceError: ResourceNotFound (entity operations have another code); TableBeingDeleted
         """
         key = _checked_name(name)
         with self._lock:
@@ -86,10 +86,10 @@ class Tables:
     def names(
         self, mark: str | None = None, limit: int = MAX_PAGE_ENTITIES, predicate: Callable[[str], bool] | None = None
     ) -> tuple[list[str], str | None]:
-        """Return a page of table names in order, and the mark at which the next page begins, None on the last.
+        """Return a page of sorted table names, and the marker of the next page; None on the last.
 
-        :param limit: at most so many names; never more than 1,000
-        :param mark: what the former page ended with
+        :param limit: the maximum number of names; never more than 1,000
+        :param mark: the marker of the previous page
         :param predicate: which names to return; all of them by default
         """
         limit = min(limit, MAX_PAGE_ENTITIES)
@@ -105,9 +105,9 @@ class Tables:
         return found, None
 
     def table(self, name: str) -> Table:
-        """Return a table's data, whatever the case of the name.
+        """Return a table's data; the name is case-insensitive.
 
-        :raises ServiceError: TableNotFound, TableBeingDeleted, or what is wrong with the name
+        :raises ServiceError: TableNotFound, TableBeingDeleted, or the name is invalid
         """
         with self._lock:
             return self._find(name)
@@ -126,7 +126,7 @@ class Tables:
     def get(self, table: str, partition_key: str, row_key: str) -> Entity:
         """Return an entity.
 
-        :raises ServiceError: TableNotFound, ResourceNotFound, or what is wrong with a key
+        :raises ServiceError: TableNotFound, ResourceNotFound, or a key is invalid
         """
         with self._lock:
             entity = self._find(table).find(partition_key, row_key)
@@ -137,9 +137,9 @@ class Tables:
         raise ServiceError(errors.RESOURCE_NOT_FOUND)
 
     def apply(self, table: str, operation: Operation) -> Entity | None:
-        """Carry out one write and return the version it made, None for a delete.
+        """Execute a write, and return the version it created; None for a delete.
 
-        :raises ServiceError: whatever the service says; nothing has changed
+        :raises ServiceError: any error of the service; nothing has changed
         """
         ready = checked(operation)
         with self._lock:
@@ -147,7 +147,7 @@ class Tables:
             return self._store(found, ready, _outcome(found, ready))
 
     def transact(self, table: str, operations: Sequence[Operation]) -> list[Entity | None]:
-        """Carry out an entity group transaction: every write of it or none; one version (or None) per operation.
+        """Execute an entity group transaction, atomically; return one version (or None) per operation.
 
         :raises TransactionError: with the position of the operation that failed; nothing has changed
         """
@@ -161,9 +161,9 @@ class Tables:
             return [self._store(found, *decided) for decided in zip(ready, outcomes, strict=True)]
 
     def fill(self, table: str, rows: Iterable[tuple[str, str, Mapping[str, Value]]]) -> None:
-        """Put entities into a table past all requests, in place of those with their keys; a missing table is made.
+        """Store entities without requests, replacing those with the same keys; a missing table is created.
 
-        It is for sample data: the ledger knows nothing of it. After an error, the entities before it are stored.
+        It is for sample data, and is not in the ledger. After an error, the entities before it are stored.
 
         >>> tables = Tables(Clock())
         >>> tables.fill("Employees", [("Sales", "000223", {"Age": 34})])
@@ -171,7 +171,7 @@ class Tables:
         {'Age': 34}
 
         :param rows: PartitionKey, RowKey and properties of each
-        :raises ServiceError: whatever the service says of such an entity
+        :raises ServiceError: an entity is invalid
         """
         with self._lock:
             if self._tables.get(_checked_name(table)) is None:
@@ -188,12 +188,12 @@ class Tables:
         start: tuple[str, str] | None = None,
         scope: KeyScope | None = None,
     ) -> Page:
-        """Return one page of the entities that a filter describes, in key order.
+        """Return a page of the entities that match a filter, in key order.
 
         :param expression: the filter; None for every entity of the table
-        :param limit: at most so many entities; never more than 1,000
-        :param start: the keys at which the page begins: `next` of the page before
-        :param scope: the key range of the table that may be seen; all of it by default
+        :param limit: the maximum number of entities; never more than 1,000
+        :param start: the keys at which the page starts: `next` of the previous page
+        :param scope: the key range that may be read; by default the whole table
         :raises ServiceError: TableNotFound
         """
         scan = Scan(make_plan(expression), limit, self._page_examines)
@@ -213,7 +213,7 @@ class Tables:
                 found.end(walk)
 
     def _read_on(self, scan: Scan, walk: Walk) -> Page:
-        """Return the page of a long scan, between whose parts other requests are processed."""
+        """Return the page of a long scan, which lets other requests run in between."""
         while True:
             with self._lock:
                 rows = walk.part(_ROWS_AT_ONCE)

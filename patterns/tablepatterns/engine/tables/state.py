@@ -13,7 +13,7 @@ from .entities import Entity, Value, check_key, check_size
 
 
 class Partition(OrderedMap[Entity]):
-    """The entities that share a PartitionKey; they are filed under `edm.ordinal` of their row keys.
+    """The entities that share a PartitionKey, ordered by `edm.ordinal` of their row keys.
 
     :param key: the PartitionKey
     """
@@ -35,9 +35,9 @@ class Partition(OrderedMap[Entity]):
 
 
 class Walk:
-    """The rest of the rows that a query reads, as they were when it began; it is read in parts.
+    """The rows that a query has yet to read, as they were when it started; they are read in parts.
 
-    A write to the table first lets it copy them, so that the query is a snapshot and other requests need not wait for
+    A write to the table copies them first, so that the query is a snapshot and other requests need not wait for
     its end.
 
     :param rows: the rows
@@ -49,18 +49,18 @@ class Walk:
         self._rows = rows
 
     def part(self, count: int) -> list[Entity]:
-        """Return the next rows, at most so many; none at the end."""
+        """Return up to this many next rows; none at the end."""
         return list(islice(self._rows, count))
 
     def copy(self) -> None:
-        """Copy the rows that were not read yet."""
+        """Copy the rows that have not been read yet."""
         self._rows = iter(list(self._rows))
 
 
 class Table:
-    """One table; it is not thread-safe by itself, `Tables` guards it.
+    """A table. Not thread-safe: `Tables` guards it.
 
-    :param name: the name as it was given at creation
+    :param name: the name as spelled at creation
     """
 
     __slots__ = ("name", "partitions", "policies", "walks")
@@ -70,7 +70,7 @@ class Table:
         self.partitions: OrderedMap[Partition] = OrderedMap()
         self.policies: Sequence[AccessPolicy] = ()
         self.walks: list[Walk] = []
-        """The queries that are being read."""
+        """The queries in progress."""
 
     def find(self, partition_key: str, row_key: str) -> Entity | None:
         """Return the entity with these keys, or None."""
@@ -88,7 +88,7 @@ class Table:
         return partition.put(row_key, properties, timestamp)
 
     def remove(self, partition_key: str, row_key: str) -> None:
-        """Drop an entity, which must be stored, and its partition once that is empty."""
+        """Remove a stored entity, and its partition if it is then empty."""
         self._copy_walks()
         key = ordinal(partition_key)
         partition = self.partitions[key]
@@ -97,13 +97,13 @@ class Table:
             del self.partitions[key]
 
     def begin(self, rows: Iterator[Entity]) -> Walk:
-        """Return a walk over rows of this table that goes on after the caller has released the lock."""
+        """Return a walk over rows of this table that can continue after the lock is released."""
         walk = Walk(rows)
         self.walks.append(walk)
         return walk
 
     def end(self, walk: Walk) -> None:
-        """Forget a walk, if no write has done so."""
+        """Forget a walk, unless a write has done so."""
         if walk in self.walks:
             self.walks.remove(walk)
 
@@ -121,7 +121,7 @@ class Table:
             yield from partition.walk(row if key == first else "", last_row if key == last else None)
 
     def check(self) -> None:
-        """Assert that all is filed under its own keys, that no empty partition is kept, and what holds of entities."""
+        """Assert that entities are stored under their own keys and are valid, and that no partition is empty."""
         self.partitions.check()
         for partition in self.partitions.walk():
             partition.check()
