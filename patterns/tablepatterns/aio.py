@@ -86,14 +86,14 @@ class Storage(Account):
     """A storage account, with the SDK's async service clients `tables`, `queues` and `blobs`.
 
     Close it, or use it as an async context manager. Tasks of one event loop may share it. A forked process may use it
-    in an event loop of its own, over connections of its own, unless you passed a `transport`.
+    in its own event loop, over its own connections, unless you passed a `transport`.
     """
 
     def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
         self.target = target
         """The addresses and the credential of the account."""
         self.engine = engine
-        """The engine of an account in memory, with its clock and its ledger; None for any other account."""
+        """The engine of an in-memory account, with its clock and ledger; None for other accounts."""
         self._keeps_key_order = target.keeps_key_order
         self._declared_rows = DeclaredRows()
         self._identity = account_identity(engine, target.urls["table"])
@@ -171,7 +171,7 @@ class Storage(Account):
             await asyncio.sleep(seconds)
             return
         self.engine.clock.sleep(seconds)
-        # As many turns as requests would take in that time, or a task that backs off would not yield
+        # As many turns as requests would take in that time; otherwise a task that backs off would not yield
         for _ in range(min(1 + int(seconds / _TURN_SECONDS), _MOST_TURNS)):
             await asyncio.sleep(0)
 
@@ -245,7 +245,7 @@ class Storage(Account):
 
 
 async def _happens(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event for up to so many seconds, and return whether it happened."""
+    """Wait for an event for up to a number of seconds; return whether it occurred."""
     with suppress(asyncio.TimeoutError):
         await asyncio.wait_for(event.wait(), seconds)
     return event.is_set()
@@ -269,7 +269,7 @@ def _with_process_transport(options: Mapping[str, Any], defaults: Mapping[str, A
     """Return the options of an async SDK client with a transport of this kind, unless they have a transport."""
     if "transport" in options:
         return dict(options)
-    # Here, for it needs aiohttp
+    # Imported here, since it needs aiohttp
     from .sdk.aio_process_transport import AioProcessTransport
 
     return {**options, "transport": AioProcessTransport({**(defaults or {}), **options})}

@@ -1,8 +1,8 @@
-"""The kinds of rows that the sets of one connection declare, so that no two of them could have the same keys.
+"""The kinds of rows that the sets of one connection declare, to detect two that could have the same keys.
 
 All rows that fit a set's key belong to the set. So two sets of one table whose keys can make the same RowKey would
-return, replace and delete each other's entities, and two sets with derived rows in one place would take each other's
-rows for orphans. Both are decided from the templates when a set is created. Declarations of other connections and other
+return, replace and delete each other's entities, and two sets with derived rows in one place would treat each other's
+rows as orphans. Both are checked with the templates when a set is created. Declarations of other connections and other
 processes are not known here.
 """
 
@@ -18,7 +18,7 @@ from .errors import BadDesign
 from .key import Key
 
 StoreName: TypeAlias = tuple[Literal["table", "container"], str]
-"""What rows are stored in, with its name in lower case."""
+"""The table or container of rows, with its name in lower case."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class RowKind:
 
     :param place: the table or the container that they are in
     :param key: their key
-    :param owner: what declares them; two declarations of the same set are the same owner
+    :param owner: the set that declares them; two declarations of the same set are the same owner
     :param what: what the rows are, for an error, such as "entities of a set"
     """
 
@@ -51,19 +51,19 @@ class DeclaredRows:
         """
         with self._lock:
             for kind in kinds:
-                # Declaring a set again is common, and costs a look
+                # Declaring a set again is common, and costs a lookup
                 if kind not in self._kinds.get(kind.place, ()):
                     self._check(kind)
             for kind in kinds:
                 self._kinds[kind.place].add(kind)
 
     def forget(self, table: str) -> None:
-        """Forget what was declared of a table, which is dropped."""
+        """Forget the declarations of a dropped table."""
         with self._lock:
             self._kinds.pop(("table", table.lower()), None)
 
     def kind_of(self, table: str, partition_key: str, row_key: str) -> RowKind | None:
-        """Return the kind that a row of a table belongs to, None if no set has declared it."""
+        """Return the kind of a row of a table; None if no set has declared it."""
         kinds = self._kinds.get(("table", table.lower()), ())
         found = (kind for kind in kinds if kind.key.found(partition_key, row_key) is not None)
         return min(found, key=lambda kind: kind.owner, default=None)

@@ -32,7 +32,7 @@ _ISO: Final = re.compile(
 
 
 class Int64(int):
-    """An integer that is stored as Edm.Int64, whatever its size, and stays one in arithmetic with integers.
+    """An integer that is stored as Edm.Int64 regardless of its size, and stays one in arithmetic with integers.
 
     >>> Int64(5) + 1
     Int64(6)
@@ -73,7 +73,7 @@ class Int64(int):
 
 
 class Ticks(int):
-    """An instant as the service keeps it: 100-nanosecond ticks since 0001-01-01T00:00:00Z.
+    """An instant as the service stores it: 100-nanosecond ticks since 0001-01-01T00:00:00Z.
 
     >>> Ticks.of(datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc))
     Ticks('2014-08-22T00:50:32Z')
@@ -87,7 +87,7 @@ class Ticks(int):
     @classmethod
     @checked
     def of(cls, moment: datetime) -> Ticks:
-        """Return the instant of an aware datetime; a naive one is a ValueError, since its zone is not known."""
+        """Return the instant of an aware datetime; a naive one raises ValueError, since its zone is unknown."""
         if moment.tzinfo is None or moment.utcoffset() is None:
             raise ValueError(f"{moment!r} has no time zone")
         return cls((moment - _EPOCH) // _MICROSECOND * 10)
@@ -97,7 +97,7 @@ class Ticks(int):
     def parse(cls, text: str) -> Ticks:
         """Return the instant of an ISO 8601 text; without a zone it is UTC, as on the service.
 
-        Digits beyond the seventh of the fraction are dropped. A text that is not a date is a ValueError.
+        Digits beyond the seventh of the fraction are dropped. A text that is not a date raises ValueError.
         """
         return ticks_of(text)
 
@@ -106,7 +106,7 @@ class Ticks(int):
         return _EPOCH + timedelta(microseconds=int(self) // 10)
 
     def iso(self) -> str:
-        """Return the instant as the service writes it: up to seven digits, trailing zeros trimmed."""
+        """Return the instant in the service's format: up to seven digits, trailing zeros trimmed."""
         seconds, fraction = divmod(int(self), 10_000_000)
         text = _second(seconds)
         return f"{text}.{fraction:07d}".rstrip("0") + "Z" if fraction else text + "Z"
@@ -116,7 +116,7 @@ class Ticks(int):
 
 
 def ticks_of(text: str) -> Ticks:
-    """Return the instant of a text of the service; `Ticks.parse` checks what a caller passes first."""
+    """Parse an instant of the service, without the checks of `Ticks.parse`."""
     found = _ISO.fullmatch(text)
     if not found:
         raise ValueError(f"{text!r} is not an ISO 8601 instant")
@@ -149,7 +149,7 @@ def utf16_length(text: str) -> int:
 
 
 SIZES: Final[dict[type, int]] = {bool: 1, int: 4, float: 8, Int64: 8, datetime: 8, Ticks: 8, UUID: 16}
-"""What a value of exactly these types takes."""
+"""The size of a value of exactly these types."""
 
 
 def value_size(value: object) -> int:
@@ -175,8 +175,7 @@ def value_size(value: object) -> int:
 def entity_size(partition_key: str, row_key: str, properties: Mapping[str, object]) -> int:
     """Return the bytes an entity takes: 4, its keys, and per property 8, its name and its value, in UTF-16.
 
-    This is the published formula for the capacity an entity is billed for; the service does not say how it counts
-    towards 1 MiB.
+    This is the published formula for billed capacity; how the service counts towards 1 MiB is not documented.
 
     >>> entity_size("Sales", "000223", {"Age": 34})
     44

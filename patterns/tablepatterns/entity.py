@@ -4,7 +4,7 @@ What the service would reject about an entity is rejected here, before any reque
 property, the value, the rule and the fix.
 """
 
-# The functions of this module keep what sets remember of an entity off the entity itself
+# Functions of this module, so that the internal state of sets is not part of the entity's API
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .write_id import MAX_WRITE_IDS, WriteIds, from_bytes
 WRITE_ID: Final = "WriteId"
 """The property by which a writer recognizes its own write after a lost response; see `Table.submit`."""
 
-# By the service's sum: 8, twice the name's length, and the value's own 4 and up to 64
+# By the service's formula: 8, twice the name's length, and 4 and up to 64 for the value
 _WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + 16 * MAX_WRITE_IDS
 _FIRST_INSTANT: Final = Ticks.of(limits.DATETIME_MIN)
 _SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
@@ -81,7 +81,7 @@ class Entity(dict[str, Any]):
 
     @property
     def timestamp(self) -> datetime | None:
-        """When the service last changed the entity; None if it was not stored yet, or the service did not say."""
+        """When the service last changed the entity; None if it was not stored yet, or if unknown."""
         known = self._timestamp
         if isinstance(known, str):
             known = self._timestamp = ticks_of(known).datetime()
@@ -90,14 +90,14 @@ class Entity(dict[str, Any]):
         return known
 
     def copy(self) -> Entity:
-        """Return another entity with the same properties, keys and ETag, to change and write separately."""
+        """Return a copy with the same properties, keys and ETag."""
         copied = Entity(self)
         identify(copied, self)
         copied._reading = self._reading
         return copied
 
     def __or__(self, changes: Mapping[str, Any]) -> Entity:  # type: ignore[override]
-        """Return a copy with changes, which may be written back as this one may be."""
+        """Return a copy with changes, which can be written back like this one."""
         changed = self.copy()
         changed.update(changes)
         return changed
@@ -114,7 +114,7 @@ def received(found: Any) -> Entity:
     entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
     entity.etag = found.metadata.get("etag")
     timestamp: datetime | None = found.metadata.get("timestamp")
-    # The SDK's is of a class of its own
+    # The SDK has its own class
     entity._timestamp = datetime.fromisoformat(timestamp.isoformat()) if timestamp else None
     entity._write_ids = from_bytes(entity.pop(WRITE_ID, None))
     return entity
@@ -123,9 +123,9 @@ def received(found: Any) -> Entity:
 def entity_of_row(
     properties: Iterable[tuple[str, Any]], etag: str | None, timestamp: str | None, write_ids: WriteIds
 ) -> Entity:
-    """Return an entity with the properties of a row, as they are.
+    """Return an entity with the properties of a row.
 
-    :param timestamp: as the service writes it
+    :param timestamp: in the service's format
     """
     entity = Entity.__new__(Entity)
     entity.update(properties)
@@ -151,12 +151,12 @@ def write_ids_of(row: Entity) -> WriteIds:
 
 
 def reading_of(entity: Mapping[str, Any]) -> object:
-    """Return what the set that read an entity remembers of it; None if the entity was not read."""
+    """Return the internal state of the set that read an entity; None if it was not read."""
     return entity._reading if isinstance(entity, Entity) else None
 
 
 def remember(entity: Entity, reading: object) -> None:
-    """Set what the set that read an entity remembers of it."""
+    """Set the internal state of the set that read an entity."""
     entity._reading = reading
 
 
@@ -181,7 +181,7 @@ Modify = Callable[[Entity], Mapping[str, Any] | None]
 
 
 def modify(entity: Entity, change: Modify) -> None:
-    """Let the caller's function change an entity, in place or by what it returns.
+    """Apply the caller's function, which changes an entity in place or returns its new fields.
 
     >>> entity = Entity({"Age": 34})
     >>> modify(entity, lambda each: {**each, "Age": 35})
@@ -209,24 +209,24 @@ def _received(value: Any) -> Any:
     if isinstance(value, EntityProperty) and value.edm_type == EdmType.INT64:
         return Int64(value.value)
     if isinstance(value, datetime):
-        # The SDK's datetime has dropped the seventh digit, and a key made of it would be another
+        # The SDK's datetime has lost the seventh digit, so a key formatted from it would differ
         ticks = ticks_of(getattr(value, "tables_service_value", ""))
         return ticks if ticks % 10 else ticks.datetime()
     return value
 
 
 class Measured(NamedTuple):
-    """An entity as the SDK sends it."""
+    """An entity in the form that the SDK sends."""
 
     sent: dict[str, Any]
     size: int
-    """The bytes that it takes, by the published formula."""
+    """Its size in bytes, by the published formula."""
     has_room: bool
-    """Whether it has room left for the id of its write."""
+    """Whether it has room for a write id."""
 
 
 def measured(entity: Mapping[str, Any]) -> Measured:
-    """Return the entity as the SDK sends it, with its size; raise an error for anything that the service would reject.
+    """Return the entity in the SDK's form, with its size; raise an error for anything that the service would reject.
 
     A property that is None is omitted, and does not count toward any limit. An `int` beyond 32 bits is stored as
     Edm.Int64. An aware datetime is stored as the same instant in UTC.
@@ -251,7 +251,7 @@ def measured(entity: Mapping[str, Any]) -> Measured:
                 raise BadProperty(name, value, "the service sets it with every write", "rename the property")
             continue
         kind = type(value)
-        # Most values are of one of these types, and sent as they are
+        # Most values have one of these types, and are sent unchanged
         if kind is str and len(value) <= _MAX_ASCII and value.isascii():
             size += _name_size(name) + 4 + 2 * len(value)
         elif kind is bool or kind is float or (kind is int and limits.INT32_MIN <= value <= limits.INT32_MAX):
@@ -286,7 +286,7 @@ def check_key(name: str, value: object) -> str:
     >>> check_key("RowKey", "email_jonesj@contoso.com")
     'email_jonesj@contoso.com'
 
-    :raises BadKey: no string, too long, or with a character that is forbidden in keys
+    :raises BadKey: it is not a string, too long, or has a character that is forbidden in keys
 
     Guide: characters not allowed in PartitionKey and RowKey values.
     """
@@ -309,7 +309,7 @@ def storable(name: str, value: Any) -> Any:
     """
     _name_size(name)
     value = typed(name, value)
-    # A character takes four bytes at the most, so few values have to be counted
+    # A character takes at most four bytes, so few values have to be measured
     is_long = isinstance(value, (str, bytes)) and len(value) > limits.MAX_STRING_BYTES // 4
     if is_long and value_size(value) - 4 > limits.MAX_STRING_BYTES:
         raise LimitExceeded(
@@ -323,7 +323,7 @@ def storable(name: str, value: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def _name_size(name: object) -> int:
-    """Return the bytes that a property takes besides its value; raise an error for a name that cannot be stored."""
+    """Return the size of a property without its value; raise an error for a name that cannot be stored."""
     if not isinstance(name, str) or not _is_property_name(name):
         rule = "a property name is a C# identifier that is also a valid XML name: letters, digits, _; no digit first"
         raise BadProperty("property name", name, rule, "rename the property")
@@ -335,12 +335,12 @@ def _name_size(name: object) -> int:
 
 
 def _is_property_name(name: str) -> bool:
-    # The pattern takes milliseconds to compile, and says nothing new about an identifier in ASCII
+    # The pattern takes milliseconds to compile, and is not needed for ASCII identifiers
     return name.isidentifier() and (name.isascii() or bool(re.fullmatch(limits.PROPERTY_NAME_PATTERN, name)))
 
 
 def typed(name: str, value: Any) -> Any:
-    """Return a value as one of the types of `edm`, whatever its size.
+    """Return a value as one of the types of `edm`, without checking its size.
 
     :raises BadProperty: the type is not one that the service stores
     """
@@ -451,7 +451,7 @@ def as_json(value: object) -> str:
 
 @checked
 def from_json(text: str) -> Any:
-    """Return the value that `as_json` made the text of.
+    """Return the value of a text of `as_json`.
 
     >>> from_json('{"a":null,"b":[1,2]}')
     {'a': None, 'b': [1, 2]}

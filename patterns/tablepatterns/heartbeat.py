@@ -15,7 +15,7 @@ _IDLE_SECONDS: Final = 5.0
 
 
 class Heartbeats:
-    """Threads that call heartbeats. A thread is used again, since to start one costs more than a small message."""
+    """Threads that call heartbeats. They are reused, since starting one costs more than a small message."""
 
     def __init__(self) -> None:
         self._idle: list[_HeartbeatThread] = []
@@ -24,8 +24,7 @@ class Heartbeats:
     def running(self, heartbeat: Callable[[], object], every: float) -> Generator[None, None, None]:
         """Call `heartbeat` every so many seconds until the block ends.
 
-        A call that has begun is waited for. One that fails is the last, and its error is raised at the end of the
-        block.
+        A call in progress is awaited. A failed call is the last, and its error is raised at the end of the block.
         """
         beats = _Beats(heartbeat, every)
         thread = self._begin(beats)
@@ -61,8 +60,8 @@ class _Beats:
 class _HeartbeatThread:
     """A thread that serves one piece of work at a time.
 
-    It is not woken for each: it wakes when the first heartbeat would be due, and then looks for what is due next. It
-    goes on like that between two pieces of work, so that the second need not wake it either.
+    Work does not wake it: it wakes when the first heartbeat would be due, and then looks for the next one. It continues
+    between two pieces of work, so that the second does not have to wake it either.
     """
 
     def __init__(self) -> None:
@@ -90,7 +89,7 @@ class _HeartbeatThread:
         return True
 
     def end(self, beats: _Beats) -> None:
-        """Call these heartbeats no more, and wait for one that has begun."""
+        """Stop calling these heartbeats, and wait for one in progress."""
         with self._changed:
             self._beats = None
             self._ends_at = time.monotonic() + _IDLE_SECONDS

@@ -10,7 +10,7 @@ from .recipe import Account
 
 
 class Pace:
-    """At most so many requests per second, evenly spaced by the account's clock; tasks and threads may share it.
+    """Limit requests per second, evenly spaced by the account's clock. Tasks and threads may share it.
 
     Retries by the SDK are not counted; their backoff slows them down already.
 

@@ -10,7 +10,7 @@ Before anything else, a recipe checks its caller's arguments against its annotat
 A recipe's object is immutable after construction, so threads and tasks may share it.
 """
 
-# The functions of this module keep what only recipes need off the account itself
+# Functions of this module, so that what only recipes need is not part of the account's API
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -116,12 +116,12 @@ def is_sync(account: Account) -> bool:
 
 
 def as_async(account: Account) -> Account:
-    """Return this account as recipes see it: with the same clients, but every recipe is awaited."""
+    """Return this account for use in recipes: with the same clients, but every recipe is awaited."""
     return account._as_async()
 
 
 def identity_of(account: Account) -> str:
-    """Return what all connections to this account have in common, and those to other accounts do not."""
+    """Return the identity of the account: equal for all connections to it, different for other accounts."""
     return account._identity
 
 
@@ -143,7 +143,7 @@ def keeps_key_order(account: Account) -> bool:
 def check_key_order(account: Account, what: str) -> None:
     """Reject an operation that needs results in key order if the account does not sort by key.
 
-    :param what: begins the rule, such as "the newest come first"
+    :param what: the start of the rule, such as "the newest come first"
     :raises BadDesign: it does not
     """
     if not account._keeps_key_order:
@@ -180,7 +180,7 @@ def table_names(account: Account, first: str, last: str) -> AsyncIterator[str]:
 
 @dataclass(frozen=True)
 class SetProfile:
-    """What a design review knows of a set of entities; see `set_profile_of`."""
+    """A set of entities as a design review sees it; see `set_profile_of`."""
 
     pattern: str
     """The name of the pattern in the catalogue."""
@@ -218,7 +218,7 @@ class Pattern(Generic[Account_co]):
     """The base of all patterns: an object with recipes, bound to the account it works on."""
 
     _adapter: Adapter | None = None
-    """What stands between the callers of recipes and their code; None if there is nothing to convert."""
+    """Converts arguments and results of recipes; None if there is nothing to convert."""
 
     def __init__(self, account: Account_co) -> None:
         self.account: Account = account
@@ -227,7 +227,7 @@ class Pattern(Generic[Account_co]):
 
     @property
     def location(self) -> str | None:
-        """The table and the set that errors name: those of the first of its parts that has some."""
+        """The table and the set in errors: those of the first part that has one."""
         for name, part in vars(self).items():
             if name != "_inner" and isinstance(part, Pattern) and part.location:
                 return part.location
@@ -249,7 +249,7 @@ class Pattern(Generic[Account_co]):
 
 
 def set_profile_of(pattern: Pattern[Any]) -> SetProfile | None:
-    """Return what a design review knows of a set of entities; None if the pattern is not one."""
+    """Return the profile of a set of entities for a design review; None if the pattern is not a set."""
     return pattern._set_profile()
 
 
@@ -257,12 +257,12 @@ PatternT = TypeVar("PatternT", bound="Pattern[Any]")
 
 
 def bound_async(pattern: PatternT) -> PatternT:
-    """Return a pattern as its own recipes see it: its recipes, and those of its parts, are awaited."""
+    """Return a pattern whose recipes, and those of its parts, are awaited, as its own recipes need it."""
     return cast("PatternT", pattern._bound_async())
 
 
 class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
-    """Make an `async def` method plain on a sync account, and awaitable on an async one and inside other recipes."""
+    """Make an `async def` method sync on a sync account, and awaitable on an async one and in other recipes."""
 
     def __init__(self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> None:
         check = Arguments(function)
@@ -355,7 +355,7 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 class _Located(AsyncGenerator[T, None]):
     """An async generator whose errors name the table and the set of a pattern.
 
-    No generator around another one: where a task is cancelled between the two, the outer one could not close the inner.
+    Not a generator around another one: if a task is cancelled between the two, the outer one could not close the inner.
     """
 
     def __init__(self, pattern: Pattern[Account], items: AsyncGenerator[T, None]) -> None:
@@ -377,7 +377,7 @@ class _Located(AsyncGenerator[T, None]):
 
 
 def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Let the errors of a method that sends nothing name the table and the set, as those of a recipe do."""
+    """Add the table and the set to the errors of a method that sends nothing, as for a recipe."""
 
     @functools.wraps(method)
     def named(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -398,7 +398,7 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
     >>> finish(answer())
     42
 
-    :raises RuntimeError: the coroutine waited for something; a recipe awaits its account and nothing else
+    :raises RuntimeError: the coroutine waited for something other than its account
     """
     try:
         waited_for = coroutine.send(None)

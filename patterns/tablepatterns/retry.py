@@ -45,7 +45,7 @@ async def contended(account: Account, attempt: Callable[[], Awaitable[T]], retry
 
 
 def check_retry_for(retry_for: float) -> None:
-    """Reject what is not a number of seconds.
+    """Reject anything but a number of seconds.
 
     :raises BadInput: it is not a number, or less than 0
     """
@@ -55,7 +55,7 @@ def check_retry_for(retry_for: float) -> None:
 
 
 def _seconds(state: RetryCallState) -> float:
-    # On the in-memory engine waits move the clock, those of other threads too, which do not count here
+    # On the in-memory engine, waits move the clock, and those of other threads must not count here
     return max(state.idle_for, state.seconds_since_start or 0.0)
 
 

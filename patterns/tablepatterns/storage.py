@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _REAL_SECONDS: Final = 0.2
-"""For what part of a second of back-off a thread really waits on the in-memory engine."""
+"""How long a thread really waits per second of backoff on the in-memory engine."""
 _LONGEST_PAUSE_SECONDS: Final = 0.5
 
 
@@ -91,7 +91,7 @@ class Storage(BlockingAccount):
     ['Employees']
 
     Close it, or use it as a context manager, to close the clients' connections. Threads may share it. After `os.fork()`
-    the child opens connections of its own, unless you passed a `transport`. An in-memory account is copied by a fork:
+    the child opens its own connections, unless you passed a `transport`. An in-memory account is copied by a fork:
     neither process sees what the other writes.
     """
 
@@ -99,7 +99,7 @@ class Storage(BlockingAccount):
         self.target = target
         """The addresses and the credential of the account."""
         self.engine = engine
-        """The engine of an account in memory, with its clock and its ledger; None for any other account."""
+        """The engine of an in-memory account, with its clock and ledger; None for other accounts."""
         self._keeps_key_order = target.keeps_key_order
         self._has_threads = can_start_threads()
         self._declared_rows = DeclaredRows()
@@ -186,7 +186,7 @@ class Storage(BlockingAccount):
     async def _back_off(self, seconds: float) -> None:
         await self.sleep(seconds)
         if self.engine and self.engine.has_threads:
-            # Wait in proportion, or threads that lost a race would all return at once and collide again
+            # Really wait a little, or threads that lost a race would all retry immediately and collide again
             time.sleep(min(seconds * _REAL_SECONDS, _LONGEST_PAUSE_SECONDS))
 
     async def gather(
@@ -195,7 +195,7 @@ class Storage(BlockingAccount):
         """Run the calls in a pool of threads, and return their results in the order given.
 
         On an in-memory account they run one after the other, unless a call `needs_threads`: threads would only take
-        turns there, at ten times the cost. They also do where no thread can start.
+        turns there, at ten times the cost. The same applies where no thread can start.
 
         :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests

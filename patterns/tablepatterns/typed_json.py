@@ -1,7 +1,7 @@
 """Typed JSON: an entity as text that reads back with the same types, in the service's own notation.
 
-What JSON has no type for carries one beside it, as `"Salary@odata.type": "Edm.Int64"`. The names of properties have no
-`@`, so that nothing can be mistaken for it.
+Types that JSON lacks are stated in another member, such as `"Salary@odata.type": "Edm.Int64"`. Property names cannot
+contain `@`, so there are no conflicts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def encoded(keys: tuple[str, str], properties: Mapping[str, Any], **more: str) -
     >>> encoded(("Sales", "000223"), {"Salary": Int64(5_000)})
     b'{"v":1,"PartitionKey":"Sales","RowKey":"000223","properties":{"Salary":"5000","Salary@odata.type":"Edm.Int64"}}'
 
-    :param more: what the text says besides, which reading leaves out
+    :param more: further members, which `decoded` ignores
     :raises BadProperty: a value is not one that an entity can hold
     """
     fields: dict[str, Any] = {}
@@ -44,8 +44,8 @@ def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]
     """Return the properties of the entity that `encoded` wrote.
 
     :param keys: the keys that it must have
-    :param where: what to call it in an error
-    :raises BadInput: it is not such an entity, or another one
+    :param where: its name in errors
+    :raises BadInput: it is not an encoded entity, or another one
     """
     try:
         whole = json.loads(content)
@@ -59,7 +59,7 @@ def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]
 
 
 def _written(value: Any) -> tuple[str | None, Any]:
-    """Return the Edm type, if JSON does not tell it, and the value as JSON has it."""
+    """Return the Edm type, if JSON does not imply it, and the value in JSON."""
     if isinstance(value, Int64):
         return "Edm.Int64", str(int(value))
     if isinstance(value, Ticks):

@@ -1,9 +1,9 @@
-"""The ids of the last writes of a row, by which a writer learns what became of its own.
+"""The ids of the last writes of a row, by which a writer recognizes its own write.
 
-A write whose response was lost meets its own work as a conflict when it is sent again. So every write puts an id of its
-own into its rows, followed by the ids of the writes that it builds on, as far as it knows them. A later read shows one
-of three things: the writer's own id, so its write was made, even if others have built on it; the id that it read and
-not its own, so its write was not made; or neither, and the outcome is unknown.
+A write whose response was lost conflicts with itself when it is sent again. So every write stores its id in its rows,
+followed by the known ids of the writes before it. A later read shows one of three things: the writer's own id, so its
+write was made, even if others followed; the id that it read but not its own, so its write was not made; or neither, and
+the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WriteIds: TypeAlias = tuple[WriteId, ...]
 """The ids of the last writes of a row, the newest first."""
 
 MAX_WRITE_IDS: Final = 4
-"""How many ids a row keeps: a writer recognizes its own write if fewer others followed it."""
+"""How many ids a row stores: a writer recognizes its own write if fewer others followed it."""
 
 _BYTES: Final = 16
 _VERSION_BYTE: Final = 6
@@ -32,7 +32,7 @@ def new_write_id() -> WriteId:
 
 
 def inserted(write_id: WriteId) -> WriteId:
-    """Return the id that an insert leaves in its row, which says that no write came before it."""
+    """Return the id of an insert, which shows that no write came before it."""
     byte = write_id[_VERSION_BYTE] & 0x0F | _INSERTED
     return b"%b%c%b" % (write_id[:_VERSION_BYTE], byte, write_id[_VERSION_BYTE + 1 :])
 
@@ -48,12 +48,12 @@ def is_complete(ids: WriteIds) -> bool:
 
 
 def as_bytes(ids: Iterable[WriteId]) -> bytes:
-    """Return the value of the property in which a row keeps the ids."""
+    """Return the value of the property with the ids."""
     return b"".join(ids)
 
 
 def from_bytes(value: Any) -> WriteIds:
-    """Return the ids that a row keeps; none for a row of another program.
+    """Return the ids in a row; none for a row of another program.
 
     >>> ids = (new_write_id(), new_write_id())
     >>> from_bytes(as_bytes(ids)) == ids
@@ -67,5 +67,5 @@ def from_bytes(value: Any) -> WriteIds:
 
 
 def after(write_id: WriteId, built_on: WriteIds) -> WriteIds:
-    """Return the ids that a write leaves in its row, if it builds on writes with these ids."""
+    """Return the ids that a write stores in its row, given those of the writes before it."""
     return (write_id, *built_on)[:MAX_WRITE_IDS]

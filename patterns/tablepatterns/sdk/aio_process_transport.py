@@ -13,7 +13,7 @@ from .process_transport import PerProcess
 class AioProcessTransport(AioHttpTransport):  # type: ignore[misc]
     """An async transport that sends each request over a connection of the current process.
 
-    A forked process runs an event loop of its own. The class derives from `AioHttpTransport`, because the SDK then
+    A forked process runs its own event loop. The class derives from `AioHttpTransport`, because the SDK then
     signs a path such as `/it's` in the form in which aiohttp sends it.
 
     :param options: those of the SDK's transport

@@ -1,8 +1,8 @@
 """Send entity group transactions through the SDK's pipeline, but not through its encoder and parser of transactions.
 
 Those use the email package and start two thread pools for each transaction. Here, a table client of the library's own
-calls `delete_entity`, and the first policy of its pipeline replaces the request by that of the transaction. All that
-comes behind it, such as signing, retries, hooks, logging and tracing, sees an ordinary request. On the way back, the
+calls `delete_entity`, and the first policy of its pipeline replaces the request by that of the transaction. Later
+policies, such as signing, retries, hooks, logging and tracing, see an ordinary request. On the way back, the
 policy takes the response. Why it is done this way: docs/decisions/0013-transactions-ride-on-a-one-row-call.md.
 """
 
@@ -31,17 +31,17 @@ from .entity_json import NotEncodable
 from .operation import ANY, Operation, sdk_operation
 
 ETags: TypeAlias = list[str | None]
-"""The ETag that each operation of a transaction left; None for a deletion."""
+"""The new ETag of each operation of a transaction; None for a deletion."""
 
 _OPTION: Final = "tablepatterns_batch"
-"""The option of an SDK call by which the policy finds the transaction."""
+"""The option of an SDK call that carries the transaction to the policy."""
 _SPAN: Final = "TableClient.submit_transaction"
 _ACCEPTED: Final = 202
 _TOO_LARGE: Final = 413
 _UNSUPPORTED: Final = frozenset({"pipeline", "policies", "location_mode"})
-"""Options by which a client has other policies, or another address."""
+"""Options that change a client's policies or address."""
 _NOT_ON_TABLES: Final = frozenset({"per_call_policies", "per_retry_policies"})
-"""Options that the SDK ignores on table clients that a service client has made."""
+"""Options that the SDK ignores on table clients created by a service client."""
 
 
 class Batches:
@@ -61,12 +61,12 @@ class Batches:
     async def submit(
         self, table: str, operations: Sequence[Operation], ids: Sequence[WriteIds], **options: Any
     ) -> ETags | None:
-        """Carry out all operations or none; return None, without a request, if the SDK must send this transaction.
+        """Execute all operations or none; return None, without a request, if the SDK must send this transaction.
 
         The errors are those of the SDK's `submit_transaction`.
 
         :param table: the table's name
-        :param ids: the ids that each operation leaves in its row
+        :param ids: the write ids that each operation stores in its row
         :param options: the options of the SDK's call, such as its hooks
         """
         if not self._is_possible or not await is_supported(self._class):
@@ -85,17 +85,17 @@ class Batches:
 
 
 class _Batch:
-    """A transaction on its way through the pipeline."""
+    """A transaction in the pipeline."""
 
     def __init__(self, request: HttpRequest, count: int) -> None:
         self.request = request
         self._count = count
         self.outcome: ETags | TableTransactionError | None = None
-        """None as long as there is no response, and for a response that the SDK must read."""
+        """None before there is a response, and for a response that the SDK must read."""
         self.response: Any = None
 
     def take(self, response: PipelineResponse[Any, Any], content: bytes) -> None:
-        """Read a response, and end the call that waits for it; leave it to that call if it raises the same error."""
+        """Read a response, and end the SDK call that carries it, unless that call raises the same error."""
         self.response = response.http_response
         status = self.response.status_code
         if status == _ACCEPTED:
@@ -107,14 +107,14 @@ class _Batch:
 
 
 class BatchPolicy(SansIOHTTPPolicy[Any, Any]):
-    """Replaces the request of a call that carries a transaction; a per-call policy, so each transaction passes once."""
+    """A per-call policy that replaces the request of a call that carries a transaction."""
 
     def on_request(self, request: PipelineRequest[Any]) -> None:
-        """Put the request of the transaction in the place of the call's own."""
+        """Replace the call's request by that of the transaction."""
         batch = request.context.options.pop(_OPTION, None)
         if batch is not None:
             request.context[_OPTION] = batch
-            # As the SDK asks for the response to a transaction, which its policies then do not decode
+            # Like the SDK for transactions, so that its policies do not decode the response
             request.context.options["stream"] = True
             request.http_request = batch.request
 
@@ -126,7 +126,7 @@ class BatchPolicy(SansIOHTTPPolicy[Any, Any]):
 
 
 class AioBatchPolicy(BatchPolicy):
-    """The same for async clients, whose responses are awaited."""
+    """The same for async clients."""
 
     async def on_response(self, request: PipelineRequest[Any], response: PipelineResponse[Any, Any]) -> None:
         """Take the response to the transaction."""
@@ -141,7 +141,7 @@ def _content(response: Any) -> Any:
 
 def _client_of(kind: Any, service: str, options: Mapping[str, Any]) -> Any:
     policy = AioBatchPolicy() if _is_async(kind) else BatchPolicy()
-    # The name of no table: a transaction names its own
+    # Not a table: a transaction has its own
     return kind(service, "Transactions", **options, per_call_policies=[policy])
 
 
@@ -150,7 +150,7 @@ def _is_async(client: Any) -> bool:
 
 
 def _is_cosmos(service: str) -> bool:
-    """Tell whether the SDK takes a service for Cosmos DB, to which it sends a merge in another way."""
+    """Return whether the SDK considers a service to be Cosmos DB, to which it sends merges differently."""
     address = urlsplit(service)
     host = address.hostname or ""
     return ".table.cosmos" in host or (host == "localhost" and address.port != 10002)
@@ -188,7 +188,7 @@ def _sender(client: Any) -> Any:
 def _failure(part: FailedPart, request: HttpRequest) -> Any:
     """Return the error that the SDK raises for a failed part."""
     response: Any = SimpleResponse(request, part.status, part.reason, part.headers, part.content)
-    # Any, since the SDK documents its attributes and does not declare them
+    # Any, since the SDK documents its attributes but does not declare them
     error: Any = TableTransactionError(message=f"{part.message}\nErrorCode:{part.code}", response=response)
     error.error_code = part.code
     error.additional_info = {}
@@ -207,7 +207,7 @@ class _Replay(HttpTransport[Any, Any]):
 
     def send(self, request: Any, **options: Any) -> Any:
         self.sent.append(request)
-        # The SDK finds there the requests that the parts of the response belong to
+        # The SDK looks there for the requests of the parts
         self._response.request = request
         return self._response
 
@@ -247,7 +247,7 @@ async def _read_by_sdk(
     operations: Sequence[Operation],
     ids: Sequence[WriteIds],
 ) -> ETags:
-    """Have the SDK read a response of a kind that is not known here, and raise its error."""
+    """Let the SDK read an unknown kind of response, and raise its error."""
     service = str(client.url).partition("?")[0]
     reader = kind(
         service, table, credential=_NO_CREDENTIAL, transport=_replay(kind, response), retry_total=0, logger=_NO_LOG
@@ -270,7 +270,7 @@ _TRIAL_RESPONSE: Final = b"--b\r\n\r\n--c\r\n\r\nHTTP/1.1 204 No Content\r\nETag
 
 
 async def is_supported(kind: Any) -> bool:
-    """Tell whether the installed SDK sends what the policy says; found out once, with a transport that sends nothing.
+    """Return whether the installed SDK sends the policy's request; tested once, with a transport that sends nothing.
 
     :param kind: the SDK's class of table clients, sync or async
     """

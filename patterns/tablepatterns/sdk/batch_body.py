@@ -25,7 +25,7 @@ _TOO_LARGE: Final = b"413"
 
 
 class Envelope(NamedTuple):
-    """What the parts of a transaction have in common."""
+    """What the parts of a transaction share."""
 
     service: str
     """The URL of the account's Table service, without a query."""
@@ -33,7 +33,7 @@ class Envelope(NamedTuple):
     version: str
     """The version of the service's API."""
     date: str
-    """The time, as HTTP headers give it."""
+    """The time in the format of HTTP headers."""
 
 
 class FailedPart(NamedTuple):
@@ -57,7 +57,7 @@ def batch_body(
 ) -> bytes:
     """Return the body of a transaction, byte for byte as the SDK writes it.
 
-    :param ids: the ids that each operation leaves in its row
+    :param ids: the write ids that each operation stores in its row
     :param batch: the boundary of the batch
     :param changeset: the boundary of the parts
     :raises NotEncodable: the SDK must write this transaction
@@ -105,13 +105,13 @@ def _quoted(key: str) -> str:
 
 
 def _tail(write_ids: WriteIds) -> str:
-    """Return the end of an entity with the ids of its last writes."""
+    """Return the end of an entity's JSON, with its write ids."""
     value = b64encode(as_bytes(write_ids)).decode()
     return f', "{WRITE_ID}": "{value}", "{WRITE_ID}@odata.type": "Edm.Binary"}}'
 
 
 def etags_of(content: bytes, count: int) -> list[str | None] | FailedPart | None:
-    """Return the ETag that each operation left, or the part that failed; None if the SDK must read the response.
+    """Return the new ETag of each operation, or the failed part; None if the SDK must read the response.
 
     :param content: the body of a response with status 202
     :param count: the number of operations

@@ -17,17 +17,17 @@ CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
 
 
 _AMBIGUOUS: Final = frozenset({408, 500, 502, 504})
-"""Statuses that do not tell whether the service executed the request."""
+"""Statuses that do not show whether the service executed the request."""
 NO_CONTENT: Final = 204
 _WRITTEN: Final = frozenset({201, NO_CONTENT})
 
 
 class AmbiguousResponse(Exception):
-    """A response that does not tell whether the request was executed."""
+    """A response that does not show whether the request was executed."""
 
 
 class SimpleResponse:
-    """A response with its whole content, as far as the SDK and its errors look at one."""
+    """A response with its whole content, with the attributes that the SDK and its errors use."""
 
     def __init__(self, request: Any, status: int, reason: str, headers: Mapping[str, str], content: bytes) -> None:
         self.request, self.status_code, self.reason, self.content = request, status, reason, content
@@ -45,7 +45,7 @@ class SimpleResponse:
         return self.content.decode(encoding or "utf-8-sig")
 
     def json(self) -> Any:
-        """Return what the content is the JSON of."""
+        """Return the content, parsed as JSON."""
         return json.loads(self.text())
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class SimpleResponse:
 class CallHook:
     """The response hook of one SDK call, which notes its status, its ETag, and whether the SDK sent it again.
 
-    The SDK gets a response without headers and content if a write has succeeded: it would read them for no one.
+    If a write has succeeded, the SDK gets a response without headers and content, since nothing would use them.
 
     :param hook: the client's own hook, which this one replaces and calls
     :param sends_once: whether a request that may have been executed must not be sent again
@@ -67,7 +67,7 @@ class CallHook:
         self._sends_once = sends_once
         self.status: int | None = None
         self.etag: str | None = None
-        """The ETag that a write of one entity left."""
+        """The ETag after a write of one entity."""
 
     def __call__(self, response: Any) -> None:
         self._context = response.context
@@ -109,7 +109,7 @@ async def answered(call: Callable[..., Any], *arguments: Any, **options: Any) ->
         result = call(*arguments, **options)
         return await result if isawaitable(result) else result
     except (AttributeError, OSError, HttpResponseError) as error:
-        # The table clients look for the response of an error that has none, and so hide it
+        # The table clients fail on an error without a response, and so hide it
         hidden = error.__context__ if isinstance(error, AttributeError) else None
         if _has_broken_off(hidden or error):
             raise ServiceResponseError(f"the response is incomplete: {hidden or error}") from error

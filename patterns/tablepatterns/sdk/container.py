@@ -28,7 +28,7 @@ class BlobFacts:
     """The properties of a blob, without its content.
 
     :param size: in bytes
-    :param blocks: how many blocks an append blob has; None for other kinds, and in lists
+    :param blocks: the number of blocks of an append blob; None for other kinds, and in lists
     """
 
     name: str
@@ -43,7 +43,7 @@ class BlobFacts:
 
 
 class Container:
-    """One container of an account, over an SDK `ContainerClient` or its async twin.
+    """One container of an account, over an SDK `ContainerClient`, sync or async.
 
     A container that does not exist reads as empty, and the first write creates it.
 

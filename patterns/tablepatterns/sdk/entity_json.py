@@ -15,11 +15,11 @@ from azure.data.tables import EdmType, EntityProperty
 from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 _MAX_LAYOUTS: Final = 2048
-"""A program has few layouts, unless the names of its properties are data."""
+"""A program has few layouts, unless it uses data as property names."""
 
 
 class NotEncodable(Exception):
-    """A value that is left to the SDK, which knows how to send it, or why to reject it."""
+    """A value that the SDK must send or reject."""
 
 
 Encode = Callable[[Any], str]
@@ -38,7 +38,7 @@ _layouts: Final[dict[tuple[object, ...], _Layout]] = {}
 def entity_json(entity: Mapping[str, Any]) -> str:
     """Return an entity as JSON, in ASCII, character for character as azure-data-tables writes it.
 
-    The one exception are years before 1000, to which the SDK gives too few digits.
+    The only exception is years before 1000, which the SDK writes with too few digits.
 
     >>> entity_json({"RowKey": "223", "Age": 34})
     '{"RowKey": "223", "RowKey@odata.type": "Edm.String", "Age": 34}'
@@ -84,7 +84,7 @@ def _type_of(quoted_name: str, edm: EdmType | None) -> str:
 
 
 def _with_stated_type(quoted_name: str) -> Encode:
-    """Return the encoder of a property of which each value states its type."""
+    """Return the encoder of a property whose values state their type."""
     of_int64 = _type_of(quoted_name, EdmType.INT64)
     of_datetime = _type_of(quoted_name, EdmType.DATETIME)
 
@@ -124,7 +124,7 @@ def _datetime(value: datetime) -> str:
 
 
 def _moment(value: Any) -> str:
-    # A datetime that the SDK has read keeps its text, with a digit more
+    # A datetime that the SDK has read keeps its text, which has one more digit
     text: object = getattr(value, "tables_service_value", None)
     return encode_basestring_ascii(text) if isinstance(text, str) and text else _datetime(value)
 

@@ -48,7 +48,7 @@ def lacks_table(error: HttpResponseError, operations: Sequence[Operation]) -> bo
 def code_of(error: HttpResponseError) -> str:
     """Return the service's code of an error, or "" if it gave none.
 
-    The SDK's errors have it in `error_code`, but for those of `create_entity`, where it is in the response.
+    The SDK's errors have it in `error_code`, except those of `create_entity`, where it is in the response.
     """
     known: Any = getattr(error, "error_code", None)
     if known:

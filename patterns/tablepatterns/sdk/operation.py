@@ -54,7 +54,7 @@ class Operation:
 
     @classmethod
     def insert(cls, entity: Mapping[str, Any]) -> Operation:
-        """Create an entity; one with its keys must not exist."""
+        """Create an entity, which must not exist."""
         return cls._of("insert", entity, None)
 
     @classmethod
@@ -145,7 +145,7 @@ class Operation:
 
     @property
     def size(self) -> int:
-        """The bytes that the row takes, by the published formula."""
+        """The row's size in bytes, by the published formula."""
         if self.measured_size is not None:
             return self.measured_size
         properties = {name: value for name, value in self.entity.items() if name not in limits.SYSTEM_PROPERTIES}
@@ -168,7 +168,7 @@ class Operation:
 
 
 def plain(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return properties as they are given, of those as the SDK sends them."""
+    """Return the given properties from those in the SDK's form."""
     return {name: _given(value) for name, value in properties.items()}
 
 

@@ -20,9 +20,9 @@ _TYPE: Final = "@odata.type"
 _TEXT: Final = "Edm.String"
 _AS_THEY_ARE: Final = frozenset({_TEXT, "Edm.Int32"})
 _MAX_LAYOUTS: Final = 2048
-"""A program has few layouts, unless the names of its properties are data."""
+"""A program has few layouts, unless it uses data as property names."""
 _UNKNOWN: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What reading a response raises if it has another form, or a value of another type."""
+"""Raised on a response of another form, or a value of another type."""
 
 Row = dict[str, Any]
 Convert = Callable[[Any], Any]
@@ -32,9 +32,9 @@ class _Layout(NamedTuple):
     """How rows with certain names and JSON types are read."""
 
     types: Callable[[Row], Any]
-    """Returns the names of the types that a row states."""
+    """Returns the type names that a row states."""
     stated: Any
-    """What they must be for this layout."""
+    """The type names of this layout."""
     names: tuple[str, ...]
     values: Callable[[Row], Any]
     converted: tuple[tuple[str, Convert], ...]
@@ -69,7 +69,7 @@ def entity_of(content: bytes) -> Entity | None:
 
 
 def _entity(row: Row, ids: dict[str, WriteIds]) -> Entity:
-    # Rows of one kind have the same names and types, so most of what reading takes is found out once
+    # Rows of one kind have the same names and types, so most of the work is done once
     shape = (*row, *map(type, row.values()))
     layout = _layouts.get(shape)
     if layout is None or layout.types(row) != layout.stated:
@@ -79,7 +79,7 @@ def _entity(row: Row, ids: dict[str, WriteIds]) -> Entity:
     write_ids: WriteIds = ()
     if layout.has_ids:
         text = row[WRITE_ID]
-        # A transaction leaves the same ids in all its rows
+        # A transaction stores the same ids in all its rows
         write_ids = ids.get(text) or ids.setdefault(text, from_bytes(b64decode(text)))
     timestamp: str | None = row.get("Timestamp")
     etag: str | None = row.get("odata.etag")
@@ -123,7 +123,7 @@ def _values_of(names: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:
 
 
 def _converter(value: object, stated: str | None) -> Convert | None:
-    """Return what makes a property of a JSON value; None if it is the value itself.
+    """Return the function that converts a JSON value to a property; None if there is nothing to convert.
 
     :raises KeyError: the SDK must read this type
     """

@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 
 class ResponseReader(Generic[T]):
-    """Given to a call as its response hook, it takes what is asked for out of the response.
+    """A response hook that reads the result of a call itself.
 
     :param read: reads the body of a response; returns None if the SDK has to read it
     :param empty: the body that the SDK gets instead
-    :param hook: the hook whose place it takes
+    :param hook: the client's own hook, which this one calls
     """
 
     def __init__(self, read: Callable[[bytes], T | None], empty: bytes, hook: Callable[[Any], None] | None) -> None:
@@ -36,7 +36,7 @@ class ResponseReader(Generic[T]):
         self._empty = empty
         self._hook = hook
         self.found: T | None = None
-        """What was read; None if the SDK has to read the response."""
+        """The result; None if the SDK has to read the response."""
 
     def __call__(self, response: Any) -> None:
         """Read a response."""
@@ -64,7 +64,7 @@ async def read_entity(
     """Return one entity.
 
     :param client: the SDK's client of the table
-    :param hook: the `raw_response_hook` that the client was made with, if any
+    :param hook: the client's `raw_response_hook`, if any
     """
     reader = ResponseReader(entity_of, _NO_PROPERTIES, hook)
     options: dict[str, Any] = {"select": list(select)} if select else {}
@@ -84,7 +84,7 @@ async def query_page(
     """Return the entities of one page, and the SDK's continuation token, or None at the end.
 
     :param client: the SDK's client of the table
-    :param hook: the `raw_response_hook` that the client was made with, if any
+    :param hook: the client's `raw_response_hook`, if any
     """
     reader = ResponseReader(entities_of, _NO_ENTITIES, hook)
     options: dict[str, Any] = {"results_per_page": size, "raw_response_hook": reader}

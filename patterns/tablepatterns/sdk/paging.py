@@ -14,7 +14,7 @@ from .table import Page, Table
 T = TypeVar("T")
 
 _GROWTH: Final = 4
-"""By how much the next page is larger after rows of other sets were found."""
+"""The growth of pages after rows of other sets were found."""
 
 
 async def first_rows(

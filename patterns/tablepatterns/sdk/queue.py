@@ -30,7 +30,7 @@ class Message:
 
     :param pop_receipt: proves that the receiver has the lease; None after a peek
     :param visible_at: when the lease ends and the message can be received again
-    :param deliveries: how often it was received, including this time
+    :param deliveries: how many times it was received, including this time
     """
 
     id: str
@@ -42,7 +42,7 @@ class Message:
 
 
 class Queue:
-    """One queue of an account, over an SDK `QueueClient` or its async twin, which encodes nothing.
+    """One queue of an account, over an SDK `QueueClient`, sync or async, without an encoding.
 
     A queue that does not exist reads as empty, and the first send creates it.
 

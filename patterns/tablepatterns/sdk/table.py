@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 _ATTEMPTS = 3
 _ATTEMPTS_TO_OVERWRITE = 10
-"""How often a write without a condition, whose response was lost, is sent on condition of what was read just before."""
+"""How many times an unconditional write is retried after a lost response, conditional on the row just read."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,12 @@ class Page(Generic[T]):
 
 
 class Table:
-    """One table of an account, over an SDK `TableClient` or its async twin.
+    """One table of an account, over an SDK `TableClient`, sync or async.
 
-    A table that does not exist holds nothing: reads find no entity, and the first write makes it.
+    A table that does not exist reads as empty, and the first write creates it.
 
     :param client: the SDK's client of the table
-    :param hook: the `raw_response_hook` that the client was made with, if any: writes need a hook of their own, which
-        takes its place and calls it
+    :param hook: the client's `raw_response_hook`, if any; writes use their own hook, which calls it
     :param batches: the transactions of the account; if it is None, `submit_transaction` of the client sends them
     """
 
@@ -88,7 +87,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The table's name, as it was given."""
+        """The table's name, as given."""
         return str(self._client.table_name)
 
     async def create(self) -> bool:
@@ -107,7 +106,7 @@ class Table:
         except (HttpResponseError, ValueError) as error:
             if isinstance(error, HttpResponseError) and error.status_code not in (400, 404):
                 raise
-            # Its documents do not agree on which of the two the service gives for a reserved name
+            # The documentation does not agree on which of the two the service returns for a reserved name
             rule = "the service rejects the name"
             raise BadTableName("table name", self.name, rule, "choose another") from error
         return True
@@ -151,7 +150,7 @@ class Table:
     async def put_policies(self, policies: Mapping[str, TableAccessPolicy | None]) -> None:
         """Replace all stored access policies of the table.
 
-        Cost: 1 transaction; 2 more if the table must be made first.
+        Cost: 1 transaction; 2 more if the table must be created first.
         """
         try:
             await settled(self._client.set_table_access_policy(policies))
@@ -200,7 +199,7 @@ class Table:
             return Page((), None)
         following = Position.of(end)
         if items and where is not None:
-            # If the response belongs to another request, all its entities are wrong, so two are enough to see it
+            # If the response belongs to another request, all its entities are wrong, so checking two is enough
             bounds = key_bounds(where)
             for entity in (items[0], items[-1]):
                 self._check_received(entity, bounds)
@@ -229,12 +228,12 @@ class Table:
                 return
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Carry out all operations in one entity group transaction, or none of them; return what is stored now.
+        """Execute all operations in one entity group transaction, or none of them; return what is stored then.
 
         Each entity returned has its keys, its new ETag and Timestamp; a deleted one has no ETag. A missing table is
         created first.
 
-        The service may carry out a request whose response is then lost. A write with a condition is sent again, and may
+        The service may execute a request whose response is then lost. A write with a condition is sent again, and may
         conflict with its own first attempt; a write without one is sent again on condition of what was read in between.
         Each write puts an id into its rows, the property `WriteId`, which later writes keep. It shows whether a
         conflict is with the write itself. An entity that was changed since gets an ETag that matches no row, so the
@@ -287,8 +286,8 @@ class Table:
     ) -> list[Entity]:
         """Send a transaction without a condition, and not again while it may have been executed.
 
-        Another writer may have built on it by then, whose change would be undone. So after a lost response the rows are
-        read, and what is sent then is conditional on them.
+        Another writer may have changed the row since, and a retry would overwrite that. So after a lost response, the
+        rows are read, and the retry is conditional on them.
         """
         try:
             return await self._send(operations, write_id, CallHook(self._hook, sends_once=True))
@@ -334,7 +333,7 @@ class Table:
             call = getattr(self._client, f"{word}_entity")
             await answered(call, entity, **options, **hook.options)
             if hook.status == 404 and not hook.was_repeated:
-                # The SDK takes the deletion of a missing entity for a success
+                # The SDK reports the deletion of a missing entity as a success
                 raise missing(operations[0])
             etags = [hook.etag]
         return list(map(_written, operations, etags, all_write_ids))
@@ -353,7 +352,7 @@ class Table:
     async def _own_work(
         self, operations: Sequence[Operation], write_id: WriteId, error: HttpResponseError
     ) -> list[Entity] | None:
-        """Return what an earlier attempt of this very transaction wrote, or None if the conflict is another's."""
+        """Return what an earlier attempt of this transaction wrote; None if the conflict is with another writer."""
         if error.status_code not in (404, 409, 412):
             return None
         rows = await self._rows(operations)
@@ -369,10 +368,10 @@ def _unknown(operations: Sequence[Operation], error: HttpResponseError | None = 
 
 
 def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], write_id: WriteId) -> list[Entity]:
-    """Return what a transaction wrote whose response was lost, by its rows as they are now.
+    """Return what a transaction whose response was lost wrote, from its current rows.
 
-    A row that has changed since gets an ETag that matches no row: with its newest, the next conditional write of our
-    caller would overwrite a change that the caller has not seen.
+    A row that has changed since gets an ETag that matches no row: with its newest, the caller's
+    next conditional write would overwrite a change that the caller has not seen.
     """
     etags = [
         row.etag if row is not None and is_newest(write_id, operation, row) else STALE_ETAG
@@ -382,7 +381,7 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], w
 
 
 def _new_write_ids(operations: Sequence[Operation], write_id: WriteId) -> list[WriteIds]:
-    """Return the write ids that each write leaves in its row; none where the row has no room for it."""
+    """Return the write ids that each write stores in its row; none if the row has no room."""
     first = inserted(write_id)
     # Most rows get the same one
     new, overwritten = after(first, ()), after(write_id, ())

@@ -1,4 +1,4 @@
-"""Find out whether a write whose response was lost was made, from its rows as they are now."""
+"""Determine from the current rows whether a write whose response was lost was made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .operation import ANY, Operation, plain
 
 
 class WriteOutcome(Enum):
-    """Whether a write was made whose response was lost."""
+    """Whether a write whose response was lost was made."""
 
     MADE = "made"
     NOT_MADE = "not made"
