@@ -54,6 +54,8 @@ class Change:
     """The names of the fields that a merge writes; None if the whole entity is written."""
     is_written: bool = True
     """Whether the entity is written; False if only rows derived from it are, because another entity refers to it."""
+    known_row: Keys | None = field(default=None, repr=False, compare=False)
+    """The keys of the primary row, if it was read and keeps them."""
 
     @property
     def merges(self) -> bool:
@@ -63,7 +65,7 @@ class Change:
     @cached_property
     def row(self) -> Keys:
         """The keys of the primary row."""
-        return self.key.keys_of(self.new or self.old or {})
+        return self.known_row or self.key.keys_of(self.new or self.old or {})
 
     @cached_property
     def result(self) -> Primary:

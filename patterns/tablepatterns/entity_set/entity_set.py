@@ -43,7 +43,7 @@ from ..set_identity import SetIdentity
 from .commit import Reading, Source, Step, Write, commit, execute_steps
 from .compatibility import check_backfilling, check_compatible, intents_of, kinds_of
 from .consistent_read import one_pass, rows_at_once
-from .derived import Change, Derived, Index, Keys, Primary, RowLayout
+from .derived import Change, Derived, Fields, Index, Keys, Primary, RowLayout
 from .intents import Intents
 from .maintenance import Drift, Inspector, ProgressCallback, Repairer, Report, WalkPage, walk
 from .mapping import Mappings, PropertyMapping
@@ -550,7 +550,7 @@ class EntitySet(Modeled[Account_co, E]):
         if condition is not None:
             self._mappings.check_merge()
             given, key = self._given(changes), self._primary.key_fields(entity)
-            self._check_same_key(Change(self.key, key, key | given))
+            self._check_same_key(key, key | given)
             return await self._overwrite(key | given, frozenset(given), retry_for, condition)
         await self._guard(entity)
         written: E
@@ -737,7 +737,7 @@ class EntitySet(Modeled[Account_co, E]):
     def _replacing(self, entity: Mapping[str, Any]) -> Write:
         reading, read = self._as_read(entity, whole=True)
         fields = self._fields(entity)
-        return self._writing(read, Change(self.key, reading.stored, fields), reading)
+        return self._writing(read, reading, fields)
 
     @planning
     @checked
@@ -749,9 +749,7 @@ class EntitySet(Modeled[Account_co, E]):
         self._mappings.check_merge()
         given = self._given(changes)
         reading, read = self._as_read(entity, whole=bool(self.derived))
-        return self._writing(
-            read, Change(self.key, reading.stored, {**reading.fields, **given}, frozenset(given)), reading
-        )
+        return self._writing(read, reading, {**reading.fields, **given}, frozenset(given))
 
     @planning
     @checked
@@ -761,7 +759,7 @@ class EntitySet(Modeled[Account_co, E]):
 
     def _deleting(self, entity: Mapping[str, Any]) -> Write:
         reading, read = self._as_read(entity, whole=bool(self.derived))
-        return self._writing(read, Change(self.key, reading.stored, None), reading)
+        return self._writing(read, reading, None)
 
     @planning
     @checked
@@ -1121,9 +1119,15 @@ class EntitySet(Modeled[Account_co, E]):
                 hint = "change a field of the index key too, or use an index that is not unique"
                 raise BadDesign(f"index {each.name}", change.row[1], rule, hint)
 
-    def _writing(self, entity: Entity, change: Change, reading: Reading) -> Write:
-        self._check_same_key(change)
-        return self._write(change, reading.source, entity, is_whole=reading.is_whole)
+    def _writing(
+        self, entity: Entity, reading: Reading, new: Fields | None, merged: frozenset[str] | None = None
+    ) -> Write:
+        """Return the change of an entity that was read; `new` is None to delete it."""
+        old, source = reading.stored, reading.source
+        keeps_key = new is None or self._check_same_key(old, new)
+        row = source.key if keeps_key and source.shape == self._primary else None
+        change = Change(self.key, old, new, merged, known_row=row)
+        return self._write(change, source, entity, is_whole=reading.is_whole)
 
     def _write(
         self, change: Change, source: Source | None = None, entity: Entity | None = None, *, is_whole: bool = True
@@ -1197,14 +1201,19 @@ class EntitySet(Modeled[Account_co, E]):
             rule = "only a part of it was read, and the rest would be lost"
             raise BadInput("entity", self._primary.key_fields(entity), rule, "read it whole with get, then write it")
 
-    def _check_same_key(self, change: Change) -> None:
-        if change.old is None or change.new is None:
-            return
+    def _check_same_key(self, old: Fields, new: Fields) -> bool:
+        """Reject a change of the key; return whether its fields have the very values that they had.
+
+        Equal values of other types, such as 1 and 1.0, may not make the same key.
+        """
+        same = True
         for name in self.key.fields:
-            before, after = change.old.get(name), change.new.get(name)
+            before, after = old.get(name), new.get(name)
+            same = same and before is after
             if before != after:
                 rule = f"it is a part of the key, and the entity was read as {before!r}"
                 raise BadKey(name, after, rule, "use rename, or PartitionMove for another partition")
+        return same
 
     async def _settle(self, intents: Intents, lease: Lease, retry_for: float) -> bool:
         if lease.work.kind != intents.kind:

@@ -76,11 +76,14 @@ class Operation:
     ) -> Operation:
         """Overwrite the given properties of an entity, and leave the others as they are.
 
-        :param becomes: the whole entity after the merge, if it is known
+        :param becomes: the whole entity after the merge, with the given properties, if it is known
         :param write_ids: the ids of the writes that this one builds on
         """
-        whole = None if becomes is None else measured(becomes)
-        return cls._of("merge", entity, etag, write_ids, whole)
+        if becomes is None:
+            return cls._of("merge", entity, etag, write_ids)
+        row, size, has_room = _measured(becomes)
+        part = {name: value for name, value in row.items() if name in entity}
+        return cls("merge", row["PartitionKey"], row["RowKey"], etag, part, write_ids, has_room, row, size)
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
@@ -102,21 +105,9 @@ class Operation:
         return cls("delete", *keys, etag, write_ids=write_ids)
 
     @classmethod
-    def _of(
-        cls,
-        kind: Kind,
-        entity: Mapping[str, Any],
-        etag: str | None,
-        write_ids: WriteIds = (),
-        whole: Measured | None = None,
-    ) -> Operation:
-        if WRITE_ID in entity:
-            rule = "the name is reserved: every write uses it to recognize its own rows"
-            raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
-        sent, size, has_room = measured(entity)
-        if whole is None:
-            return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, has_room, None, size)
-        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, whole.has_room, whole.sent, size)
+    def _of(cls, kind: Kind, entity: Mapping[str, Any], etag: str | None, write_ids: WriteIds = ()) -> Operation:
+        sent, size, has_room = _measured(entity)
+        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, has_room, None, size)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -165,6 +156,13 @@ class Operation:
     def _plain(self) -> dict[str, Any]:
         explicit = EntityProperty
         return {name: each.value if isinstance(each, explicit) else each for name, each in self.entity.items()}
+
+
+def _measured(entity: Mapping[str, Any]) -> Measured:
+    if WRITE_ID in entity:
+        rule = "the name is reserved: every write uses it to recognize its own rows"
+        raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
+    return measured(entity)
 
 
 def plain(properties: Mapping[str, Any]) -> dict[str, Any]:

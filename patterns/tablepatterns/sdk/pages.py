@@ -1,7 +1,7 @@
 """Read entities through the SDK's client, but not through its deserializer.
 
 The SDK's call takes a `raw_response_hook`. The hook reads the entities of the response and gives the SDK one with the
-same headers and no entities, so that continuation tokens, retries and errors stay the SDK's.
+continuation token and no entities, so that pages, retries and errors stay the SDK's.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .page_body import entities_of, entity_of
 _OK: Final = 200
 _NO_ENTITIES: Final = b'{"value":[]}'
 _NO_PROPERTIES: Final = b"{}"
+_CONTINUATION: Final = ("x-ms-continuation-NextPartitionKey", "x-ms-continuation-NextRowKey")
 
 T = TypeVar("T")
 
@@ -50,7 +51,8 @@ class ResponseReader(Generic[T]):
         except ResponseNotReadError:
             return
         if self.found is not None:
-            response.http_response = SimpleResponse(answer.request, _OK, answer.reason, answer.headers, self._empty)
+            token = {name: answer.headers[name] for name in _CONTINUATION if name in answer.headers}
+            response.http_response = SimpleResponse(answer.request, _OK, answer.reason, token, self._empty)
 
 
 async def read_entity(
