@@ -6,6 +6,7 @@ Each round is a new Python process, with the byte code of all modules on the dis
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -71,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sections = {"Processor time": table(heads, rows), "Environment": where({"": facts})}
     text = page("Connecting in a new process", how, sections)
     given.output.write_text(text, encoding="utf-8")
+    rounds_and_facts = json.dumps({"environment": facts, "rounds": rounds}, indent=1)
+    given.output.with_suffix(".json").write_text(rounds_and_facts + "\n", encoding="utf-8")
     print(text)
 
 

@@ -5,6 +5,7 @@ program       runs a page's program and records what each part prints and stores
 stored_rows   draws the rows of a table before and after
 readme, exploring, review, catalogue, errors, pattern_map    one page or picture each
 budgets       what each call costs
+benchmarks    the results of the benchmarks, with charts
 compositions  which recipes work together, and why others do not
 guarantees    what was explored of each recipe, and its limits; `marks` finds the tests
 fidelity      how the in-memory engine compares with the service and with Azurite

@@ -2,6 +2,7 @@
 
 from tools import ROOT
 from tools.pages import (
+    benchmarks,
     budgets,
     catalogue,
     command_line,
@@ -28,6 +29,8 @@ PAGES = (
     exploring,
     review,
     command_line,
+    benchmarks,
+    *benchmarks.CHARTS,
     readme,
 )
 

@@ -6,6 +6,7 @@ import re
 
 from tablepatterns.catalogue import ENTRIES, CatalogueEntry
 from tools import ROOT
+from tools.pages.benchmarks import speedup
 from tools.pages.markdown import between, table
 
 PAGE = "README.md"
@@ -30,11 +31,18 @@ TESTED = """\
   bounds](docs/guarantees.md): {schedules} schedules passed, and {broken} deliberately broken variants failed.
 - [{budgets} costs](docs/budgets.md) and [every pair](docs/compositions.md) of recipes are tested."""
 
+SPEED = """\
+Per second of processor time, the library sends {transactions:.0f} times as many entities as the SDK in transactions of
+100, and reads {pages:.0f} times as many in pages of 1,000 ([measured](docs/benchmarks.md) in turn, over a transport
+that answers at once)."""
+
 
 def render() -> str:
     """Return the README with its generated parts up to date."""
     text = (ROOT / PAGE).read_text(encoding="utf-8")
-    return between(between(text, "patterns", patterns()), "tested", TESTED.format(**figures()))
+    text = between(between(text, "patterns", patterns()), "tested", TESTED.format(**figures()))
+    measured = {part: speedup(f"{part[:-1]}, constant, sync") for part in ("transactions", "pages")}
+    return between(text, "speed", SPEED.format(**measured))
 
 
 def patterns() -> str:

@@ -1,0 +1,237 @@
+"""The page on benchmarks and its charts, from the results in benchmarks/results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+from typing import Any, Final
+
+from benchmarks.case import AZURITE, ENGINE, ENGINE_LARGE, FLOOR
+from benchmarks.charts import Group, bar_chart
+from benchmarks.results import Results, Series, read
+from benchmarks.serve import SERVE, ServeResults, read_serve
+
+from tools import ROOT
+from tools.pages.markdown import introduction, page, table
+
+PAGE: Final = "docs/benchmarks.md"
+RESULTS: Final = ROOT / "benchmarks/results"
+_PLACES: Final = {"constant": "constant transport", "engine": "in-memory engine", "Azurite": "Azurite, over HTTP"}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One of the page's charts."""
+
+    PAGE: str
+    render: Callable[[], str]
+
+
+def render() -> str:
+    """Return the page."""
+    return page(
+        introduction("benchmarks"),
+        *_throughput(),
+        *_recipes(),
+        *_engine(),
+        *_server(),
+        *_startup(),
+        "## Environment",
+        _environments(),
+    )
+
+
+# ------------------------------------------------------------------ transactions, pages and bulk loads
+
+
+def speedup(case: str, kind: str = "cpu_ratio") -> float:
+    """Return how many times the SDK's throughput the library has in a case."""
+    return next(float(each[kind]) for each in _json("codec")["cases"] if each["case"] == case)
+
+
+def _throughput() -> Iterator[str]:
+    yield "## Transactions, pages and bulk loads"
+    yield (
+        "Entities per second of processor time, sent in transactions of 100 or read in pages of 1,000. The constant "
+        "transport answers at once, so only the client is measured. On the in-memory engine the service's work counts "
+        "too. The last column is of the time that passed."
+    )
+    yield "![Entities per second of processor time](_static/benchmarks-throughput.svg)"
+    rows = [
+        (
+            _place(each["case"]),
+            f"{1 / each['sdk_cpu']:,.0f}",
+            f"{1 / each['cpu']:,.0f}",
+            f"{each['cpu_ratio']:.1f} x",
+            f"{each['wall_ratio']:.1f} x",
+        )
+        for each in _json("codec")["cases"]
+    ]
+    yield table(("", "SDK", "library", "in processor time", "in elapsed time"), rows)
+
+
+def _place(case: str) -> str:
+    for short, place in _PLACES.items():
+        case = case.replace(f", {short},", f", {place},")
+    return case
+
+
+def throughput_chart() -> str:
+    """Return the chart of transactions and pages of sync clients."""
+    shown = [each for each in _json("codec")["cases"] if each["case"].endswith(", sync")]
+    groups = [
+        Group(
+            _place(each["case"]).removesuffix(", sync"),
+            (1 / each["sdk_cpu"], 1 / each["cpu"]),
+            (f"{1 / each['sdk_cpu']:,.0f}", f"{1 / each['cpu']:,.0f} ({each['cpu_ratio']:.1f} x)"),
+        )
+        for each in shown
+    ]
+    return bar_chart("Entities per second of processor time, sync", ("SDK", "library"), groups)
+
+
+# ------------------------------------------------------------------ recipes
+
+
+def _recipes() -> Iterator[str]:
+    yield "## Recipes"
+    yield (
+        "One call of a recipe, and the same requests by the SDK's own clients, both on the in-memory engine: the "
+        "processor time of a call in ms."
+    )
+    yield "![Time of recipes as a share of that of the SDK](_static/benchmarks-recipes.svg)"
+    rows = [
+        (case, f"{1000 * median(bare.cpu):.2f}", f"{1000 * median(recipe.cpu):.2f}", f"{_ratio(recipe, bare):.2f}")
+        for case, recipe, bare in _calls()
+    ]
+    yield table(("", "SDK", "recipe", "recipe / SDK"), rows)
+
+
+def recipes_chart() -> str:
+    """Return the chart of calls of recipes."""
+    groups = [Group(case, (_ratio(recipe, bare),), (f"{_ratio(recipe, bare):.2f}",)) for case, recipe, bare in _calls()]
+    title = "Processor time of a recipe divided by that of the same requests with the SDK"
+    return bar_chart(title, ("recipe / SDK; the line is the SDK",), groups, line=1)
+
+
+def _calls() -> Iterator[tuple[str, Series, Series]]:
+    for case, sides in _json("calls")["cases"].items():
+        yield case, Series(**sides["recipe"]), Series(**sides["SDK"])
+
+
+def _ratio(one: Series, other: Series) -> float:
+    return median(above / below for above, below in zip(one.cpu, other.cpu, strict=True))
+
+
+# ------------------------------------------------------------------ the engine, and its server
+
+
+def _engine() -> Iterator[str]:
+    tables = _rounds("tables")
+    yield "## In-memory engine"
+    yield (
+        "One call of the SDK, in ms: over a transport that returns recorded responses, on the in-memory engine in the "
+        "same process, and on Azurite over HTTP on the same machine. The engine's share is in processor time."
+    )
+    yield "![Time of a call on the engine and on Azurite](_static/benchmarks-engine.svg)"
+    yield table(("", "recorded", "engine", "Azurite", "engine / recorded", "Azurite / engine"), _engine_rows())
+    large = tables.loaded[ENGINE_LARGE].entities
+    grown = max(tables.ratio(case, ENGINE_LARGE, ENGINE).median for case in ("range of 10", "$top=10"))
+    yield (
+        f"In a table of {large:,} entities, a query of 10 takes {grown:.2f} times what it takes in one of "
+        f"{tables.loaded[ENGINE].entities:,}. An entity of seven properties takes "
+        f"{(tables.memory or 0) / large:,.0f} bytes."
+    )
+
+
+def _engine_rows() -> Iterator[tuple[str, ...]]:
+    for results in (_rounds("tables"), _rounds("objects")):
+        for case, sides in results.cases.items():
+            if AZURITE not in sides or FLOOR not in sides:
+                continue
+            times = [f"{1000 * results.time(case, who).median:,.2f}" for who in (FLOOR, ENGINE, AZURITE)]
+            added, faster = results.ratio(case, ENGINE, FLOOR, cpu=True), results.ratio(case, AZURITE, ENGINE)
+            yield case, *times, f"{added.median:.2f}", f"{faster.median:.1f}"
+
+
+def engine_chart() -> str:
+    """Return the chart of short calls on the engine and on Azurite."""
+    groups: list[Group] = []
+    for results in (_rounds("tables"), _rounds("objects")):
+        for case, sides in results.cases.items():
+            times = [1000 * results.time(case, who).median for who in (FLOOR, ENGINE, AZURITE) if who in sides]
+            if len(times) == 3 and max(times) < 10:
+                groups.append(Group(case, times, [f"{each:.2f}" for each in times]))
+    return bar_chart("Time of one call of the SDK, in ms", ("recorded responses", "engine", "Azurite"), groups)
+
+
+def _server() -> Iterator[str]:
+    served = _served()
+    yield "## `tablepatterns serve`"
+    yield (
+        "Point reads over HTTP, by clients that keep their connections open. The 99th percentile is of the response "
+        "time, in ms."
+    )
+    rows = [
+        (
+            f"{clients}",
+            name,
+            f"{median(rates.per_second):,.0f}",
+            f"{1000 * median(rates.p99):.1f}",
+            f"{served.ratio(clients):.1f} x" if name == SERVE else "",
+        )
+        for clients, by_server in served.rates.items()
+        for name, rates in by_server.items()
+    ]
+    yield table(("clients", "server", "requests per second", "99th percentile", "times Azurite"), rows)
+
+
+# ------------------------------------------------------------------ connecting, and where it was measured
+
+
+def _startup() -> Iterator[str]:
+    rounds = _json("startup")["rounds"]
+    sdk, added = (1000 * median(each[side] for each in rounds) for side in (0, 1))
+    yield "## Connecting in a new process"
+    yield (
+        f"Importing the SDK's three clients takes {sdk:.0f} ms of processor time; `import tablepatterns; connect()` "
+        f"after it {added:.0f} ms more."
+    )
+
+
+def _environments() -> str:
+    facts: dict[str, Mapping[str, str]] = {
+        "transactions and pages": _json("codec")["environment"],
+        "recipes": _json("calls")["environment"],
+        "tables": _rounds("tables").environment,
+        "queues and blobs": _rounds("objects").environment,
+        "server": _served().environment,
+        "connecting": _json("startup")["environment"],
+    }
+    names = dict.fromkeys(name for each in facts.values() for name in each)
+    rows = [(name, *(each.get(name, "") for each in facts.values())) for name in names]
+    return table(("", *facts), rows)
+
+
+@cache
+def _json(part: str) -> Any:
+    return json.loads((RESULTS / f"{part}.json").read_text(encoding="utf-8"))
+
+
+@cache
+def _rounds(part: str) -> Results:
+    return read(RESULTS / f"{part}.json")
+
+
+@cache
+def _served() -> ServeResults:
+    return read_serve(RESULTS / "serve.json")
+
+
+CHARTS: Final = tuple(
+    Chart(f"docs/_static/benchmarks-{name}.svg", draw)
+    for name, draw in (("throughput", throughput_chart), ("recipes", recipes_chart), ("engine", engine_chart))
+)
