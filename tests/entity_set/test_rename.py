@@ -371,7 +371,7 @@ def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str,
         **faults,
     )
     assert result.exhaustive
-    assert result.schedules > 10
+    assert result.states > 10
 
 
 @pytest.mark.guarantee("EntitySet", "copies elsewhere follow a renamed entity once the queue is drained")
@@ -383,4 +383,4 @@ def test_copies_elsewhere_follow_a_rename_after_any_crash(bound: dict[str, Any])
 
     result = explore(a_rename, invariant=copies_follow, expected=(OutcomeUnknown,), preemptions=0, **bound)
     assert result.exhaustive
-    assert result.schedules > 10
+    assert result.states > 10

@@ -179,7 +179,7 @@ def test_entities_changed_in_between_are_never_deleted() -> None:
             **faults,
         )
         assert result.exhaustive
-        assert result.schedules > 10
+        assert result.states > 10
 
 
 def test_an_unconditional_delete_deletes_a_changed_entity() -> None:

@@ -77,7 +77,7 @@ def test_an_upgrade_on_write_loses_no_change(faults: dict[str, int], fewest: int
     """Whoever dies, and whichever answer is lost."""
     result = explore(two_writers, always=every_change_counts_once, expected=EntityChanged, **faults)
     assert result.exhaustive
-    assert result.schedules > fewest
+    assert result.states > fewest
 
 
 async def carelessly(staff: Any) -> None:

@@ -170,7 +170,7 @@ def test_a_writer_runs_during_a_rotation(monkeypatch: pytest.MonkeyPatch, bound:
     make = rotating(lambda staff: KeyRotation(staff).rotate())
     result = explore(make, invariant=nothing_is_lost, **bound)
     assert result.exhaustive
-    assert result.schedules > 20
+    assert result.states > 20
 
 
 async def careless(staff: Any) -> None:

@@ -149,7 +149,7 @@ def a_link_is_known_on_both_sides(world: World) -> None:
 def test_of_two_links_one_exists_on_both_sides_after_any_fault(faults: dict[str, int]) -> None:
     result = explore(two_who_want_one_car, invariant=a_link_is_known_on_both_sides, expected=(EntityChanged,), **faults)
     assert result.exhaustive
-    assert result.schedules >= 10
+    assert result.states >= 10
 
 
 def test_trusting_one_side_of_a_link_fails() -> None:

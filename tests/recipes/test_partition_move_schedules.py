@@ -131,7 +131,7 @@ def explored(make: Any, **options: Any) -> None:
     given = {"invariant": in_one_place, "always": is_somewhere, "expected": REFUSED, "preemptions": 1}
     result = explore(make, **{**given, **options})
     assert result.exhaustive
-    assert result.schedules > 10
+    assert result.states > 10
 
 
 @pytest.mark.guide("G-274")

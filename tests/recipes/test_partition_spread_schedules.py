@@ -67,7 +67,7 @@ def test_of_two_different_bucket_counts_one_is_rejected() -> None:
             **faults,
         )
         assert result.exhaustive
-        assert result.schedules > 15
+        assert result.states > 15
 
 
 def test_writing_before_the_bucket_count_is_stored_fails() -> None:

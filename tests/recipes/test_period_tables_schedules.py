@@ -46,7 +46,7 @@ def test_two_first_writers_of_a_period_lose_nothing() -> None:
     for faults in ({"crashes": 1}, {"lost_responses": 1}):
         result = explore(two_first_writers, always=every_entity_is_there_once, preemptions=1, **faults)
         assert result.exhaustive
-        assert result.schedules > 10
+        assert result.states > 10
 
 
 # -- a straggler, while the period is over and dropped by two at once
@@ -104,7 +104,7 @@ def test_a_late_writer_does_not_recreate_a_dropped_table() -> None:
         **LATE,
     )
     assert result.exhaustive
-    assert result.schedules > 30
+    assert result.states > 30
 
 
 def test_a_writer_that_ignores_the_clock_fails() -> None:
@@ -156,4 +156,4 @@ def test_a_table_recreated_by_a_stalled_write_is_dropped_by_the_next_call() -> N
     assert isinstance(world.raised["ann"], PeriodExpired)
     result = explore(two_stragglers_and_a_dropper, invariant=holds, preemptions=2, **LATE)
     assert result.exhaustive
-    assert result.schedules > 30
+    assert result.states > 30

@@ -30,6 +30,9 @@ class OrderedMap(Generic[T]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._order)
+
     def __getitem__(self, key: str) -> T:
         return self._values[key]
 

@@ -165,6 +165,7 @@ def replay(
                 go_to_end(run)
         except Found as found:
             raise Counterexample(found) from found.violation.cause
+        run.world.snapshots.fill()
         return run.world
 
     return _stepping(repeat)

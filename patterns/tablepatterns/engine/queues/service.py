@@ -86,9 +86,7 @@ class Queues:
         self._queues: OrderedMap[Queue] = OrderedMap()
         self._properties = ServiceProperties()
         self.deletions = Deletions(clock, errors.QUEUE_BEING_DELETED)
-        self._series = str(uuid4())[:24]
         self._numbers = count(1)
-        self._receipts = count(1)
 
     # -- Queues
 
@@ -171,8 +169,7 @@ class Queues:
             number = next(self._numbers)
             expires = Ticks.MAX if time_to_live == NEVER else min(now + time_to_live * SECOND, Ticks.MAX)
             visible = _later(now, visibility)
-            message_id = f"{self._series}{number:012x}"
-            message = Message(message_id, number, text, now, Ticks(expires), visible, self._receipt(visible), 0)
+            message = Message(str(uuid4()), number, text, now, Ticks(expires), visible, self._receipt(visible), 0)
             home.put(message)
         return message
 
@@ -272,7 +269,7 @@ class Queues:
         return queue, now
 
     def _receipt(self, visible: Ticks) -> str:
-        return new_receipt(visible, next(self._receipts))
+        return new_receipt(visible, self._clock.stamp())
 
     def _changed(self, message: Message, visible: Ticks, text: str | None = None, *, received: bool = False) -> Message:
         return Message(

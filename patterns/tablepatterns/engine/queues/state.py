@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from struct import pack
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ...edm import Ticks
 from ...limits import MAX_MESSAGE_BYTES
@@ -15,8 +15,6 @@ from .. import errors
 from ..collections import TimerQueue
 from ..errors import ServiceError
 from ..resources import AccessPolicy, invalid_parameter
-
-_RECEIPT_NUMBERS: Final = 2**32
 
 
 class Message(NamedTuple):
@@ -49,13 +47,13 @@ def check_text(text: str) -> None:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE.with_details(MaxLimit=MAX_MESSAGE_BYTES))
 
 
-def new_receipt(visible: Ticks, number: int) -> str:
-    """Return a pop receipt, which is unique for each number.
+def new_receipt(visible: Ticks, stamp: Ticks) -> str:
+    """Return a pop receipt, which is unique for each stamp.
 
-    >>> new_receipt(Ticks.parse("2014-08-22T00:50:32Z"), 1)
-    'AgAAAAMAAAABAAAAAPzfNbqL0Qg='
+    >>> new_receipt(Ticks.parse("2014-08-22T00:50:32Z"), Ticks(1))
+    'AgAAAAEAAAAAAAAAAPzfNbqL0Qg='
     """
-    return b64encode(pack("<IIIq", 2, 3, number % _RECEIPT_NUMBERS, visible)).decode()
+    return b64encode(pack("<Iqq", 2, stamp, visible)).decode()
 
 
 def check_receipt(receipt: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from .code import Code, Unrepeatable, Unstarted
+from .execution import Executions
 from .scenario import Scenario
 from .shared_objects import SharedObjects
 from .snapshot import Saved
@@ -26,6 +27,7 @@ class Cast:
         self.start: Saved = self.world.snapshots.save()
         self.records = tuple(self.world.ledger.records)
         """The requests that were sent to make them."""
+        self.executions = Executions(world)
         self.passed: set[object] = set()
         """The states for which a check is known to hold."""
         self.codes = [Code(name, self.world, self._fresh) for name in names]
@@ -47,11 +49,10 @@ class Cast:
         """Return a coroutine of an actor that has not begun; where there is none left, make all actors again."""
         if not self._spare[name]:
             snapshots = self.world.snapshots
-            present = snapshots.save()
+            present = snapshots.current
             names = self._make()
             is_same = snapshots.save().digest == self.start.digest
-            snapshots.note_changes()
-            snapshots.restore(present)
+            snapshots.go_to(present)
             if not is_same or names != [code.name for code in self.codes]:
                 raise Unrepeatable
         return self._spare[name].pop()

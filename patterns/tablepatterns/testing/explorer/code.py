@@ -42,6 +42,7 @@ class Node:
         "_position",
         "children",
         "error",
+        "has_written",
         "history",
         "is_response_lost",
         "live",
@@ -62,6 +63,8 @@ class Node:
         self.moment = moment
         self.steps: int = 0 if parent is None else parent.steps + 1
         self.history = b""
+        self.has_written = False
+        """Whether the code wrote to the engine on the way here, without a request."""
         self.is_response_lost = False
         """Whether the response to one of its requests was lost."""
         self.state: State = "running"
@@ -155,9 +158,12 @@ class Code:
             if text is not None:
                 learner.learn(node.points[settled].strand, self._world.stamps.named(text))
             before = live.shared.state()
+            # It may look at the engine
+            self._world.snapshots.fill()
             self._resume(child, live, learner)
             # Code that writes to the engine itself would not do so where it is not run again
-            self.shares |= before != live.shared.state() or self._world.stamps.has_stamped
+            child.has_written = self._world.stamps.has_stamped
+            self.shares |= before != live.shared.state() or child.has_written
             child.history = learner.history
             child.is_response_lost = node.is_response_lost or is_lost
             node.children[key] = child

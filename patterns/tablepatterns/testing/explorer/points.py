@@ -36,7 +36,7 @@ def described(request: Request | InnerRequest) -> str:
     path = unquote(address.path).lstrip("/")
     if ".table." in address.netloc or not address.netloc:
         if path == "$batch":
-            parts = list(_operations(request.headers.get("content-type", ""), request.body))
+            parts = list(operations_of(request))
             return f"transaction of {len(parts)}: {', '.join(map(described, parts))}"
         if told := _of_tables(request, path):
             return told
@@ -53,8 +53,12 @@ def changes(request: Request) -> bool:
     return True
 
 
-def _operations(content_type: str, body: bytes) -> Iterator[InnerRequest]:
+def operations_of(batch: Request | InnerRequest) -> Iterator[InnerRequest]:
     """Yield the requests of a transaction, which come in a changeset within the batch."""
+    return _operations(batch.headers.get("content-type", ""), batch.body)
+
+
+def _operations(content_type: str, body: bytes) -> Iterator[InnerRequest]:
     for part in read_parts(body, content_type):
         if part.content_type.startswith("multipart/mixed"):
             yield from _operations(part.headers["content-type"], part.content)
@@ -160,6 +164,7 @@ class Call(Point):
     def __init__(self, request: Any, message: Request, exchange: Callable[[], Response], since: Ticks) -> None:
         super().__init__()
         self.request = request
+        self.message = message
         self.since = since
         self.text = described(message)
         """The request in words."""

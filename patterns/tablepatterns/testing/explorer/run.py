@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ...edm import Ticks
 from ...engine.clock import SECOND
-from ...engine.faults import RESPONSE_LOST, TIMED_OUT_AFTER, Fault
 from ...engine.ledger import Record
 from ...errors import BadInput
 from .cast import Cast
 from .choice import Choice, Kind
 from .code import Actor, Node, Unrepeatable
 from .digest import digest_of
-from .points import Call, Received
+from .execution import FAULTS, Executed
+from .points import Call
 from .scenario import Check
 from .snapshot import Saved
 
-_FAULTS: Final[dict[Kind, Fault]] = {"lose": RESPONSE_LOST, "time out": TIMED_OUT_AFTER}
 
-
-def _told(record: Record) -> str:
+def _told(executed: Executed) -> str:
     """Return what came of a request: its status, the service's error, and the fault that it met."""
+    if not executed.records:
+        return type(executed.received).__name__
+    record = executed.records[-1]
     return ", ".join(filter(None, [f"{record.status} {record.error or ''}".strip(), record.fault]))
 
 
@@ -51,6 +51,21 @@ class Event(NamedTuple):
     outcome: str = ""
 
 
+class _Step(NamedTuple):
+    """A choice of a schedule, with all that happened because of it.
+
+    :param before: the step before
+    :param choice: None where the schedule begins
+    :param length: the number of choices so far
+    """
+
+    before: _Step | None
+    choice: Choice | None
+    events: list[Event]
+    records: list[Record]
+    length: int
+
+
 class Position(NamedTuple):
     """How far a schedule has come: all that is needed to go on from there."""
 
@@ -58,11 +73,25 @@ class Position(NamedTuple):
     state: bytes
     actors: tuple[tuple[Node, bool], ...]
     current: int | None
-    choices: tuple[Choice, ...]
-    events: tuple[Event, ...]
-    records: tuple[Record, ...]
+    last: _Step
     faults: int
     preemptions: int
+
+    @property
+    def choices(self) -> list[Choice]:
+        """The choices so far."""
+        return _choices(self.last)
+
+
+def _steps(last: _Step) -> list[_Step]:
+    steps = [last]
+    while (before := steps[-1].before) is not None:
+        steps.append(before)
+    return steps[::-1]
+
+
+def _choices(last: _Step) -> list[Choice]:
+    return [step.choice for step in _steps(last) if step.choice is not None]
 
 
 class Run:
@@ -79,20 +108,24 @@ class Run:
         self.world = cast.world
         self.actors = [Actor(code) for code in cast.codes]
         self.world.actors = self.actors
-        self.choices: list[Choice] = []
-        self.events: list[Event] = []
         self.current: Actor | None = None
         """The actor whose turn it was last."""
         self.faults = 0
         """How many faults there were so far."""
         self.preemptions = 0
         """How often an actor's turn ended though it could have continued."""
-        self._records = [*cast.records]
-        self._saved: Saved | None = None
-        if position is None:
-            self._restore(cast.start)
-        else:
-            self._go_to(position)
+        self._last = _Step(None, None, [], [*cast.records], 0)
+        self._state: bytes | None = None
+        self.account = cast.start
+        """The present state of the account."""
+        if position is not None:
+            self.account = position.account
+            for actor, (node, has_crashed) in zip(self.actors, position.actors, strict=True):
+                actor.node, actor.has_crashed = node, has_crashed
+            self.current = None if position.current is None else self.actors[position.current]
+            self._last = position.last
+            self.faults, self.preemptions = position.faults, position.preemptions
+        self.world.snapshots.go_to(self.account)
 
     def begin(self) -> None:
         """Let every actor run until it waits for the first time."""
@@ -104,31 +137,33 @@ class Run:
         """Return how far it has come."""
         actors = tuple((actor.node, actor.has_crashed) for actor in self.actors)
         current = None if self.current is None else self.actors.index(self.current)
-        done = tuple(self.choices), tuple(self.events), tuple(self._records), self.faults, self.preemptions
-        return Position(self.account(), self.state(), actors, current, *done)
+        return Position(self.account, self.state(), actors, current, self._last, self.faults, self.preemptions)
 
-    def _go_to(self, position: Position) -> None:
-        self._restore(position.account)
-        for actor, (node, has_crashed) in zip(self.actors, position.actors, strict=True):
-            actor.node, actor.has_crashed = node, has_crashed
-        self.current = None if position.current is None else self.actors[position.current]
-        self.choices, self.events = [*position.choices], [*position.events]
-        self._records = [*position.records]
-        self.faults, self.preemptions = position.faults, position.preemptions
+    @property
+    def length(self) -> int:
+        """The number of choices so far."""
+        return self._last.length
 
-    def account(self) -> Saved:
-        """Return the present state of the account."""
-        if self._saved is None:
-            self._saved = self.world.snapshots.save()
-        return self._saved
+    @property
+    def choices(self) -> list[Choice]:
+        """The choices so far."""
+        return _choices(self._last)
+
+    @property
+    def events(self) -> list[Event]:
+        """What happened so far."""
+        return [event for step in _steps(self._last) for event in step.events]
 
     def state(self) -> bytes:
         """Return the digest of the account and of the positions of all actors."""
-        return digest_of(self.account().digest, [actor.position() for actor in self.actors])
+        if self._state is None:
+            self._state = digest_of(self.account.digest, [actor.position() for actor in self.actors])
+        return self._state
 
-    def _restore(self, account: Saved) -> None:
-        self.world.snapshots.restore(account)
-        self._saved = account
+    def _go_to(self, account: Saved) -> None:
+        self.account = account
+        self._state = None
+        self.world.snapshots.go_to(account)
 
     @property
     def running(self) -> list[Actor]:
@@ -136,8 +171,8 @@ class Run:
         return [actor for actor in self.actors if actor.state == "running"]
 
     def count(self, *kinds: Kind) -> int:
-        """Return how many of the choices so far are of some kinds."""
-        return sum(choice.kind in kinds for choice in self.choices)
+        """Return how many of the choices so far are of some kinds, all of them faults."""
+        return sum(choice.kind in kinds for choice in self.choices) if self.faults else 0
 
     def turns(self) -> list[Choice]:
         """Return the choices in which nothing goes wrong and no time passes, the turn of the same actor first."""
@@ -164,21 +199,21 @@ class Run:
         """Make a choice that is allowed, and let every actor run until it waits again."""
         if not self.allows(choice):
             waiting = ", ".join(actor.label(call) for actor in self.running for call in actor.calls) or "none"
-            rule = f"it cannot come next, after {len(self.choices)} others; actors with a request to send: {waiting}"
+            rule = f"it cannot come next, after {self.length} others; actors with a request to send: {waiting}"
             raise BadInput("schedule", str(choice), rule, "take the line from a counterexample of the same actors")
         self.preemptions += self.preempts(choice)
         self.faults += choice.is_fault
-        self.choices.append(choice)
+        self._last = _Step(self._last, choice, [], [], self._last.length + 1)
         if choice.kind == "wake":
             self._wait_for_sleepers()
         elif choice.kind == "stall":
-            self.events.append(Event("", f"every actor stalls for {choice.seconds:g} s"))
-            self.world.stamps.advance(choice.seconds)
-            self._saved = None
+            self._note("", f"every actor stalls for {choice.seconds:g} s")
+            self._wait_until(Ticks(self.account.now + round(choice.seconds * SECOND)))
         else:
             actor = next(actor for actor in self.running if actor.name == choice.actor)
             (self._crash if choice.kind == "crash" else self._send)(choice, actor)
         self._pass_time()
+        self._state = None
 
     def repeat(self, choice: Choice) -> None:
         """Make a choice that another run of the same actors has made.
@@ -195,7 +230,7 @@ class Run:
         if check is not None:
             self._check(check, "what must always hold does not")
             # Whatever the check has done to the account, the schedule goes on without it
-            self._restore(self.account())
+            self.world.snapshots.go_to(self.account)
 
     def check_end(self) -> None:
         """Check what must hold when all actors have ended."""
@@ -209,14 +244,15 @@ class Run:
 
     def _check(self, check: Check, what: str) -> None:
         """Check an account once, unless the check looks at what actors did; it looks at that, or it does not."""
-        of_account, of_all = (what, self.account().digest), (what, self.state())
+        of_account, of_all = (what, self.account.digest), (what, self.state())
         if of_account in self.cast.passed or of_all in self.cast.passed:
             return
         world = self.world
+        world.snapshots.fill()
         # A check may use the account, such as to drain a queue
         world.snapshots.note_changes()
         world.turn_to("check")
-        world.ledger.show(self._records)
+        world.ledger.show(record for step in _steps(self._last) for record in step.records)
         world.are_actors_read = False
         try:
             if check(world) is False:
@@ -226,11 +262,14 @@ class Run:
         if not world.ledger.is_read:
             self.cast.passed.add(of_all if world.are_actors_read else of_account)
 
+    def _note(self, who: str, what: str, outcome: str = "") -> None:
+        self._last.events.append(Event(who, what, outcome))
+
     # -- what an actor does
 
     def _crash(self, choice: Choice, actor: Actor) -> None:
         doing = actor.calls[0].text if len(actor.calls) == 1 else f"{len(actor.calls)} requests"
-        self.events.append(Event(choice.actor, doing, f"not sent: {actor.name} crashes"))
+        self._note(choice.actor, doing, f"not sent: {actor.name} crashes")
         actor.has_crashed = True
 
     def _send(self, choice: Choice, actor: Actor) -> None:
@@ -240,37 +279,23 @@ class Run:
             for index, point in enumerate(actor.points)
             if isinstance(point, Call) and actor.label(point) == choice.label
         )
-        self.world.turn_to(f"{actor.name}, request {actor.node.steps}")
-        received, outcome = self._execute(choice, call)
+        sender = f"{actor.name}, request {actor.node.steps}"
+        executed, after = self.cast.executions.execute(self.account, call, sender, choice.kind)
+        self._go_to(after)
+        self._last.records.extend(executed.records)
+        outcome = _told(executed)
         if choice.kind == "crash after":
-            told = f"{outcome}, but {actor.name} crashes before the response arrives"
-            self.events.append(Event(choice.label, call.text, told))
+            self._note(choice.label, call.text, f"{outcome}, but {actor.name} crashes before the response arrives")
             actor.has_crashed = True
         else:
-            self.events.append(Event(choice.label, call.text, outcome))
-            is_lost = choice.kind in _FAULTS
-            self._reach(actor, actor.code.after(actor.node, settled, received, is_lost=is_lost))
-
-    def _execute(self, choice: Choice, call: Call) -> tuple[Received, str]:
-        """Return what is received for a request, and the same in words."""
-        engine = self.world.engine
-        if call.changes:
-            self._note_changes()
-        fault = engine.faults.add(_FAULTS[choice.kind]) if choice.kind in _FAULTS else nullcontext()
-        with fault, self.world.ledger.span() as span:
-            received = call.execute()
-        self._records += span.records
-        return received, _told(span.records[-1]) if span.records else type(received).__name__
-
-    def _note_changes(self) -> None:
-        self._saved = None
-        self.world.snapshots.note_changes()
+            self._note(choice.label, call.text, outcome)
+            is_lost = choice.kind in FAULTS
+            self._reach(actor, actor.code.after(actor.node, settled, executed.received, is_lost=is_lost))
 
     def _reach(self, actor: Actor, node: Node) -> None:
         actor.node = node
-        if self.world.stamps.has_stamped:
-            # The actor's code may have written to the engine without a request
-            self._note_changes()
+        if node.has_written:
+            self._go_to(self.world.snapshots.save())
         if actor.error is not None and not self.cast.scenario.expects(actor):
             raise Violation(f"{actor.name} raised {type(actor.error).__name__}", actor.error)
 
@@ -280,7 +305,7 @@ class Run:
         """Wake every actor that has slept long enough, and the next ones too if no other has a request to send."""
         while sleepers := [(each.until, actor, each) for actor in self.running for each in actor.sleeps]:
             until, actor, sleep = min(sleepers, key=lambda sleeper: sleeper[0])
-            if until > self.world.stamps.now():
+            if until > self.account.now:
                 if any(actor.calls for actor in self.running):
                     return
                 self._wait_for_sleepers()
@@ -290,7 +315,9 @@ class Run:
         """Let the time pass until the first sleeper wakes."""
         until = min(sleep.until for actor in self.running for sleep in actor.sleeps)
         woken = [actor.name for actor in self.running if any(sleep.until == until for sleep in actor.sleeps)]
-        passed = Ticks(until) - self.world.stamps.now()
-        self.events.append(Event("", f"{passed / SECOND:g} s pass, until {' and '.join(woken)} can continue"))
-        self.world.pass_until(until)
-        self._saved = None
+        passed = Ticks(until) - self.account.now
+        self._note("", f"{passed / SECOND:g} s pass, until {' and '.join(woken)} can continue")
+        self._wait_until(max(until, self.account.now))
+
+    def _wait_until(self, now: Ticks) -> None:
+        self._go_to(self.account.at(now))

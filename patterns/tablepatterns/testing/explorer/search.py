@@ -69,7 +69,7 @@ class Bound:
 
     def _stalls_left(self, run: Run) -> list[float]:
         left = sorted(self.stalls)
-        for choice in run.choices:
+        for choice in run.choices if left else ():
             if choice.kind == "stall":
                 left.remove(choice.seconds)
         return left
@@ -184,17 +184,17 @@ class Search:
         while self._branches and self._schedules + self._pruned + self._cut < limit:
             branch = heappop(self._branches)
             with self._resumed(branch) as run:
-                begun = len(run.choices)
+                begun = run.length
                 if branch.choice is not None:
                     run.take(branch.choice)
                 self._follow(run)
-            self._choices += len(run.choices) - begun
+            self._choices += run.length - begun
         return not self._branches and not self._cut
 
     def sample(self, random: Random) -> None:
         """Try one schedule at random, with any number of preemptions."""
         with self._resumed(_Branch(0, 0, 0, None, None)) as run:
-            while run.running and len(run.choices) < self._bound.steps:
+            while run.running and run.length < self._bound.steps:
                 run.check_always()
                 options = self._bound.options(run)
                 faults = [choice for choice in options if choice.is_fault]
@@ -205,7 +205,7 @@ class Search:
             else:
                 self._end(run)
         self._samples += 1
-        self._choices += len(run.choices)
+        self._choices += run.length
 
     def explored(self, exhaustive: bool, seconds: float) -> Explored:
         """Return what was tried."""
@@ -255,7 +255,7 @@ class Search:
                 self._end(run)
                 self._schedules += 1
                 return
-            if len(run.choices) == self._bound.steps:
+            if run.length == self._bound.steps:
                 self._cut += 1
                 return
             run.take(self._branch_off(run))

@@ -272,7 +272,7 @@ class World:
         """The account for recipes; its `tables` is the SDK's aio service client."""
         self.are_actors_read = False
         """Whether something has looked at what became of the actors."""
-        self._empty = self.snapshots.save()
+        self._empty = self.snapshots.current
 
     # -- what users ask for
 
@@ -352,7 +352,8 @@ class World:
     def empty(self) -> None:
         """Empty the account. What recipes declared on its storage is forgotten, too."""
         self.snapshots.note_changes()
-        self.snapshots.restore(self._empty)
+        self.snapshots.go_to(self._empty)
+        self.snapshots.fill()
         self.ledger.show(())
         self.storage = self.storage.renewed()
 
