@@ -1,0 +1,1 @@
+"""Draft designs from what exists: a table's entities, and the logged requests of an application."""
