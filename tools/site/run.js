@@ -1,8 +1,13 @@
 // What runs in the reader's browser. Until a button is clicked, no other file of this folder is loaded.
-const KINDS = { "TP-RUN": ["panel.js", "Run this program in your browser"], "TP-PLAY": ["playground.js", "Start the playground"] };
+const KINDS = {
+  run: ["panel.js", "Run this program in your browser"],
+  play: ["playground.js", "Start the playground"],
+  explain: ["check.js", "Explain a filter in your browser"],
+  review: ["check.js", "Review a design in your browser"],
+};
 
-for (const place of document.querySelectorAll(Object.keys(KINDS).join(", "))) {
-  const [module, label] = KINDS[place.tagName];
+for (const place of document.querySelectorAll("tp-run, tp-play, tp-check")) {
+  const [module, label] = KINDS[place.dataset.kind];
   const button = document.createElement("button");
   button.type = "button";
   button.className = "tp-open";

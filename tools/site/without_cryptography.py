@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -33,14 +33,20 @@ class _Substitute(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None: ...
 
 
-class _WithoutCryptography(SourceFileLoader):
+class _WithoutCryptography(Loader):
     """Runs a module of the SDK, which then has classes that do nothing in place of those of cryptography."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         substitute = _Substitute()
         sys.meta_path.insert(0, substitute)
         try:
-            super().exec_module(module)
+            self._loader.exec_module(module)
         finally:
             sys.meta_path.remove(substitute)
             for name in [each for each in sys.modules if each.partition(".")[0] == "cryptography"]:
@@ -58,8 +64,8 @@ class OptionalCryptography(MetaPathFinder):
         if name not in _IMPORTERS or find_spec("cryptography") is not None:
             return None
         spec = PathFinder.find_spec(name, path)
-        if spec is not None and spec.origin is not None:
-            spec.loader = _WithoutCryptography(name, spec.origin)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _WithoutCryptography(spec.loader)
         return spec
 
 

@@ -20,8 +20,14 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _MARK: Final = "<!-- make pages: program -->"
-_PLAYGROUND: Final = "<!-- playground -->"
+_PLACES: Final = {
+    "<!-- playground -->": "play",
+    "<!-- explain in the browser -->": "explain",
+    "<!-- review in the browser -->": "review",
+}
+"""The marks before what is shown where nothing runs, and what takes its place on the site."""
 _END: Final = "<!-- end -->"
+_EXAMPLE: Final = "reviews/employees_naive.toml"
 _FOLDER: Final = "run"
 _NOTEBOOK: Final = re.compile(r"notebooks/(\w*(?:\.ipynb)?)")
 
@@ -43,27 +49,41 @@ def add_button(app: Sphinx, doctree: nodes.document, name: str) -> None:
         assert link is not None  # noqa: S101 - make pages writes it
         program = program_of(Path(app.srcdir, f"{name}.md"))
         text = escape(program.read_text(encoding="utf-8"), quote=False)
-        html = f'<tp-run id="run" hidden {_data(found)}><pre hidden>\n{text}</pre></tp-run>'
+        html = f'<tp-run id="run" hidden {_data("run", found)}><pre hidden>\n{text}</pre></tp-run>'
         link.parent.insert(link.parent.index(link) + 1, nodes.raw("", html, format="html"))
 
 
-def _data(found: assets.Assets) -> str:
+def _data(kind: str, found: assets.Assets) -> str:
     """Return what the scripts must know, as attributes of an element."""
-    data = f'data-library="{found.library}" data-pages="{found.pages}" data-size="{found.size}"'
+    data = f'data-kind="{kind}" data-library="{found.library}" data-pages="{found.pages}" data-size="{found.size}"'
     return data + (' data-cryptography="yes"' if found.has_cryptography else "")
 
 
-def add_playground(app: Sphinx, doctree: nodes.document, name: str) -> None:
-    """Put the playground in place of the picture of it, up to the end of its part."""
+def _element(kind: str, found: assets.Assets, app: Sphinx) -> str:
+    data = _data(kind, found)
+    if kind == "play":
+        return f'<tp-play id="playground-here" hidden {data}></tp-play>'
+    if kind == "explain":
+        return f"<tp-check hidden {data}></tp-check>"
+    if not found.packages:
+        return (
+            "<p>This build of the site lacks pydantic, which reads design files: <code>make wheels</code> adds it.</p>"
+        )
+    design = escape(Path(app.srcdir, _EXAMPLE).read_text("utf-8"), quote=False)
+    return f'<tp-check hidden {data} data-packages="{" ".join(found.packages)}"><pre hidden>\n{design}</pre></tp-check>'
+
+
+def add_places(app: Sphinx, doctree: nodes.document, name: str) -> None:
+    """Put what runs in the browser in place of what stands for it in a plain view of the files."""
     found = getattr(app, "run_button_assets", None)
     for mark in list(doctree.findall(nodes.raw)):
-        if found is None or mark.astext().strip() != _PLAYGROUND:
+        kind = _PLACES.get(mark.astext().strip())
+        if found is None or kind is None:
             continue
         parent = mark.parent
         first = parent.index(mark)
         last = next(at for at in range(first, len(parent)) if parent[at].astext().strip() == _END)
-        html = f'<tp-play id="playground" hidden {_data(found)}></tp-play>'
-        parent[first : last + 1] = [nodes.raw("", html, format="html")]
+        parent[first : last + 1] = [nodes.raw("", _element(kind, found, app), format="html")]
 
 
 def link_notebooks(app: Sphinx, doctree: nodes.document, name: str) -> None:
@@ -95,6 +115,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Add the buttons to the pages of a build."""
     app.connect("builder-inited", write_assets)
     app.connect("doctree-resolved", add_button)
-    app.connect("doctree-resolved", add_playground)
+    app.connect("doctree-resolved", add_places)
     app.connect("doctree-resolved", link_notebooks)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,7 +15,7 @@ from ...recipes.intra_partition_index import IntraPartitionIndex
 from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, Field, Query, Write
-from ..measure.account import SAMPLE_KEY
+from ..measure.account import sample_key
 
 AccessT = TypeVar("AccessT", Query, Write)
 Table: TypeAlias = MutableMapping[str, Any]
@@ -182,7 +182,7 @@ def in_blobs(declared: DeclaredSet, names: Sequence[str]) -> Change:
 def encrypted(declared: DeclaredSet, names: Sequence[str]) -> Change:
     """Return the change that encrypts properties."""
     table = {"pattern": "encrypted_properties", "names": list(names)}
-    mapping = EncryptedProperties(names, keys=SAMPLE_KEY)
+    mapping = EncryptedProperties(names, keys=sample_key())
     return add_mapping(declared, mapping, table, f"encrypt {', '.join(names)} (EncryptedProperties)")
 
 

@@ -23,7 +23,7 @@ from ...recipes.intra_partition_index import IntraPartitionIndex
 from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ...storage import Storage, connect
-from ..measure.account import PLAIN, SAMPLE_KEY, Keeper, Plan, keeper
+from ..measure.account import PLAIN, Keeper, Plan, keeper, sample_key
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
 from . import format as tables
@@ -329,6 +329,6 @@ def _store(table: Any) -> Placement | None:
 
 def _mapping(table: Any) -> PropertyMapping:
     if isinstance(table, tables.EncryptedTable):
-        return EncryptedProperties(table.names, keys=SAMPLE_KEY)
+        return EncryptedProperties(table.names, keys=sample_key())
     options = {} if table.above is None else {"above": table.above}
     return LargeProperties(table.names, container=table.container, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 from azure.core.exceptions import HttpResponseError
@@ -41,10 +41,17 @@ Keeper: TypeAlias = (
 
 POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float, "bool": bool}
 """The types that the points of a data series may have, by name."""
-SAMPLE_KEY: Final = LocalKey("review", bytes(range(32)))
-"""It encrypts the sample entities of a review, and nothing else."""
 PLAIN: Final = ("entity_set", "compound_key", "one_to_many", "one_to_one")
 """Patterns whose sets are kept by an `EntitySet`: what is special of them is the key."""
+
+
+@cache
+def sample_key() -> LocalKey:
+    """Return the key that encrypts the sample entities of a review, and nothing else.
+
+    It is created when a design encrypts: in a browser, other designs are reviewed without the package cryptography.
+    """
+    return LocalKey("review", bytes(range(32)))
 
 
 @dataclass(frozen=True)
