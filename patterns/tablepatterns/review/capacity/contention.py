@@ -10,13 +10,13 @@ from ..zipf import Zipf
 from .load import touched
 
 ROUND_TRIP: Final = 0.02
-"""Seconds from one request of a writer to its next, in the region of the account. This is an assumption."""
+"""The assumed seconds between two requests of a writer in the account's region."""
 RETRY_REQUESTS: Final = 2
-"""What a retry repeats: the read, and the write that was rejected."""
+"""The requests of a retry: the read, and the rejected write."""
 
 
 def retries_at(rate: float) -> float:
-    """Return how many retries a change of a row takes on average, if so many writers a second change the row.
+    """Return the average number of retries of a change, if writers change the row at this rate.
 
     An attempt reads the row and writes it a round trip later. It conflicts with the changes in the round trips before
     and after that write.
@@ -24,16 +24,16 @@ def retries_at(rate: float) -> float:
     >>> retries_at(25)
     1.0
 
-    :param rate: changes of the row in a second
+    :param rate: changes of the row per second
     """
     return 2 * rate * ROUND_TRIP
 
 
 def retries_of(declared: DeclaredSet, write: Write) -> float:
-    """Return how many retries one call of a write takes on average, at its average rate.
+    """Return the average number of retries of one call of a write, at its average rate.
 
-    Rows of lists and totals are retried, too: in the entity's partition with the whole transaction, elsewhere by the
-    writer that updates them after it.
+    Rows of lists and totals are retried too: in the entity's partition with the whole transaction, otherwise by the
+    writer that updates them afterwards.
     """
     found = 0.0
     if write.operation == "update" and write.writers > 1 and not write.overwrite:

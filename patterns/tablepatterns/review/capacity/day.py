@@ -1,4 +1,4 @@
-"""The steps of a simulated day, and how the calls of an access pattern are spread over them."""
+"""The steps of a simulated day, and the distribution of an access pattern's calls over them."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ from typing import Final
 
 SECONDS: Final = 86_400
 STEP: Final = 300
-"""Seconds between two rates."""
+"""The length of a step in seconds."""
 STEPS: Final = SECONDS // STEP
 BUSIEST: Final = STEPS // 2
-"""The step at which every access pattern is at its peak: noon, so that the peaks meet."""
+"""The step of all peaks: noon, so that they coincide."""
 BEGINS: Final = datetime(2014, 8, 22, tzinfo=timezone.utc)
-"""When the simulated day begins. Partitions that are made of time are named by it."""
+"""The start of the simulated day, which is in the names of partitions by time."""
 _HALVINGS: Final = 100
 
 
 def moment_of(step: int) -> datetime:
-    """Return when a step begins."""
+    """Return the start of a step."""
     return BEGINS + timedelta(seconds=step * STEP)
 
 
 @lru_cache(maxsize=256)
 def day_curve(rate: float, peak: float) -> Sequence[float]:
-    """Return the calls per second of each step of a day, whose mean is `rate` and whose highest is `peak`.
+    """Return the calls per second of each step of a day, with the mean `rate` and the maximum `peak`.
 
-    It is a raised cosine: lowest at midnight, highest at noon. A peak of more than twice the rate needs a narrower
-    hill, which is a power of the raised cosine, and nearly nothing at night. If all calls of a day do not fill the
-    five minutes of the peak, the peak is there for five minutes nevertheless.
+    The curve is a raised cosine: lowest at midnight, highest at noon. If the peak is more than twice the rate, it is a
+    power of the raised cosine, which is narrower. The peak lasts at least five minutes, even if the day's calls do not.
 
     >>> curve = day_curve(10, 15)
     >>> min(curve), round(sum(curve) / len(curve), 9), max(curve)
     (5.0, 10.0, 15.0)
 
     :param rate: calls per second, on average over the day
-    :param peak: calls per second at the busiest time; no less than the rate counts
+    :param peak: calls per second at the busiest time, at least `rate`
     """
     peak = max(rate, peak)
     if peak <= 2 * rate:

@@ -19,19 +19,19 @@ from .sizes import derived_sizes, entry_size, key_units, list_size, primary_size
 
 @dataclass(frozen=True)
 class Volume:
-    """Bytes by the service that they lie in."""
+    """Bytes by service."""
 
     tables: float
     blobs: float
 
 
 def grown(shape: Shape, years: float) -> float:
-    """Return how many entities there are after so many years."""
+    """Return the number of entities after a number of years."""
     return max(0.0, shape.count + shape.growth * years)
 
 
 def volume_of(declared: DeclaredSet, years: float) -> Volume:
-    """Return what a set takes after so many years.
+    """Return the size of a set after a number of years.
 
     :param declared: the set
     :param years: how many years from now
@@ -53,7 +53,7 @@ def volume_of(declared: DeclaredSet, years: float) -> Volume:
 
 
 def _lists(declared: DeclaredSet, derived: Derived, count: float) -> float:
-    """Return the bytes of the rows that several entities share, and of what they list."""
+    """Return the bytes of rows that several entities share, and of their lists."""
     profile = declared.profile(derived)
     if not profile.is_shared or not count:
         return 0.0
@@ -63,20 +63,20 @@ def _lists(declared: DeclaredSet, derived: Derived, count: float) -> float:
 
 
 IN_SIGHT: Final = 0.25
-"""The share of a limit from which on it is in sight."""
+"""The share of a limit from which it is reported."""
 _WIDE_ROWS: Final = 49
 _WIDE_PROPERTIES: Final = 250
 _WIDE_BYTES: Final = 960 * limits.KIB
-"""Rows of a wide entity, and what each of them holds."""
+"""The number of rows of a wide entity, and the size of each."""
 _LIST_ROOM: Final = 256
-"""What the row of a list keeps free for the properties that every row has."""
-# What one partition serves before a query has taken so long that its page ends
+"""The bytes of a list's row that are reserved for the properties of every row."""
+# The entities that a partition serves before a page of a query ends
 _ENTITIES_IN_TIME: Final = limits.PARTITION_ENTITIES_PER_SECOND * limits.MAX_QUERY_TIME.total_seconds()
 
 
 @dataclass(frozen=True)
 class _Use:
-    """How much of a limit is used."""
+    """The use of a limit."""
 
     limit: str
     subject: str
@@ -86,10 +86,10 @@ class _Use:
 
 
 def in_sight(design: Design, measured: Iterable[Measured]) -> tuple[LimitUse, ...]:
-    """Return the limits that are in sight, the nearest at the end of the growth first.
+    """Return the limits that are nearly or completely used after the declared growth, the most used first.
 
     :param design: the design
-    :param measured: what one call of each access pattern takes
+    :param measured: the cost of one call of each access pattern
 
     Guide: limits per entity; capacity; entity group transactions; scalability targets.
     """
@@ -105,10 +105,10 @@ def in_sight(design: Design, measured: Iterable[Measured]) -> tuple[LimitUse, ..
 
 
 def grows(measured: Measured, years: float) -> float:
-    """Return by how much what a query reads is multiplied after so many years.
+    """Return the factor by which the rows that a query reads grow in a number of years.
 
-    A scan reads more as there are more entities, and so does a list of entities. So does a range without an end, if
-    its partition grows; if each partition stays as it is, and there are more of them, it does not.
+    A scan and a list of entities read more as the number of entities grows. So does an open range, unless new entities
+    are in new partitions.
     """
     query, shape = measured.access, measured.of.shape
     if not isinstance(query, Query) or not shape.count:
@@ -129,7 +129,7 @@ def grows(measured: Measured, years: float) -> float:
 
 
 def _reached(use: _Use, years: float) -> float | None:
-    """Return after how many years a limit is reached, on a straight line; None for not within these years."""
+    """Return the number of years until a limit is reached, by linear growth; None if it is not reached."""
     if use.now >= use.most:
         return 0.0
     if use.then < use.most:
@@ -168,7 +168,7 @@ def _derived_name(declared: DeclaredSet, derived: Derived) -> str:
 
 
 def _of_list(declared: DeclaredSet, derived: Derived, years: float) -> Iterator[_Use]:
-    """Yield the length of the longest list of entities."""
+    """Yield the use of the longest list of entities."""
     now, then = (_longest(declared, derived, count) for count in (declared.shape.count, grown(declared.shape, years)))
     if then:
         room = limits.MAX_ENTITY_BYTES - _LIST_ROOM
@@ -176,7 +176,7 @@ def _of_list(declared: DeclaredSet, derived: Derived, years: float) -> Iterator[
 
 
 def _longest(declared: DeclaredSet, derived: Derived, count: float) -> float:
-    """Return the bytes of the list of the most frequent value; 0 where there is none, or it has no limit."""
+    """Return the bytes of the list of the most frequent value; 0 if there is none, or it has no limit."""
     entry = entry_size(declared, derived)
     profile = declared.profile(derived)
     if not entry or not profile.in_table:
@@ -191,7 +191,7 @@ def _largest_share(declared: DeclaredSet, name: str) -> float:
 
 
 def _of_write(declared: DeclaredSet, write: Write, years: float) -> Iterator[_Use]:
-    """Yield how much of a transaction a write takes, with the rows that change with it."""
+    """Yield the use of a transaction by a write, including derived rows."""
     if declared.pattern == "wide_entity":
         return
     name = f"{declared.name}: {write.name}"
@@ -206,14 +206,14 @@ def _of_write(declared: DeclaredSet, write: Write, years: float) -> Iterator[_Us
 
 
 def _payload(declared: DeclaredSet, derived: Derived, count: float) -> float:
-    """Return the bytes that a row of derived data adds to a transaction."""
+    """Return the payload bytes of a derived row in a transaction."""
     sizes = derived_sizes(declared, derived)
-    # A list is sent in UTF-8, and stored in UTF-16
+    # A list is sent as UTF-8, but stored as UTF-16
     return sizes.payload if sizes else _longest(declared, derived, count) / 2
 
 
 def _of_query(measured: Measured, years: float) -> Iterator[_Use]:
-    """Yield how much a query reads of what one partition serves within the time limit of a page."""
+    """Yield the use of a page's time limit by a query of one partition."""
     if isinstance(measured.access, Query) and measured.partitions <= 1:
         name = f"{measured.of.name}: {measured.access.name}"
         then = measured.examined * grows(measured, years)
@@ -221,7 +221,7 @@ def _of_query(measured: Measured, years: float) -> Iterator[_Use]:
 
 
 def _of_messages(declared: DeclaredSet) -> Iterator[_Use]:
-    """Yield how many intent messages are sent at the busiest time; each is deleted when it is processed."""
+    """Yield the use of a queue by intent messages at the busiest time; each is deleted when it is processed."""
     announced = [
         write
         for write in declared.writes

@@ -1,9 +1,9 @@
 """Compute the load of each partition over a day, and whether it exceeds the target. No request is made.
 
 The day is simulated in virtual time, in steps of five minutes. Each access pattern follows a curve that is lowest at
-midnight and highest at noon, and whose mean and peak are as declared; all peaks meet, which is the worst that can be.
-Its calls fall on partitions as the declared fields and skews say: by expected values, not by chance, so that the same
-design has the same heat. A call is worth the entities that it reads and writes, at least one.
+midnight and highest at noon, with the declared mean and peak; all peaks coincide, which is the worst case. Calls are
+distributed over partitions by the declared fields and skews, using expected values, so that a design always has the
+same load. A call counts as the entities that it reads and writes, at least one.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from .day import STEP, STEPS, day_curve
 from .load import Load, first_over, loads_of, refused_share, shares
 
 SHOWN: Final = 12
-"""How many partitions of a table are told one by one."""
+"""The number of partitions of a table that are listed individually."""
 SHOWN_IN_TURN: Final = 24
-"""How many are, where one takes the place of another: the hours of a day."""
+"""The same, if one replaces another: the hours of a day."""
 _MOST_BUCKETS: Final = 1024
 _COOL: Final = 0.5
-"""The share of its target below which a partition is cool."""
+"""The share of the target below which a partition is not hot."""
 _WORTH: Final = 0.9
-"""Twice the buckets are worth it only if they leave no more than this share of the work."""
+"""Doubling the buckets must reduce the load at least to this share."""
 
 
 @dataclass
 class _Partition:
-    """What one partition has to do: which loads come to it, from which step to which, with which share."""
+    """The loads of a partition: each with its first step, its last step and its share."""
 
     name: str
     loads: list[tuple[Load, int, int, float]] = field(default_factory=list[tuple[Load, int, int, float]])
 
     def rates(self) -> tuple[float, ...]:
-        """Return the entities per second, step by step."""
+        """Return the entities per second of each step."""
         rates = [0.0] * STEPS
         for load, first, last, of in self.loads:
             for step in range(first, last):
@@ -46,7 +46,7 @@ class _Partition:
         return tuple(rates)
 
     def at(self, step: int, buckets: int) -> float:
-        """Return the entities per second at a step, if the partition were spread over so many buckets."""
+        """Return the entities per second at a step, if the partition were spread over this many buckets."""
         return sum(
             load.curve[step] * load.in_bucket(buckets) * of
             for load, first, last, of in self.loads
@@ -55,10 +55,10 @@ class _Partition:
 
 
 def simulate_day(design: Design, measured: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
-    """Return the heat of each table that has any work, in the order of the design, and the load of the account.
+    """Return the load of each table that is used, in the order of the design, and that of the account.
 
     :param design: the design
-    :param measured: what one call of each access pattern takes
+    :param measured: the cost of one call of each access pattern
 
     Guide: scalability targets; guidelines for writing efficiently (hot partitions); prepend/append anti-pattern.
     """
@@ -74,7 +74,7 @@ def simulate_day(design: Design, measured: Iterable[Measured]) -> tuple[tuple[Ta
 
 
 def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
-    """Return the heat of one table; None if nothing is done to it."""
+    """Return the load of a table; None if it is not used."""
     total = sum(load.work * sum(load.curve) for load in loads)
     if not total:
         return None
@@ -116,7 +116,7 @@ def _partitions(loads: Iterable[Load]) -> Mapping[str, _Partition]:
 
 
 def _count(loads: Iterable[Load]) -> int:
-    """Return how many partitions there are; those of one template are the same, whoever works on them."""
+    """Return the number of partitions; sets with the same template share them."""
     counts: dict[tuple[str, int], int] = {}
     for load in loads:
         made = load.partitions.template, load.partitions.buckets
@@ -125,14 +125,14 @@ def _count(loads: Iterable[Load]) -> int:
 
 
 def _is_moving(partition: _Partition) -> bool:
-    """Whether a partition is made of time, so that another one takes its place."""
+    """Whether a partition is determined by time, so that another one replaces it."""
     return any(load.partitions.clock is not None for load, _, _, _ in partition.loads)
 
 
 def _spread(partition: _Partition, step: int, peak: float, target: float) -> tuple[int, float]:
-    """Return the least power of two of buckets that cools a partition, and its peak then.
+    """Return the smallest power of two of buckets with which a partition is not hot, and its peak then.
 
-    Reads may keep it hot however many buckets there are; then it is the number beyond which nothing gets better.
+    If reads keep it hot regardless of the number of buckets, return the number beyond which the load hardly changes.
     """
     best, cooled, buckets = 1, peak, 1
     while cooled >= _COOL * target and buckets < _MOST_BUCKETS:
@@ -144,7 +144,7 @@ def _spread(partition: _Partition, step: int, peak: float, target: float) -> tup
 
 
 def _account(measured: Iterable[Measured]) -> AccountLoad:
-    """Return the requests of the account, those of workers included."""
+    """Return the requests of the account, including those of workers."""
     rates = [0.0] * STEPS
     for each in measured:
         requests = max(each.requests, each.transactions)

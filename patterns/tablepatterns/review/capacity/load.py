@@ -20,20 +20,20 @@ from .day import SECONDS, STEP, STEPS, day_curve, moment_of
 from .partitions import Clock, Dimension, Partitions
 
 Choice = Literal["new", "entity", "partition", "all"]
-"""What a call is about: a new entity, one that is there, a partition as a whole, or all there is."""
+"""What a call uses: a new entity, an existing one, a whole partition, or everything."""
 
 _EXPLICIT: Final = 32
-"""How many partitions of one key are looked at one by one: the busiest."""
+"""The number of the busiest partitions of a key that are simulated individually."""
 _EXPLICIT_AT_A_TIME: Final = 8
-"""How many, where each period has its own; and how many buckets, since all are alike."""
+"""The same, if each period has its own partition; and for buckets, which are all equal."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """The share of calls that one partition takes for a part of the day.
+    """The share of calls of a partition during a part of the day.
 
-    :param first: the step from which it does so
-    :param last: the step before which that ends
+    :param first: the first step
+    :param last: the step after the last one
     """
 
     partition: str
@@ -45,11 +45,11 @@ class Share:
 def shares(partitions: Partitions, choice: Choice, skew: float) -> Iterator[Share]:
     """Yield the shares of the busiest partitions.
 
-    Entities are chosen by how often the values of their keys occur, partitions as a whole evenly, and both the more
-    unevenly the higher `skew` is. All there is takes work where it lies.
+    Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
+    less even both are. A call that uses everything loads every partition by its size.
 
-    :param choice: what a call is about
-    :param skew: how unevenly it is chosen; it is told of time, the newest first, or else of the field with most values
+    :param choice: what a call uses
+    :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
     """
     clock = partitions.clock
     moments = list(_moments(clock, choice, skew))
@@ -62,7 +62,7 @@ def shares(partitions: Partitions, choice: Choice, skew: float) -> Iterator[Shar
 
 
 def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> list[tuple[Mapping[str, int], float]]:
-    """Return the values of the partitions that take most, as ranks by field, and the share of each."""
+    """Return the values of the busiest partitions, as ranks by field, and the share of each."""
     largest = max(partitions.dimensions, key=lambda each: each.values.count, default=None)
     ranges: list[list[tuple[int, float]]] = []
     for each in partitions.dimensions:
@@ -77,7 +77,7 @@ def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> 
 
 
 def _chosen(dimension: Dimension, choice: Choice, skew: float) -> Zipf:
-    """Return how the values are come upon: as often as they occur, if not partitions are what is asked for."""
+    """Return the distribution of the requested values: as often as they occur, unless partitions are requested."""
     if choice == "all":
         return dimension.values
     occurs = 0.0 if choice == "partition" else dimension.values.exponent
@@ -85,7 +85,7 @@ def _chosen(dimension: Dimension, choice: Choice, skew: float) -> Zipf:
 
 
 def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple[int, int, int, float]]:
-    """Yield the first and last step, the step at which the partition's own time began, and its share."""
+    """Yield the first and last step of a partition, the step at which its time starts, and its share."""
     if clock is None:
         yield 0, STEPS, 0, 1.0
         return
@@ -104,7 +104,7 @@ def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple
 
 
 def _name(partitions: Partitions, ranks: Mapping[str, int], begun: int) -> str:
-    """Return how a report calls a partition: values by their rank, and times by the simulated day's."""
+    """Return the name of a partition in reports: values by their rank, times of the simulated day."""
     clock = partitions.clock
     text = ""
     for piece in pieces_of(partitions.template):
@@ -119,7 +119,7 @@ def _name(partitions: Partitions, ranks: Mapping[str, int], begun: int) -> str:
 
 
 def _buckets(count: int) -> list[str]:
-    """Return what stands before the PartitionKeys of the first buckets."""
+    """Return the prefixes of the PartitionKeys of the first buckets."""
     if count == 1:
         return [""]
     width = max(2, len(str(count - 1)))
@@ -127,16 +127,16 @@ def _buckets(count: int) -> list[str]:
 
 
 _SPREAD_BUCKETS: Final = 16
-"""As many as a `PartitionSpread` has that is not told how many."""
+"""The default number of buckets of a `PartitionSpread`."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """The work of one access pattern on the partitions of one key.
+    """The load of an access pattern on the partitions of a key.
 
-    :param work: entities read and written for one call
-    :param each: whether a bucket more means this work once more: a read of the first ones of a partition, which are the
-        first ones of every bucket
+    :param work: entities read and written per call
+    :param each: whether every bucket takes all of this work, like a read of the first entities,
+        which reads the first of every bucket
     """
 
     table: str
@@ -148,20 +148,20 @@ class Load:
     each: bool = False
 
     def in_bucket(self, buckets: int) -> float:
-        """Return the work of one call on one of so many buckets of a partition."""
+        """Return the work of a call on one bucket of a partition."""
         if self.each:
             return self.work
-        # Whoever reads a partition asks every bucket, whatever little is in it
+        # A read of a partition reads every bucket, even if it has few entities
         return max(1.0, self.work / buckets) if self.choice == "partition" else self.work / buckets
 
 
 def work_of(measured: Measured) -> float:
-    """Return the work of one call, in entities: those read and those written, at least one."""
+    """Return the work of a call: the entities read and written, at least one."""
     return max(1.0, measured.examined + measured.written)
 
 
 def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
-    """Yield the load that an access pattern puts on the partitions of the set and of its derived rows."""
+    """Yield the loads of an access pattern on the partitions of the set and of its derived rows."""
     curve = day_curve(measured.rate, measured.busiest)
     if isinstance(measured.access, Query):
         yield from _read(measured, measured.access, curve)
@@ -170,7 +170,7 @@ def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
 
 
 def key_of(derived: Derived, primary: Key) -> Key | None:
-    """Return the key of derived rows; None where they have none of their own, or are no rows of a table.
+    """Return the key of derived rows; None if they have no key of their own, or are not in a table.
 
     :param primary: the key of the set's primary rows
     """
@@ -178,7 +178,7 @@ def key_of(derived: Derived, primary: Key) -> Key | None:
 
 
 def touches(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
-    """Whether a write changes derived rows: every insert and delete, and an update of what they hold."""
+    """Whether a write changes derived rows: every insert and delete, and an update of their fields."""
     if write.operation != "update" or not write.changes:
         return True
     layout = declared.profile(derived).layout
@@ -188,12 +188,12 @@ def touches(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
 
 
 def touched(declared: DeclaredSet, write: Write) -> list[Derived]:
-    """Return the derived data whose rows a write changes."""
+    """Return the derived data that a write changes."""
     return [each for each in declared.derived if touches(declared, each, write)]
 
 
 def moves(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
-    """Whether a write takes a derived row from one key to another."""
+    """Whether a write changes the key of a derived row."""
     layout = declared.profile(derived).layout
     if layout is None or write.operation != "update":
         return False
@@ -201,16 +201,16 @@ def moves(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
 
 
 def moves_away(declared: DeclaredSet, write: Write) -> bool:
-    """Whether a write takes the entity itself to another partition."""
+    """Whether a write moves the entity to another partition."""
     return write.operation == "update" and not set(declared.key.partition_fields).isdisjoint(write.changes)
 
 
 def partitions_of(declared: DeclaredSet, key: Key, *, buckets: int = 1) -> Partitions:
-    """Return the partitions of rows of a set, or of what is derived from it."""
+    """Return the partitions of a set's rows, or of its derived rows."""
     inserts = sum(write.rate for write in declared.writes if write.operation == "insert")
     shape = declared.shape
     if not shape.count:
-        # A set that is empty yet is looked at as it is after a year
+        # A set that is still empty is simulated as after a year
         shape = replace(shape, count=round(shape.growth) or round(inserts * SECONDS))
     return Partitions.of(key, shape, inserts=inserts, buckets=buckets)
 
@@ -230,7 +230,7 @@ def _read(measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[
     profile = declared.profile(via) if via else None
     is_list = profile is not None and profile.finder == "find_all"
     choice: Choice = "partition"
-    # A list is read, and each entity by a point query, but what is asked for is a value that many have
+    # The list and each entity are read, but the requested value is shared by many entities
     if not is_list and measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
         choice = "entity" if measured.query_class is QueryClass.POINT else "all"
     own = via.table(declared.table) if via else declared.table
@@ -251,7 +251,7 @@ def _read(measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[
 
 
 def _completes(layout: RowLayout, measured: Measured) -> bool:
-    """Whether the entity of each copy is read too, since a copy does not hold all that is wanted."""
+    """Whether the entity of each copy is read too, since a copy does not have all requested fields."""
     return not layout.is_complete and 0 < measured.returned < measured.examined and measured.requests > 1
 
 
@@ -270,11 +270,11 @@ def _written(design: Design, measured: Measured, write: Write, curve: Sequence[f
 def _besides(
     design: Design, declared: DeclaredSet, write: Write, choice: Choice
 ) -> Iterator[tuple[str, Partitions, Choice, float]]:
-    """Yield which other partitions a write changes, why, and how much."""
+    """Yield the other partitions that a write changes, the reason, and the work."""
     for each in declared.derived:
         key = key_of(each, declared.key)
         if each.is_eventual and key is not None and touches(declared, each, write):
-            # A row that several entities share is read before it is written; one that moves is written in two places
+            # A shared row is read before it is written; a row that moves is written in two places
             most = 2.0 if each.shares_rows or moves(declared, each, write) else 1.0
             yield each.table(declared.table), partitions_of(declared, key), choice, most
     for other in design.sets:
@@ -284,22 +284,22 @@ def _besides(
 
 
 def refused_share(rates: Sequence[float], target: float, step: float) -> float:
-    """Return the share of the work that is refused, from 0 to 1.
+    """Return the share of the work that is throttled, from 0 to 1.
 
-    Nothing is sent again: what is refused is gone.
+    Throttled requests are not sent again.
 
     >>> refused_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
     0.24833333333333332
 
     :param rates: entities per second, step by step
-    :param target: entities per second that are carried out
-    :param step: seconds between two rates
+    :param target: entities per second that are served
+    :param step: the length of a step in seconds
     """
     left = target
     refused = 0.0
     for rate, steps in groupby(rates):
         seconds = step * sum(1 for _ in steps)
-        # It never holds more than a second's worth, so what a quiet time saves is no help in a busy one
+        # The bucket holds only one second's worth, so idle time does not help at busy times
         over = (rate - target) * seconds
         refused += max(0.0, over - left)
         left = min(target, max(0.0, left - over))
@@ -308,5 +308,5 @@ def refused_share(rates: Sequence[float], target: float, step: float) -> float:
 
 
 def first_over(rates: Sequence[float], target: float, step: float) -> float | None:
-    """Return after how many seconds the work first comes faster than the target; None for never."""
+    """Return the seconds until the load first exceeds the target; None if it never does."""
     return next((number * step for number, rate in enumerate(rates) if rate > target), None)

@@ -28,9 +28,9 @@ Operation = Literal[
 
 
 def charges_of(measured: Measured) -> Mapping[Operation, float]:
-    """Return the transactions of one call by their kind; their sum is that of all but the free deletions of blobs.
+    """Return the billed transactions of a call by kind, without the deletions of blobs, which are free.
 
-    :param measured: what one call takes
+    :param measured: the cost of one call
     """
     cost = measured.cost
     found: dict[Operation, float] = {
@@ -47,21 +47,21 @@ def charges_of(measured: Measured) -> Mapping[Operation, float]:
 
 
 def _of_tables(measured: Measured) -> Iterator[tuple[Operation, float]]:
-    """Yield the number of each kind, the most certain first; the last gets what is left."""
+    """Yield the number of each kind, the most certain first; the last gets the rest."""
     access, everything = measured.access, measured.transactions
     if isinstance(access, Query):
         is_point = measured.query_class in (None, QueryClass.POINT)
         yield "table_reads" if is_point else "table_scans", everything
         return
     yield "table_deletes" if access.operation == "delete" else "table_writes", 1.0
-    # What a write reads it reads by keys, an entity at a time
+    # A write reads single entities, by key
     yield "table_reads", measured.examined
     yield "table_writes", everything
 
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 PER: Final = 10_000
-"""How many operations a price is for."""
+"""The number of operations that a price is for."""
 _DEFAULT: Final = "prices.toml"
 
 
@@ -69,7 +69,7 @@ class BadPriceTable(BadInput):
     """A price file with errors; `problems` holds all of them, with their lines.
 
     :param name: the name of the file
-    :param problems: for each its line and what is wrong
+    :param problems: the line and the error of each
     """
 
     def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
@@ -84,7 +84,7 @@ Text: TypeAlias = Annotated[str, MinLen(1)]
 
 @dataclass(frozen=True)
 class Capacity:
-    """What a GB costs for a month, in one redundancy."""
+    """The price of a GB per month, with one kind of redundancy."""
 
     __pydantic_config__ = STRICT
 
@@ -94,7 +94,7 @@ class Capacity:
 
 @dataclass(frozen=True)
 class _Operations:
-    """What 10,000 operations of a kind cost; the kinds are those of `Operation`."""
+    """The prices of 10,000 operations, by the kinds of `Operation`."""
 
     __pydantic_config__ = STRICT
 
@@ -109,7 +109,7 @@ class _Operations:
 
 @dataclass(frozen=True)
 class _PriceFile:
-    """The keys of a price file; `PriceTable` says what they mean."""
+    """The keys of a price file; `PriceTable` documents them."""
 
     __pydantic_config__ = STRICT
 
@@ -123,7 +123,7 @@ class _PriceFile:
     per_gb_month: Mapping[str, Capacity]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what is wrong with the values together."""
+        """Yield the errors in combinations of values."""
         if self.redundancy not in self.per_gb_month:
             says = f"redundancy = {self.redundancy!r} has no prices; add [per_gb_month.{self.redundancy}]"
             yield Problem(("redundancy",), says)
@@ -137,14 +137,14 @@ class PriceTable:
     >>> prices.currency, prices.dated.isoformat(), prices.operations["table_reads"]
     ('USD', '2026-09-12', 0.00036)
 
-    :param currency: what they are in
-    :param dated: the day that they are of
-    :param source: where they come from
-    :param region: where they hold
-    :param redundancy: which of the capacities is paid for
-    :param bytes_per_gb: how many bytes are charged for as one GB
-    :param operations: what 10,000 operations of a kind cost
-    :param capacities: what a GB costs for a month, by redundancy
+    :param currency: their currency
+    :param dated: their date
+    :param source: their source
+    :param region: their region
+    :param redundancy: the redundancy of the account
+    :param bytes_per_gb: the number of bytes that are billed as one GB
+    :param operations: the prices of 10,000 operations, by kind
+    :param capacities: the prices of a GB per month, by redundancy
     """
 
     currency: str
@@ -158,22 +158,22 @@ class PriceTable:
 
     @property
     def capacity(self) -> Capacity:
-        """What a GB costs for a month."""
+        """The price of a GB per month."""
         return self.capacities[self.redundancy]
 
     @classmethod
     def read(cls, given: str | Path) -> PriceTable:
-        """Return the prices of a file, or a text. Everything that is wrong is named at once, with its line and key.
+        """Read prices from a file or a text. An error lists all problems, with line and key.
 
         :param given: the path of a file, or a text with more than one line
-        :raises BadPriceTable: it is no price table
+        :raises BadPriceTable: it is not a valid price table
         :raises OSError: the file cannot be read
         """
         return _read(TomlFile.of(given, "prices", BadPriceTable))
 
     @classmethod
     def default(cls) -> PriceTable:
-        """Return the prices that come with the package; see the file for how far they are confirmed."""
+        """Return the prices of the package; its file says how they were confirmed."""
         return _default()
 
 
@@ -203,16 +203,15 @@ MONTH: Final = 30.44 * 86_400
 
 
 def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bill:
-    """Return what a month costs: each access pattern by its transactions, each set by its bytes.
+    """Return the monthly cost: of each access pattern by its transactions, of each set by its bytes.
 
-    A query costs a transaction for each page of up to 1,000 entities that it finds, and so more as the set grows; the
-    rates stay as they are declared. The deletes of a retention are included; a write within the transaction of another
-    access pattern is counted there. Not included: pages that end at the border of a server, and data that leaves the
-    region.
+    A query costs a transaction per page of up to 1,000 results, and so more as the set grows; rates stay as declared.
+    The deletes of a retention are included. A write in the transaction of another access pattern is counted there. Not
+    included: pages that end at the boundary of a server, and outgoing data.
 
     :param design: the design
-    :param measured: what one call of each access pattern takes
-    :param prices: what the service charges
+    :param measured: the cost of one call of each access pattern
+    :param prices: the price table
 
     Guide: cost; capacity.
     """
@@ -224,7 +223,7 @@ def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bi
 
 
 def with_costs(measured: Iterable[Measured], costs: Bill) -> tuple[Measured, ...]:
-    """Return what was measured, with what each access pattern costs in a month."""
+    """Return the measured figures with the monthly cost of each access pattern."""
     by_subject: dict[str, float] = {}
     for line in costs.lines:
         by_subject[line.subject] = by_subject.get(line.subject, 0.0) + line.amount
@@ -232,7 +231,7 @@ def with_costs(measured: Iterable[Measured], costs: Bill) -> tuple[Measured, ...
 
 
 def _lines(design: Design, measured: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
-    """Yield the lines of the bill after this many years."""
+    """Yield the lines of the bill after a number of years."""
     for each in measured:
         subject = f"{each.of.name}: {each.access.name}"
         for operation, calls in _charges(each, years).items():
@@ -256,9 +255,9 @@ def _charges(measured: Measured, years: float) -> Mapping[Operation, float]:
 
 
 def _pages(measured: Measured, factor: float) -> float:
-    """Return how many pages a query takes if it finds so many times as much.
+    """Return the number of pages of a query whose results have grown by a factor.
 
-    A page of a table scan goes on in the next partition; else each partition begins its own.
+    A page of a table scan continues in the next partition; otherwise, each partition starts a new page.
     """
     partitions = 1.0 if measured.query_class is QueryClass.TABLE_SCAN else max(1.0, measured.partitions)
     return pages(measured.returned * factor / partitions, measured.examined * factor / partitions)

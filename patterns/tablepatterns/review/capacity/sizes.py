@@ -1,7 +1,7 @@
 """Compute the stored bytes of a declared set's entities, including their derived rows.
 
-The sum is that which the service bills capacity by (`entity_size`): strings and keys in UTF-16, and for each property
-its name. Each row has the id of its last write besides.
+The size is the one that the service bills (`entity_size`): strings and keys in UTF-16, and the name of each property.
+Each row also has the id of its last write.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _FIXED: Final[Mapping[FieldType, int]] = {
 }  # fmt: skip
 _TEXTS: Final[Mapping[FieldType, int]] = {"int32": 11, "int64": 20, "datetime": 28, "guid": 36, "boolean": 5}
 _POINTS: Final = MAX_CUSTOM_PROPERTIES - 1
-"""How many points of a series one row holds."""
+"""The number of points of a series in one row."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What one entity takes in one row, in bytes.
+    """The size of an entity in one row, in bytes.
 
-    :param row: the row, with its keys
-    :param blobs: what of it is in blobs
-    :param in_blobs: the names of the fields that are
-    :param most: the row at its largest
-    :param properties: how many properties it has, without the three that the service makes
-    :param value: the largest of its values that are texts or bytes; 0 for none
-    :param payload: the bytes of a request that writes the row at its largest: JSON, and binary values in Base64
+    :param row: the row, including its keys
+    :param blobs: its part in blobs
+    :param in_blobs: the names of the fields in blobs
+    :param most: the maximum size of the row
+    :param properties: the number of properties, without the three system properties
+    :param value: the largest text or binary value; 0 if there is none
+    :param payload: the maximum size of a request that writes the row: JSON, with binary values in Base64
     """
 
     row: float
@@ -53,12 +53,12 @@ class Sizes:
 
 
 def primary_sizes(declared: DeclaredSet) -> Sizes:
-    """Return what an entity takes in its primary row."""
+    """Return the size of an entity's primary row."""
     return _sizes(declared, declared.key, set(declared.shape.fields).difference(declared.key.fields))
 
 
 def rows_of(declared: DeclaredSet) -> int:
-    """Return in how many rows an entity lies: a series that is split has one for each 251 points."""
+    """Return the number of rows of an entity: a split series has one per 251 points."""
     points = declared.settings.get("points")
     if declared.pattern != "data_series" or not declared.settings.get("split") or not isinstance(points, int):
         return 1
@@ -66,7 +66,7 @@ def rows_of(declared: DeclaredSet) -> int:
 
 
 def derived_sizes(declared: DeclaredSet, derived: Derived) -> Sizes | None:
-    """Return what an entity takes in a row of its own among derived rows; None where it shares one with others."""
+    """Return the size of an entity's derived row; None if it shares a row with others."""
     layout = declared.profile(derived).layout
     if layout is None:
         return None
@@ -75,19 +75,19 @@ def derived_sizes(declared: DeclaredSet, derived: Derived) -> Sizes | None:
 
 
 def entry_size(declared: DeclaredSet, derived: Derived) -> float:
-    """Return the bytes that an entity takes in a list which it shares with others; 0 where there is none."""
+    """Return the bytes of an entity in a shared list; 0 if there is none."""
     profile = declared.profile(derived)
     if not profile.lists_keys:
         return 0.0
     partition, row = key_units(declared.key, declared.shape.fields)
     units = partition + row + 2 if derived.is_eventual else row + 1
-    # A summary notes beside each what it adds: one for the count, and its numbers
+    # A summary stores what each entity adds: one for the count, and its numbers
     note = 2 + 8 * (profile.numbers - 1) if profile.numbers else 0
     return 2.0 * (units + note)
 
 
 def list_size(declared: DeclaredSet, derived: Derived) -> float:
-    """Return the bytes that the row of a list takes beside its entries."""
+    """Return the size of a list's row without its entries."""
     key = key_of(derived, declared.key)
     units = sum(key_units(key, declared.shape.fields)) if key else 0
     totals = len(declared.profile(derived).totals)
@@ -95,15 +95,15 @@ def list_size(declared: DeclaredSet, derived: Derived) -> float:
 
 
 def key_units(key: Key, fields: Mapping[str, Field], *, largest: bool = False) -> tuple[int, int]:
-    """Return the UTF-16 units of a PartitionKey and a RowKey.
+    """Return the length of a PartitionKey and a RowKey in UTF-16 code units.
 
-    :param largest: of the longest there are, in place of the usual ones
+    :param largest: whether to return those of the longest keys, instead of typical ones
     """
     return _units(key.partition_template, fields, largest), _units(key.row_template, fields, largest)
 
 
 def value_bytes(field: Field, *, largest: bool = False) -> int:
-    """Return the bytes that a value takes in a row."""
+    """Return the size of a value in a row."""
     size = field.size if not largest or field.largest is None else field.largest
     if field.type == "string":
         return 4 + 2 * size
@@ -115,7 +115,7 @@ def _units(template: str, fields: Mapping[str, Field], largest: bool) -> int:
 
 
 def _text(name: str | None, width: int | None, fields: Mapping[str, Field], largest: bool) -> int:
-    """Return how many characters a field takes in a key."""
+    """Return the number of characters of a field in a key."""
     if name is None or width is not None:
         return width or 0
     field = fields.get(name)
@@ -127,7 +127,7 @@ def _text(name: str | None, width: int | None, fields: Mapping[str, Field], larg
 
 
 def _sizes(declared: DeclaredSet, key: Key, held: set[str], *, copies: bool = False) -> Sizes:
-    """Return what a row takes that holds some of the fields as properties."""
+    """Return the size of a row with some of the fields as properties."""
     fields = declared.shape.fields
     kept = {name: _kept(declared, name, fields[name]) for name in held}
     extra = _of_pattern(declared) if not copies else {}
@@ -148,7 +148,7 @@ def _sizes(declared: DeclaredSet, key: Key, held: set[str], *, copies: bool = Fa
 
 
 _OPERATION: Final = 650
-"""Bytes of one write in a transaction besides its entity: the headers of its part, and the id of the write."""
+"""The bytes of a write in a transaction without its entity: the headers of its part, and the write id."""
 _JSON: Final[Mapping[FieldType, int]] = {
     "int32": 11, "int64": 22, "double": 24, "boolean": 5, "datetime": 30, "guid": 38,
 }  # fmt: skip
@@ -157,7 +157,7 @@ _ANNOTATION: Final = 28
 
 
 def _payload(declared: DeclaredSet, key: Key, largest: Mapping[str, int]) -> float:
-    """Return the bytes of a request for a row whose values take so many bytes in the table."""
+    """Return the size of a request for a row, from the stored size of its values."""
     total = float(_OPERATION + 2 * sum(key_units(key, declared.shape.fields, largest=True)))
     for name, stored in largest.items():
         kind = declared.shape.fields[name].type
@@ -165,7 +165,7 @@ def _payload(declared: DeclaredSet, key: Key, largest: Mapping[str, int]) -> flo
         if is_sealed or kind == "binary":
             value = 2 + 4 * math.ceil((stored - 4) / 3)
         else:
-            # Strings are sent in UTF-8, of which a character usually is one byte
+            # Strings are sent as UTF-8, in which a character usually takes one byte
             value = _JSON.get(kind, 2 + (stored - 4) // 2)
         annotation = _ANNOTATION + len(name) if is_sealed or kind in _ANNOTATED else 0
         total += len(name) + 4 + value + annotation
@@ -181,7 +181,7 @@ def _is_sealed(declared: DeclaredSet, name: str) -> bool:
 
 
 def _kept(declared: DeclaredSet, name: str, field: Field) -> tuple[float, float, int]:
-    """Return the bytes of a value in the row, in a blob, and in the row where it is largest."""
+    """Return the size of a value in the row and in a blob, and its maximum size in the row."""
     usual, most = value_bytes(field), value_bytes(field, largest=True)
     blob, is_text = 0, field.type == "string"
     address = len(declared.table) + len(name) + sum(key_units(declared.key, declared.shape.fields, largest=True))
@@ -194,7 +194,7 @@ def _kept(declared: DeclaredSet, name: str, field: Field) -> tuple[float, float,
 
 
 def _mapped(mapping: PropertyMapping, size: int, is_text: bool, address: int) -> tuple[int, int]:
-    """Return the bytes of a value in the row and in a blob, both with what tells its length in the row."""
+    """Return the size of a mapped value in the row and in a blob."""
     row, blob = stored_size(mapping, size - _LENGTH, is_text=is_text, address=address)
     return _LENGTH + row, blob
 
@@ -203,7 +203,7 @@ _LENGTH: Final = 4
 
 
 def _of_pattern(declared: DeclaredSet) -> dict[str, int]:
-    """Return the properties that a recipe adds to the declared ones: the points of a series, in one row."""
+    """Return the number of properties that a recipe adds: the points of a series, in one row."""
     points = declared.settings.get("points") if declared.pattern == "data_series" else None
     if not isinstance(points, int):
         return {}

@@ -37,17 +37,17 @@ Keeper: TypeAlias = (
     | DataSeries[Storage, Any]
     | WideEntity[Storage]
 )
-"""A recipe that keeps the entities of one set."""
+"""A recipe that stores the entities of a set."""
 
 POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float, "bool": bool}
 """The types that the points of a data series may have, by name."""
 PLAIN: Final = ("entity_set", "compound_key", "one_to_many", "one_to_one")
-"""Patterns whose sets are kept by an `EntitySet`: what is special of them is the key."""
+"""Patterns whose sets are an `EntitySet` with a special key."""
 
 
 @cache
 def sample_key() -> LocalKey:
-    """Return the key that encrypts the sample entities of a review, and nothing else.
+    """Return the key that encrypts the sample entities of a review.
 
     It is created when a design encrypts: in a browser, other designs are reviewed without the package cryptography.
     """
@@ -56,7 +56,7 @@ def sample_key() -> LocalKey:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a recipe is made of: a declared set without its shape and its access patterns."""
+    """The parameters of a recipe: a declared set without its shape and its access patterns."""
 
     pattern: str
     table: str
@@ -84,7 +84,7 @@ class Plan:
 
 
 def built(design: Design, storage: Storage) -> dict[str, Keeper]:
-    """Return the recipes that keep the sets of a design on an account, by the sets' names.
+    """Create the sets of a design on an account; return them by name.
 
     :param design: the design
     :param storage: the account
@@ -98,10 +98,10 @@ def built(design: Design, storage: Storage) -> dict[str, Keeper]:
 
 
 def keeper(account: Storage, plan: Plan, derived: Sequence[Derived]) -> Keeper:
-    """Return the recipe that keeps the entities of one set.
+    """Return the recipe that stores the entities of a set.
 
     :param derived: the derived data, whose sources are on the same account
-    :raises BadDesign: there is no such pattern of sets, or its parts cannot work together
+    :raises BadDesign: the pattern is unknown, or its parts cannot work together
     """
     if plan.pattern in PLAIN:
         return EntitySet(account, plan.table, plan.key, derived=derived, mappings=plan.mappings)
@@ -136,7 +136,7 @@ def _spread(account: Storage, plan: Plan, derived: Sequence[Derived]) -> Partiti
         return EntitySet(on, table, key, derived=derived, mappings=plan.mappings)
 
     options = {name: plan.settings[name] for name in ("buckets", "by", "bucket") if name in plan.settings}
-    # One bucket after the other, so that the ledger of a review is the same in every run
+    # Reads the buckets in order, so that the ledger of a review is the same in every run
     return PartitionSpread(account, plan.table, plan.key, factory=make, max_concurrency=1, **options)
 
 
@@ -206,7 +206,7 @@ _MAKERS: Final[Mapping[str, Callable[[Storage, Plan, Sequence[Derived]], Keeper]
 
 
 def _bound(declared: DeclaredSet, derived: Derived, made: Mapping[str, Keeper]) -> Derived:
-    """Return derived data whose source is on this account: copies know the set that they are filled from."""
+    """Return derived data whose source is on this account: copies refer to the set that they are filled from."""
     copies = declared.profile(derived).filled_from
     if copies is None:
         return derived
@@ -220,22 +220,22 @@ def _bound(declared: DeclaredSet, derived: Derived, made: Mapping[str, Keeper]) 
 _MOST_BYTES: Final = 8_000_000
 _MOST_TABLES: Final = 100
 _MOST_PROPERTIES: Final = 4_000
-"""So many properties are written at most by a recipe itself."""
+"""The maximum number of properties that are written through the recipe."""
 _FEWEST: Final = 20
 _VERY_FEW: Final = 3
 _LARGE: Final = 1_000_000
-"""So many bytes of one entity are much to make."""
+"""The size in bytes from which an entity is expensive to generate."""
 _YEAR: Final = 365.25
 
 
 @dataclass(frozen=True)
 class SampleAccount:
-    """A design on an account.
+    """The sets of a design on an account, with sample entities.
 
-    :param declared: what is declared
-    :param made: what was made of it
-    :param kept: the sets, by their names
-    :param samples: the entities of each, by its name
+    :param declared: the declared sets
+    :param made: the recipes
+    :param kept: the sets, by name
+    :param samples: the entities of each set, by its name
     :param rejected: why the entities of a set cannot be stored, by its name
     """
 
@@ -248,11 +248,11 @@ class SampleAccount:
 
 
 def set_up(design: Design, storage: Storage, most: int) -> SampleAccount:
-    """Put a design on an account, with as many entities as are declared, or as may be made.
+    """Create the sets of a design on an account, with the declared number of entities, up to `most`.
 
-    :param most: how many entities of a set are made at most
+    :param most: the maximum number of entities per set
     :raises BadDesign: the parts of a set cannot work together
-    :raises BadInput: declared values cannot be stored as they are
+    :raises BadInput: declared values cannot be stored
     """
     keepers = built(design, storage)
     kept = {each.name: SAMPLE_SETS.get(each.pattern, Plain)(storage, keepers[each.name]) for each in design.sets}
@@ -268,7 +268,7 @@ def set_up(design: Design, storage: Storage, most: int) -> SampleAccount:
     samples = referring(design, samples)
     rejected = dict[str, str]()
     for each in sorted(design.sets, key=holds_copies):
-        # What cannot be stored is a finding, not the end of the review
+        # An entity that cannot be stored is a finding, not the end of the review
         if (reason := rejection(partial(kept[each.name].load, samples[each.name].stored))) is not None:
             rejected[each.name] = reason
     declared = World(design, {each.name: each.shape for each in design.sets}, tables)
@@ -276,10 +276,10 @@ def set_up(design: Design, storage: Storage, most: int) -> SampleAccount:
 
 
 def rejection(call: Callable[[], object]) -> str | None:
-    """Make a call, and return why the recipe or the service rejects it; None if it does not.
+    """Make a call; return the reason if the recipe or the service rejects it, else None.
 
-    :raises EntityAlreadyExists: a key is taken
-    :raises EntityNotFound: an entity is gone
+    :raises EntityAlreadyExists: the key exists
+    :raises EntityNotFound: the entity does not exist
     """
     try:
         call()
@@ -300,7 +300,7 @@ def _sample_shape(declared: DeclaredSet, kept: SampleSet, most: int) -> Shape:
 
 
 def _span(declared: DeclaredSet) -> float:
-    """Return how many days ago the oldest entity came."""
+    """Return the age of the oldest entity in days."""
     if declared.retention is not None:
         return declared.retention.days
     growth = declared.shape.growth

@@ -1,8 +1,8 @@
 """Run every access pattern of a design on an in-memory account, and measure its cost by the ledger.
 
-Of a set with up to `MOST` entities all are made, and the figures are exact: means over the questions, each as often as
-it is asked. Of a larger one a sample is made in which as many entities as declared share a value, where that can be;
-what then still depends on the number of entities is scaled by what the declaration lets expect of both.
+Sets of up to `MOST` entities are generated completely, and their figures are exact means over weighted calls. Larger
+sets are sampled so that, if possible, the declared number of entities share each value; figures that still depend on
+the number of entities are scaled by the expected values of the sample and the whole set.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ from .scaling import PAGE_READS, PERIOD_DAYS, Expected, Taken, class_of, mean, s
 from .writes import Part, Source, execute, how, shares_partition
 
 MOST: Final = 1_000
-"""So many entities of a set are made at most."""
+"""The maximum number of generated entities per set."""
 _WORK: Final = 1_500
-"""About how many rows all questions of one access pattern may return."""
+"""The approximate number of rows that all calls of an access pattern may return."""
 _QUESTIONS: Final = 16
 _WIDE: Final = 20
-"""From so many properties on, a row counts for more than one."""
+"""The number of properties above which a row counts as more than one."""
 _ATTEMPTS: Final = 8
 _WRITES: Final = 4
-"""So many entities are written for the figures of one write."""
+"""The number of entities written to measure a write."""
 _NOBODY: Final = "ReviewNobody"
-"""A table that stays empty."""
+"""The name of a table that stays empty."""
 
 
 def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
-    """Carry out every access pattern of a design, and return what each took, in the order of their declaration.
+    """Run every access pattern of a design, and return the cost of each, in declaration order.
 
     The same design gives the same figures. No request leaves the process.
 
     :param design: the design
-    :param most: how many entities of a set are made at most
+    :param most: the maximum number of entities per set
     :raises BadDesign: the parts of a set cannot work together
-    :raises BadInput: declared values cannot be stored as they are
+    :raises BadInput: declared values cannot be stored
     """
     design = with_retention(design)
-    # A clock that stands still: stamps are a part of what is sent
+    # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
     engine.tables.create(_NOBODY)
     with connect(engine) as storage:
@@ -63,7 +63,7 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
         found = list[Measured]()
         for declared in design.sets:
             found += [_query(stand, declared, query) for query in declared.queries]
-        # Last, since they change what is there
+        # Last, since they change the data
         sources = {name: Source(made) for name, made in stand.samples.items()}
         for declared in design.sets:
             found += [_write(stand, declared, write, sources) for write in declared.writes]
@@ -72,11 +72,11 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
 
 
 RETENTION: Final = "retention of {} days"
-"""What the deletes are called that follow from a retention."""
+"""The name of the deletes of a retention."""
 
 
 def with_retention(design: Design) -> Design:
-    """Return a design with the deletes of its retentions, where it does not declare them."""
+    """Return a design with the deletes of its retentions, unless it declares them."""
     return replace(design, sets=tuple(_with_deletes(declared) for declared in design.sets))
 
 
@@ -88,7 +88,7 @@ def _with_deletes(declared: DeclaredSet) -> DeclaredSet:
         sum(write.rate for write in declared.writes if write.operation == operation)
         for operation in ("insert", "delete")
     )
-    # As many go as come; of a set of which no inserts are declared, what is there goes evenly
+    # As many entities are deleted as inserted; without declared inserts, the existing ones are deleted evenly
     expired = inserted - deleted if inserted or deleted else declared.shape.count / retention.days / SECONDS
     if retention.by == "table":
         expired = 1 / PERIOD_DAYS[str(declared.settings.get("period", "day"))] / SECONDS
@@ -104,7 +104,7 @@ def _is_implied(declared: DeclaredSet, access: Query | Write) -> bool:
 
 
 def _counted_once(measured: Measured, design: Design) -> Measured:
-    """Return what was measured of a write, whose calls within the transactions of others are counted there."""
+    """Return the cost of a write, without its calls in the transactions of others, which are counted there."""
     name, rate = measured.access.name, measured.access.rate
     within = sum(
         write.rate
@@ -160,7 +160,7 @@ def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: M
     others = [_named(stand.made.design, declared, name) for name in write.atomic_with]
     is_implied = _is_implied(declared, write)
     if is_implied and declared.retention is not None and declared.retention.by == "table":
-        # The list of tables, and the delete of one
+        # Listing the tables, and deleting one
         took, rejected = Taken(requests=2, transactions=2), None
         call = "drop_expired()"
     else:
@@ -172,7 +172,7 @@ def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: M
         took,
         requests=took.requests + again,
         transactions=took.transactions + again,
-        # Of a retry, the read is carried out; the write is rejected
+        # In a retry, the read is executed and the write is rejected
         examined=took.examined + retries,
     )
     return Measured(
@@ -193,9 +193,9 @@ def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: M
 def _written(
     stand: SampleAccount, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
 ) -> tuple[Taken, str | None]:
-    """Carry out writes about several entities, and return what they took on average, or why they are rejected.
+    """Write several entities, and return the average cost, or the reason of a rejection.
 
-    Where an index key is taken, or an entity is gone, another one is written.
+    If an index key exists, or an entity does not, another entity is written instead.
     """
     taken: list[Taken] = []
     rejected = stand.rejected.get(writes[0][0].name)
@@ -213,26 +213,26 @@ def _written(
             break
     took = mean([(each, 1 / len(taken)) for each in taken])
     more = sum(_longer(stand, declared, via) for declared, write in writes for via in touched(declared, write))
-    # A list is read and written as a whole
+    # A list is read and written in full
     return replace(took, bytes_in=took.bytes_in + more, bytes_out=took.bytes_out + more), rejected
 
 
 def _longer(stand: SampleAccount, declared: DeclaredSet, via: Derived) -> float:
-    """Return by how many bytes a list of entities is longer with all entities than it is in the sample."""
+    """Return how many more bytes a list of entities takes with all entities than in the sample."""
     key = key_of(via, declared.key)
     size = entry_size(declared, via)
     if key is None or not size:
         return 0.0
     names = [name for name in key.fields if name in declared.shape.fields]
     there, here = (equal(world.shapes[declared.name], names, 0.0, names) for world in (stand.declared, stand.made))
-    # It is sent in UTF-8, and stored in UTF-16
+    # Sent as UTF-8, but stored as UTF-16
     return max(0.0, there - here) * size / 2
 
 
 def _parts(
     stand: SampleAccount, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
 ) -> list[Part]:
-    """Return the writes about the next entities, which share a partition where they can; none if one has no entity."""
+    """Return the writes of the next entities, in one partition if possible; none if one has no entity."""
     found = list[Part]()
     like: dict[str, Any] = {}
     share = shares_partition([declared for declared, _ in writes])
@@ -255,13 +255,13 @@ def _named(design: Design, declared: DeclaredSet, name: str) -> tuple[DeclaredSe
 
 
 def _follows(stand: SampleAccount, sets: Sequence[DeclaredSet]) -> bool:
-    """Whether something is written that follows only eventually."""
+    """Whether a write has eventually consistent derived data."""
     elsewhere = any(via.is_eventual for each in sets for via in stand.kept[each.name].parts)
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
 
 
 def _single(declared: DeclaredSet, query: Query) -> list[str]:
-    """Return the fields of which a question gives one value; a filter gives those of the partition."""
+    """Return the fields that a call gives single values for; for a filter, those of the partition."""
     if query.filter is not None:
         return list(declared.key.partition_fields)
     return [name for name, how in query.known.items() if how == "="]
@@ -277,7 +277,7 @@ def _how_many(declared: DeclaredSet, likely: Expected, found: Answer) -> int:
 def _carried_out(
     stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer, question: Question, shape: Shape
 ) -> tuple[Taken, str | None]:
-    """Put a question, and return what it took, or why it is rejected."""
+    """Make a call, and return its cost, or the reason of a rejection."""
     ask = ask_of(declared, query, found, stand.samples[declared.name], question, shape)
     kept = stand.kept[declared.name]
     if ask.way in ("range", "find"):
@@ -288,7 +288,7 @@ def _carried_out(
 
 
 def _empty(stand: SampleAccount, declared: DeclaredSet) -> float:
-    """Return the bytes of an answer without entities."""
+    """Return the size of a response without entities."""
     with taking(stand.storage) as taken:
         stand.kept[declared.name].raw(_NOBODY, Comparison("PartitionKey", "eq", ""))
     return taken.taken.bytes_out

@@ -29,16 +29,16 @@ _SHOWN: Final[Mapping[Match, str]] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """How a set answers a question.
+    """The call that answers an access pattern.
 
-    :param way: the word of the recipe
-    :param via: the derived data that answers; None for the primary rows
-    :param key: the key that is searched; None where that is none
-    :param given: the fields that are given for the key, from left to right
+    :param way: the method of the recipe
+    :param via: the derived data that is read; None for the primary rows
+    :param key: the key that is searched, or None
+    :param given: the given fields of the key, from left to right
     :param where: the fields that are conditions on properties
-    :param client: the fields that the caller looks at
+    :param client: the fields that the caller filters by
     :param bounds: whether the RowKey is bounded by a field
-    :param ordered: whether results come in the order that is wanted
+    :param ordered: whether results have the declared order
     :param completes: whether the entity of each row is read too
     """
 
@@ -54,31 +54,31 @@ class Answer:
 
     @property
     def follows(self) -> bool:
-        """Whether what answers follows the entities only eventually."""
+        """Whether the derived data that is read is eventually consistent."""
         return self.via is not None and self.via.is_eventual
 
     @property
     def sent(self) -> tuple[str, ...]:
-        """The fields that the service looks at."""
+        """The fields that the service filters by."""
         return (*self.given, *self.where)
 
     def takes(self, query: Query) -> int | None:
-        """Return how many entities the call asks for; None for all, of which the caller may then take some."""
+        """Return how many entities the call requests; None for all."""
         if query.take is None or not self.ordered or self.client or self.way not in ("range", "scan"):
             return None
         return query.take + query.skip
 
     def is_scan(self, query: Query) -> bool:
-        """Whether a range is one in name only: the partition is searched, whatever bounds keep other rows out."""
+        """Whether a range in fact searches the whole partition."""
         rest = self.where or self.client
         return self.way == "range" and not self.bounds and bool(rest or not self.ordered)
 
 
 def answer(declared: DeclaredSet, query: Query) -> Answer:
-    """Return how the set answers a question best.
+    """Return the best call for an access pattern.
 
     :param declared: the set
-    :param query: the question
+    :param query: the access pattern
     """
     if query.filter is not None:
         return Answer("filter")
@@ -87,7 +87,7 @@ def answer(declared: DeclaredSet, query: Query) -> Answer:
 
 
 def shown(found: Answer, query: Query) -> str:
-    """Return the call as a report shows it."""
+    """Return the call as shown in reports."""
     if query.filter is not None:
         return f"query({query.filter})"
     via = [] if found.via is None else [f"<{found.via.name}>"]
@@ -137,7 +137,7 @@ def _by_key(
     given = (*partition, *row)
     left = [name for name in query.known if name not in given]
     if declared.pattern == "period_tables" and declared.settings.get("at", "At") in left:
-        # The moment tells the tables, whether it is a part of the key or not
+        # The time determines the table, whether it is part of the key or not
         given = (*given, str(declared.settings.get("at", "At")))
         left.remove(given[-1])
     where = tuple(name for name in left if shape.holds(name) and name not in mapped and _is_sent(query, name))
@@ -154,12 +154,12 @@ def _by_key(
 
 
 def _is_sent(query: Query, name: str) -> bool:
-    """Whether a condition can be a filter: the service has none for a part of a text."""
+    """Whether the service can filter by a condition; it cannot search for a substring."""
     return query.known[name] != "contains"
 
 
 def _row_given(key: Key, query: Query) -> list[str]:
-    """Return the fields of the RowKey that bound it: single values from left to right, and a range at the end."""
+    """Return the fields that bound the RowKey: single values from left to right, then a range."""
     found = list[str]()
     pieces = [piece for piece in pieces_of(key.row_template) if piece.name]
     for number, piece in enumerate(pieces):
@@ -177,7 +177,7 @@ def _row_given(key: Key, query: Query) -> list[str]:
 
 
 def _is_sorted(key: Key, number: int) -> bool:
-    """Whether rows sort by a field of the RowKey: plain text that more of the key follows mixes with what follows."""
+    """Whether rows sort by a field of the RowKey; they do not if it is plain text followed by more of the key."""
     pieces = pieces_of(key.row_template)
     named = [at for at, piece in enumerate(pieces) if piece.name]
     piece = pieces[named[number]]
@@ -185,7 +185,7 @@ def _is_sorted(key: Key, number: int) -> bool:
 
 
 def _sorts(key: Key, row: list[str], query: Query) -> bool:
-    """Whether rows come in the order that is wanted, which is that of the first field with more than one value."""
+    """Whether rows have the declared order, which is that of the first field with more than one value."""
     order = (query.order or "").lstrip("-")
     single = [name for name in row if query.known[name] == "="]
     if order in single:
@@ -199,7 +199,7 @@ def _sorts(key: Key, row: list[str], query: Query) -> bool:
 
 
 def _holds_all(declared: DeclaredSet, query: Query, shape: RowLayout, client: tuple[str, ...]) -> bool:
-    """Whether a row of an index holds all that is wanted of its entity."""
+    """Whether a row of an index has all requested fields."""
     if shape.is_complete:
         return True
     wanted = set(query.select or declared.shape.fields).union(client)
@@ -223,14 +223,14 @@ def _by_totals(declared: DeclaredSet, query: Query, via: Derived, profile: RowPr
 
 
 def partition_as_row(key: Key) -> Key:
-    """Return a key whose RowKey is made as the PartitionKey of this one is, to ask for ranges of partitions."""
+    """Return a key whose RowKey has the template of this PartitionKey, for ranges of partitions."""
     return Key("any", key.partition_template, max_units=key.max_units)
 
 
 def _by_scan(declared: DeclaredSet, query: Query, mapped: set[str]) -> Answer:
-    """Return the search of the table, of a stretch of its partitions where what they begin with is known.
+    """Return the scan of the table, or of a range of partitions if the start of the PartitionKey is known.
 
-    What is known of the beginning of the RowKey is a condition too, which spares nothing.
+    A known start of the RowKey is a condition too, but does not reduce what is read.
     """
     row = _row_given(declared.key, query)
     lead = [] if declared.pattern == "partition_spread" else _row_given(partition_as_row(declared.key), query)
@@ -249,15 +249,15 @@ def _by_scan(declared: DeclaredSet, query: Query, mapped: set[str]) -> Answer:
 _MOST_VALUES: Final = 16
 _LETTERS: Final = 4
 _GOLDEN: Final = 0.618
-"""A step by which values are chosen that come evenly from everywhere."""
+"""A step that distributes the chosen values evenly."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question of an access pattern: it is asked about an entity that exists.
+    """One sample call of an access pattern, for an entity that exists.
 
-    :param about: the number of that entity in the sample
-    :param weight: the share of the pattern's questions that it stands for
+    :param about: the number of the entity in the sample
+    :param weight: the share of the pattern's calls that it represents
     """
 
     about: int
@@ -267,14 +267,14 @@ class Question:
 def questions(
     shape: Shape, query: Query, made: Sample, names: Sequence[str], first: Sequence[str], most: int
 ) -> list[Question]:
-    """Return questions that stand for all of an access pattern, with their weights.
+    """Return sample calls of an access pattern, with weights.
 
-    Of few partitions each is asked for; of many, as many as are given, evenly over the questions.
+    If there are few partitions, each is read; otherwise, as many as given, evenly distributed.
 
     :param shape: the shape of the sample
-    :param names: the fields of which the question gives one value
-    :param first: those of them that make the partition that is searched
-    :param most: about how many questions to ask
+    :param names: the fields that the call gives single values for
+    :param first: those that determine the partition
+    :param most: the approximate number of calls
     """
     skewed = skewed_field(shape, names)
     if skewed is None or not made.stored:
@@ -298,12 +298,12 @@ def questions(
 
 
 def _lean(ranks: Sequence[int], told: Sequence[str], skewed: str, skew: float) -> float:
-    """Return how much more often the first values of the field by which a question is skewed are asked for."""
+    """Return how much more often a skewed access pattern uses the first values of its field."""
     return float(ranks[told.index(skewed)] ** -skew) if skewed in told else 1.0
 
 
 def _one_of(numbers: Sequence[int], made: Sample, rest: Sequence[str], at: int) -> int:
-    """Return an entity of a partition: of the values that the question gives besides, another one each time."""
+    """Return an entity of a partition, with other values of the remaining fields each time."""
     by_values = {tuple(made.ranks[name][number] for name in rest): number for number in numbers} if rest else {}
     choices = [by_values[values] for values in sorted(by_values)] or list(numbers)
     return choices[int((at * _GOLDEN + 0.5) % 1 * len(choices))]
@@ -321,11 +321,11 @@ def _quantiles(weights: Mapping[tuple[int, ...], float], total: float, picks: in
 
 
 def ask_of(declared: DeclaredSet, query: Query, answer: Answer, made: Sample, question: Question, shape: Shape) -> Ask:
-    """Return a question as it is put to a set.
+    """Return the parameters of a call.
 
     :param shape: the shape of the sample
     """
-    # Of an empty set, an entity that is still to come
+    # For an empty set, a spare entity
     about = (made.stored or made.spare)[question.about]
     select = query.select or None
     if query.filter is not None:
@@ -338,7 +338,7 @@ def ask_of(declared: DeclaredSet, query: Query, answer: Answer, made: Sample, qu
 
 
 def _asked(query: Query, name: str, made: Sample, about: Mapping[str, Any], shape: Shape) -> Any:
-    """Return what is asked of a field: the value of the entity, or a range or a beginning that it is in."""
+    """Return the argument for a field: the entity's value, or a range or a prefix that contains it."""
     value, how = about[name], query.known[name]
     share = range_share(shape, query)
     if how in ("=", "contains"):
@@ -370,7 +370,7 @@ def _conditions(declared: DeclaredSet, answer: Answer, known: Mapping[str, Any])
 
 
 def _bounds(key: Key, given: Mapping[str, Any]) -> list[Comparison]:
-    """Return the bounds of a RowKey, without its partition."""
+    """Return the bounds of the RowKey."""
     return [each for each in comparisons(range_filter(key.range(given))) if each.name == "RowKey"]
 
 
@@ -387,10 +387,10 @@ def _condition(name: str, asked: Any) -> Filter:
 
 
 def filled(expression: Filter, key: Key, about: dict[str, Any], made: Sample) -> Filter:
-    """Return a declared filter with values of the sample in place of its own, which the sample does not have.
+    """Return a declared filter with values of the sample.
 
-    What it compares with `eq` or `ne` is the value of the entity that is asked about, a further RowKey that of the next
-    entity in the partition. A lower and an upper bound hold a tenth of the sample's values between them.
+    `eq` and `ne` compare with the entity's value, a further RowKey with that of the next entity in the partition. A
+    lower and an upper bound contain a tenth of the sample's values.
     """
     partition = [each for each in made.stored if all(each[name] == about[name] for name in key.partition_fields)]
     start = next((number for number, each in enumerate(partition) if each is about), 0)

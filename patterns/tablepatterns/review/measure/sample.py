@@ -21,21 +21,21 @@ from ..key_parts import Piece, pieces_of
 from ..zipf import Zipf
 
 RANGE_SHARE: Final = 0.1
-"""Which share of what the rest of a question leaves a range holds, where its results are not declared."""
+"""The share of the remaining entities that a range contains, if its results are not declared."""
 _FEW: Final = 16
-"""So many different values a smaller shape keeps, however small it is."""
+"""The minimum number of different values that a smaller shape keeps."""
 
 _COLLISIONS: Final = 2
-"""How many times as many keys as entities a sample has, so that few draws collide."""
+"""How many more keys than entities a sample has, so that few values collide."""
 _BOOLEANS: Final = 2
 _CHANCE: Final = 1e-6
 
 
 def shrunk(shape: Shape, most: int, key: Collection[str] = ()) -> Shape:
-    """Return a shape of at most so many entities, in which as many as before share the values of a field.
+    """Return a smaller shape, in which the same number of entities share each value of a field.
 
-    :param most: at most so many entities
-    :param key: the fields of the key, which keep enough values to tell that many entities apart
+    :param most: the maximum number of entities
+    :param key: the fields of the key, which keep enough values for unique keys
     """
     if shape.count <= most:
         return shape
@@ -51,7 +51,7 @@ def shrunk(shape: Shape, most: int, key: Collection[str] = ()) -> Shape:
 
 
 def _combinations(shape: Shape, names: Collection[str]) -> float:
-    """Return how many keys these fields can make; more than enough if one is unique."""
+    """Return how many keys these fields can form; more than enough if one is unique."""
     if names_one(shape, names):
         return math.inf
     return float(math.prod(values_of(shape, name).count for name in _told(shape, names)))
@@ -64,12 +64,12 @@ def _shrunk(field: Field, factor: float) -> Field:
 
 
 def different(field: Field) -> int | None:
-    """Return how many different values a field has, None if each entity has its own."""
+    """Return how many different values a field has; None if it is unique."""
     return _BOOLEANS if field.type == "boolean" and field.distinct is None else field.distinct
 
 
 def values_of(shape: Shape, name: str) -> Zipf:
-    """Return how often the values of a field occur."""
+    """Return the distribution of a field's values."""
     field = shape.fields.get(name, Field())
     count = max(1, shape.count)
     values = different(field)
@@ -86,21 +86,21 @@ def coincidence_of(shape: Shape, names: Iterable[str]) -> float:
 
 
 def names_one(shape: Shape, names: Collection[str]) -> bool:
-    """Whether values of these fields are those of one entity."""
+    """Whether these fields identify an entity."""
     fields = [shape.fields.get(name, Field()) for name in names]
     return any(different(each) is None and (each.within is None or each.within in names) for each in fields)
 
 
 def skewed_field(shape: Shape, names: Collection[str]) -> str | None:
-    """Return the field by which a question is skewed: of those it names, the one with the most values."""
+    """Return the field that an access pattern is skewed by: of its fields, the one with the most values."""
     return max(names, key=lambda name: values_of(shape, name).count, default=None)
 
 
 def asked_values(shape: Shape, name: str, names: Collection[str], skew: float) -> Zipf:
-    """Return how often the values of a field are asked for.
+    """Return the distribution of the values of a field over the calls.
 
-    :param names: all fields of which the question gives one value
-    :param skew: how unevenly what is asked for is chosen
+    :param names: all fields that the call gives single values for
+    :param skew: how uneven the calls are
     """
     occurring = values_of(shape, name)
     exponent = occurring.exponent if names_one(shape, names) else 0.0
@@ -108,7 +108,7 @@ def asked_values(shape: Shape, name: str, names: Collection[str], skew: float) -
 
 
 def shared(values: Zipf, asked: Zipf) -> float:
-    """Return the share of all entities that have the value which is asked for, on average over the questions.
+    """Return the share of entities that have the requested value, on average over the calls.
 
     >>> shared(Zipf(4, 0), Zipf(4, 0))
     0.25
@@ -118,10 +118,10 @@ def shared(values: Zipf, asked: Zipf) -> float:
 
 
 def equal(shape: Shape, names: Collection[str], skew: float, asked: Collection[str]) -> float:
-    """Return how many entities have the values that are asked for in all of these fields.
+    """Return how many entities have the requested values in all of these fields.
 
-    :param names: some of the fields that are asked for
-    :param asked: all fields of which the question gives one value
+    :param names: some of the requested fields
+    :param asked: all fields that the call gives single values for
     """
     shares = [shared(values_of(shape, name), asked_values(shape, name, asked, skew)) for name in _told(shape, names)]
     if not shares or not shape.count:
@@ -131,21 +131,21 @@ def equal(shape: Shape, names: Collection[str], skew: float, asked: Collection[s
     found = shape.count * math.prod(shares)
     if len(shares) == 1:
         return max(1.0, found)
-    # Values of several fields meet by chance, and only those are asked for that do
+    # Values of several fields combine by chance, and only existing combinations are requested
     return found / -math.expm1(-found) if found > _CHANCE else 1.0
 
 
 def _told(shape: Shape, names: Collection[str]) -> list[str]:
-    """Return the fields that tell entities apart: of several that rise together, the finest alone."""
+    """Return the fields that distinguish entities: of several that rise together, only the finest."""
     rising = [name for name in names if shape.fields.get(name, Field()).order == "rising"]
     finest = max(rising, key=lambda name: values_of(shape, name).count, default=None)
     return [name for name in names if name not in rising or name == finest]
 
 
 def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -> float:
-    """Return how many entities a question finds, on average.
+    """Return how many entities a call finds, on average.
 
-    :param names: the fields to look at; None for all that the question knows something of
+    :param names: the fields to consider; None for all fields of the call
     """
     known = {name: how for name, how in query.known.items() if names is None or name in names}
     asked = [name for name, how in query.known.items() if how == "="]
@@ -157,7 +157,7 @@ def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -
 
 
 def range_share(shape: Shape, query: Query) -> float:
-    """Return the share that each range of a question holds of what its single values leave."""
+    """Return the share of each range in the entities that match the single values."""
     ranges = sum(how != "=" for how in query.known.values())
     if query.results is None or not ranges:
         return RANGE_SHARE
@@ -167,7 +167,7 @@ def range_share(shape: Shape, query: Query) -> float:
 
 
 def scaled_results(query: Query, declared: Shape, sample: Shape) -> Query:
-    """Return the question as it is put to a smaller shape: its ranges hold the same share of what the rest leaves."""
+    """Return the access pattern for a smaller shape, with ranges that contain the same share."""
     if query.results is None:
         return query
     asked = [name for name, how in query.known.items() if how == "="]
@@ -176,7 +176,7 @@ def scaled_results(query: Query, declared: Shape, sample: Shape) -> Query:
 
 
 def values_in(shape: Shape, names: Collection[str]) -> float:
-    """Return how many different combinations of values these fields have."""
+    """Return the number of different combinations of values of these fields."""
     if names_one(shape, names):
         return float(shape.count)
     found = 1.0
@@ -186,9 +186,9 @@ def values_in(shape: Shape, names: Collection[str]) -> float:
 
 
 NOW: Final = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
-"""When a review takes place, by the account's clock: no report depends on the day on which it is made."""
+"""The time of every review, by the account's clock, so that reports do not depend on the day."""
 SPARE: Final = 12
-"""How many entities are made that are not stored, to be inserted while it is measured."""
+"""The number of spare entities, which are inserted while measuring."""
 _KEY_UNITS: Final = 200
 _PROPERTIES: Final = MAX_CUSTOM_PROPERTIES - 4
 _ENTITY_BYTES: Final = 900_000
@@ -203,11 +203,11 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """Entities that were made.
+    """Generated entities.
 
-    :param stored: those that lie in the tables
-    :param spare: those that are still to come
-    :param ranks: for each field the ranks of the stored entities' values, from 1 on
+    :param stored: those in the tables
+    :param spare: those that are not stored yet
+    :param ranks: for each field, the ranks of the stored entities' values, starting at 1
     """
 
     stored: Sequence[Fields]
@@ -216,12 +216,12 @@ class Sample:
 
 
 def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta, is_wide: bool = False) -> Sample:
-    """Return as many entities as the shape has, and some more.
+    """Generate the entities of a shape, and spare ones.
 
-    :param seed: what the draws follow from
-    :param shape: what they look like
-    :param keys: the primary key, then those of the indexes: values fit them, and no two entities share one
-    :param span: how long ago the oldest entity came, where fields rise
+    :param seed: the seed of the generator
+    :param shape: the shape of the entities
+    :param keys: the primary key, then those of the indexes; the entities have unique, valid keys
+    :param span: the age of the oldest entity, if fields rise
     :param is_wide: whether an entity may take several rows
     """
     count = shape.count
@@ -238,13 +238,13 @@ def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta, is_
 
 
 def width_of(declared: DeclaredSet) -> int:
-    """Return how many properties an entity has, the points of a series among them."""
+    """Return how many properties an entity has, including the points of a series."""
     points = declared.settings.get("points", 0)
     return len(declared.shape.fields) + (points if isinstance(points, int) else 0)
 
 
 def bytes_of(shape: Shape) -> int:
-    """Return about how many bytes an entity of the shape takes."""
+    """Return the approximate size of an entity in bytes."""
     return sum(2 * len(name) + 12 + _size(field) for name, field in shape.fields.items())
 
 
@@ -258,10 +258,10 @@ def _pieces(key: Key) -> Iterator[Piece]:
 
 
 def _mixed(ranks: Sequence[int], seed: str, shape: Shape, name: str) -> list[int]:
-    """Return the ranks in another order, in which those of any two fields meet about as often as they should.
+    """Return the ranks in another order, in which those of any two fields combine about as often as they should.
 
-    The entities are put in the order of the fractions of their number times a square root, another one for each field.
-    Such fractions lie evenly, also those of several roots together, where drawn numbers leave gaps and heaps.
+    The entities are sorted by the fractional part of their number times a square root, which differs for each field.
+    Such fractions are evenly distributed, also jointly, whereas random numbers leave gaps and clusters.
     """
     step = math.sqrt(_prime(sorted(shape.fields).index(name)))
     shift = int.from_bytes(sha256(f"{seed}\n{name}".encode()).digest()[:4], "big") / 2**32
@@ -283,7 +283,7 @@ def _prime(number: int) -> int:
 
 
 def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:
-    """Return the rank of each entity's value of a field: each value as often as declared."""
+    """Return the ranks of the entities' values of a field, each value as often as declared."""
     field, stored = shape.fields[name], max(1, shape.count)
     if different(field) is None:
         found = list(range(1, count + 1))
@@ -297,7 +297,7 @@ def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:
             found.append(rank + 1)
         found += [found[-1] if field.order == "rising" else found[at % stored] for at in range(count - stored)]
     if field.order == "none":
-        # The spare ones stay behind, so that those which are stored are as declared
+        # The spare ones come last, so that the stored ones have the declared distribution
         found[: shape.count] = _mixed(found[: shape.count], seed, shape, name)
     return found
 
@@ -312,7 +312,7 @@ def _number_within(shape: Shape, ranks: dict[str, list[int]]) -> None:
 
 
 def _keep_apart(shape: Shape, key: Key, ranks: dict[str, list[int]]) -> None:
-    """Give entities whose keys are the same by chance other values of a field of the key."""
+    """Change a key field of entities whose keys are equal by chance."""
     fields = [name for name in key.fields if name in ranks]
     free = [name for name in fields if shape.fields[name].order == "none"] or fields
     if not free or names_one(shape, fields):
@@ -326,7 +326,7 @@ def _keep_apart(shape: Shape, key: Key, ranks: dict[str, list[int]]) -> None:
                 break
             ranks[moved][at] = ranks[moved][at] % (most if at < shape.count else most + SPARE) + 1
         else:
-            # All values of that field are taken beside those of the others
+            # All values of that field are used with those of the others
             choices = product(*(range(1, values_of(shape, name).count + 1) for name in free))
             kept = {name: ranks[name][at] for name in fields}
             for chosen in islice(choices, _MOST_CHOICES):
@@ -339,7 +339,7 @@ def _keep_apart(shape: Shape, key: Key, ranks: dict[str, list[int]]) -> None:
 
 
 def _storable(shape: Shape, pieces: Mapping[str | None, Piece], *, is_wide: bool = False) -> list[tuple[str, Field]]:
-    """Return the fields that an entity can be stored with: what is too much for one is the matter of a finding."""
+    """Return the fields that fit in an entity; exceeding the limit is a finding."""
     most = _WIDE_ROWS * _PROPERTIES if is_wide else _PROPERTIES
     fields = sorted(shape.fields.items(), key=lambda each: each[0] not in pieces)[:most]
     left, found = (_WIDE_ROWS if is_wide else 1) * _ENTITY_BYTES, list[tuple[str, Field]]()
@@ -352,7 +352,7 @@ def _storable(shape: Shape, pieces: Mapping[str | None, Piece], *, is_wide: bool
 
 
 class _Maker:
-    """Makes the values of one field."""
+    """Generates the values of a field."""
 
     def __init__(self, name: str, field: Field, piece: Piece | None, count: int, span: timedelta) -> None:
         self._name = name
@@ -386,7 +386,7 @@ class _Maker:
         width = max(len(str(self._values + SPARE)), min(_WIDTH, self._field.size))
         digits = "".join(_DIGITS[int(digit)] for digit in f"{rank:0{width}d}")
         if self._field.order == "none":
-            # Backwards, so that a beginning of so many characters is that of every tenth, hundredth, ... value
+            # Reversed, so that a prefix is shared by every tenth, hundredth, ... value
             digits = digits[::-1]
         most = MAX_STRING_UNITS if self._spec is None else _KEY_UNITS
         return digits.ljust(min(self._field.size, most), "x")
@@ -403,17 +403,17 @@ class _Maker:
 
 
 def holds_copies(declared: DeclaredSet) -> bool:
-    """Whether entities of a set refer to others, which must be there first."""
+    """Whether entities of a set refer to others, which must exist first."""
     return any(profile.filled_from for _, profile in declared.profiles())
 
 
 def referring_fields(declared: DeclaredSet) -> set[str]:
-    """Return the fields by which entities of a set refer to others, and those that are copied."""
+    """Return the fields that refer to other entities, and those that are copied."""
     return {name for each, profile in declared.profiles() if profile.filled_from for name in each.reads}
 
 
 def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
-    """Return the samples, in which who refers to another refers to one that is stored, or to none.
+    """Return the samples with references only to stored entities, or none.
 
     :param samples: the entities of each set, by its name
     """
@@ -434,7 +434,7 @@ def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample
 
 
 def _source(design: Design, copies: Derived) -> DeclaredSet | None:
-    """Return the set that copies come from."""
+    """Return the set that is copied from."""
     return next((declared for declared in design.sets if copies in declared.derived), None)
 
 

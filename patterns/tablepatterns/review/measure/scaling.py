@@ -1,4 +1,4 @@
-"""Measure a block of code by the ledger, and scale what it took to the declared number of entities."""
+"""Measure the cost of a block of code by the ledger, and scale it to the declared number of entities."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _LOOKS: Final = ("Get", "Query", "List")
 
 @dataclass(frozen=True)
 class Taken:
-    """What was asked of an account; the names are those of `outcome.Measured`.
+    """The cost of requests; the names are those of `outcome.Measured`.
 
-    :param partitions: how many partitions of tables it touched; 0 where a request went to all
+    :param partitions: the number of partitions of tables; 0 if a request searched all
     :param classes: the labels of the classes of its queries
     """
 
@@ -50,20 +50,20 @@ class Taken:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """All that is a number, by its name."""
+        """The figures, by name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "classes"}
 
 
 @dataclass
 class Taking:
-    """What a block of code took, once it has ended."""
+    """The cost of a block of code, once it has ended."""
 
     taken: Taken = field(default_factory=Taken)
 
 
 @contextmanager
 def taking(storage: Storage) -> Generator[Taking, None, None]:
-    """Take down what a block of code takes on an account in memory.
+    """Measure the cost of a block of code on an in-memory account.
 
     :raises BadInput: the account is not in memory
     """
@@ -72,19 +72,19 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
     found = Taking()
     with storage.engine.ledger.span() as span:
         yield found
-    # What is made once, at its first use, is no part of a call
+    # Tables and queues that the first use creates are not part of a call
     span.records = [each for each in span.records if not _makes(each)]
     totals = span.totals
     tables = [each for each in span.records if each.service == "table"]
     cost = sum((Cost.of(each.service, each.operation, each.billable) for each in span.records), Cost())
-    # A list of tables holds no entities, and lies in no partition
+    # A list of tables has no entities and no partition
     asked = [each for each in tables if each.operation != "QueryTables"]
     places = {(each.table, each.partition) for each in asked}
     goes_everywhere = any(partition is None for _, partition in places)
     found.taken = Taken(
         totals.requests,
         totals.billable,
-        # What is read and written of messages and blobs is no work of a table
+        # Messages and blobs do not count towards a table
         sum(each.examined for each in tables),
         sum(each.returned for each in asked),
         sum(each.written for each in tables),
@@ -100,15 +100,15 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
 
 
 def _makes(record: Record) -> bool:
-    """Whether a request made what was missing, or was a write that found it missing; a read finds nothing there."""
+    """Whether a request created a missing resource, or was a write that failed because it was missing."""
     is_read = record.service != "queue" and record.operation.startswith(_LOOKS)
     return record.operation in _MAKING or (record.error in _MISSING and not is_read)
 
 
 def mean(taken: Sequence[tuple[Taken, float]]) -> Taken:
-    """Return the weighted mean; nothing for nothing.
+    """Return the weighted mean; 0 without values.
 
-    :param taken: what was taken, and its weight; the weights add up to 1
+    :param taken: costs and their weights, which add up to 1
     """
     weighted = [(each.figures, weight) for each, weight in taken]
     means = {name: _mean([(figures[name], weight) for figures, weight in weighted]) for name in Taken().figures}
@@ -117,7 +117,7 @@ def mean(taken: Sequence[tuple[Taken, float]]) -> Taken:
 
 def _mean(weighted: Sequence[tuple[float, float]]) -> float:
     first = weighted[0][0] if weighted else 0.0
-    # The mean of one value is that value, whatever its weights are rounded to
+    # The mean of equal values is that value, regardless of rounding
     return (
         first if all(value == first for value, _ in weighted) else math.fsum(value * each for value, each in weighted)
     )
@@ -128,16 +128,16 @@ _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
 
 
 PAGE_READS: Final = int(PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds())
-"""How many entities the service is assumed to read in the five seconds after which it ends a page."""
+"""The assumed number of entities that the service reads in five seconds, after which it ends a page."""
 
 
 def pages(returned: float, examined: float) -> float:
-    """Return how many pages a query takes: one per 1,000 results, and one per five seconds of reading.
+    """Return the number of pages of a query: one per 1,000 results, and one per five seconds of reading.
 
     >>> pages(1, 5), pages(1_500, 1_500), pages(1, 10**10)
     (1, 2, 1000000)
 
-    :param returned: entities in the answers
+    :param returned: entities in the responses
     :param examined: entities that the service reads
     """
     return max(1, math.ceil(returned / MAX_PAGE_ENTITIES), math.ceil(examined / PAGE_READS))
@@ -145,10 +145,10 @@ def pages(returned: float, examined: float) -> float:
 
 @dataclass(frozen=True)
 class Expected:
-    """What one call takes.
+    """The expected cost of a call.
 
     :param examined: rows that the service reads
-    :param returned: rows in its answers
+    :param returned: rows in its responses
     :param requests: round trips
     :param partitions: partitions that it reads
     """
@@ -161,10 +161,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class World:
-    """A design with as many entities as were declared, or as there are in the sample.
+    """A design with the declared number of entities, or that of the sample.
 
-    :param shapes: what the entities of each set look like, by its name
-    :param tables: over how many tables of a period each set is spread, by its name
+    :param shapes: the shape of the entities of each set, by its name
+    :param tables: the number of period tables of each set, by its name
     """
 
     design: Design
@@ -172,7 +172,7 @@ class World:
     tables: Mapping[str, int]
 
     def expected(self, declared: DeclaredSet, query: Query, answer: Answer) -> Expected:
-        """Return what a call of an access pattern takes, on average."""
+        """Return the expected cost of a call of an access pattern."""
         match answer.way:
             case "get" | "find" | "totals":
                 tables = self._tables_searched(declared, query)
@@ -198,7 +198,7 @@ class World:
             within = self.partition(declared, query)
         wanted, take = matching, answer.takes(query)
         if take is not None:
-            # Each bucket hands out as many as are wanted of all
+            # Each bucket returns as many as are requested in total
             wanted = min(matching, float(take * buckets))
             within = min(within, wanted * within / max(1.0, matching))
         tables = self._tables_in(declared, query, take, within)
@@ -239,7 +239,7 @@ class World:
         return Expected(rows, found, tables * pages(found / tables, rows / tables), partitions)
 
     def _matching(self, declared: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
-        """Return how many rows satisfy the conditions on properties; about, for `or` and `not`."""
+        """Return how many rows satisfy the conditions on properties; approximate for `or` and `not`."""
         shape, given = self.shapes[declared.name], _names(expression, frozenset({"eq"}))
         equals = [name for name in given if name in shape.fields and name not in declared.key.fields]
         if "RowKey" in given and "PartitionKey" not in given:
@@ -247,12 +247,12 @@ class World:
         share = equal(shape, equals, query.skew, equals) / max(1, shape.count)
         ranged = set(_names(expression, _RANGES)) - {"PartitionKey"}
         if "PartitionKey" in given:
-            # What bounds the RowKey is counted in what is read
+            # The bounds of the RowKey are counted in the rows read
             ranged.discard("RowKey")
         return max(1.0, rows * share * RANGE_SHARE ** len(ranged))
 
     def partition(self, declared: DeclaredSet, query: Query) -> float:
-        """Return how many rows there are in the partition that is asked for, of all kinds that lie there."""
+        """Return the number of rows, of all kinds, in the requested partition."""
         names = declared.key.partition_fields
         rows = 0.0
         for each in self._sets_of(declared.table):
@@ -264,7 +264,7 @@ class World:
         return rows
 
     def rows(self, table: str) -> float:
-        """Return how many rows there are in a table."""
+        """Return the number of rows in a table."""
         rows = 0.0
         for each in self.design.sets:
             if each.table.lower() == table.lower():
@@ -275,7 +275,7 @@ class World:
         return rows
 
     def _shared(self, declared: DeclaredSet, profile: RowProfile) -> float:
-        """Return how many rows there are that entities share, of lists or totals."""
+        """Return the number of rows of lists and totals."""
         if not profile.is_shared or not profile.in_table:
             return 0.0
         shape = self.shapes[declared.name]
@@ -283,7 +283,7 @@ class World:
         return min(float(shape.count), values_in(shape, names) * profile.spread)
 
     def partitions(self, declared: DeclaredSet) -> float:
-        """Return how many partitions the primary rows of a set are in."""
+        """Return the number of partitions of a set's primary rows."""
         buckets = _number(declared.settings.get("buckets", 1))
         shape, names = self.shapes[declared.name], declared.key.partition_fields
         return max(1.0, min(float(shape.count), (values_in(shape, names) if names else 1.0) * buckets))
@@ -299,14 +299,14 @@ class World:
         return 1 if known else int(_number(declared.settings.get("buckets", 16)))
 
     def _tables_searched(self, declared: DeclaredSet, query: Query) -> float:
-        """Return how many tables of a period are searched for one entity: half of them, if its moment is not known."""
+        """Return how many period tables are searched for an entity: half of them, if its time is unknown."""
         at = str(declared.settings.get("at", "At"))
         if declared.pattern != "period_tables" or query.known.get(at) == "=":
             return 1.0
         return 1 + (1 + self.tables[declared.name]) / 2
 
     def _tables_in(self, declared: DeclaredSet, query: Query, take: int | None, within: float) -> float:
-        """Return how many tables of a period are read: those of the span, or as many as hold what is taken."""
+        """Return how many period tables are read: those of the span, or as many as the requested entities are in."""
         if declared.pattern != "period_tables":
             return 1.0
         tables, how = self.tables[declared.name], query.known.get(str(declared.settings.get("at", "At")))
@@ -321,7 +321,7 @@ class World:
 
 
 def _names(expression: Filter, operators: Collection[str]) -> list[str]:
-    """Return what the terms of a filter that are joined by `and` compare by some operators."""
+    """Return the properties that terms joined by `and` compare with these operators."""
     terms = expression.terms if isinstance(expression, And) else (expression,)
     return [each.name for each in terms if isinstance(each, Comparison) and each.operator in operators]
 
@@ -336,13 +336,13 @@ _BY_LABEL: Final = {each.label: each for each in QueryClass}
 def scaled(
     found: Answer, took: Taken, likely: Expected, expected: Expected, empty: float, *, is_told: bool = False
 ) -> Taken:
-    """Return what a call would take with all declared entities.
+    """Return the cost of a call with all declared entities.
 
-    :param found: how it is answered
-    :param took: what it took with those of the sample
-    :param likely: what was to be expected of the sample
-    :param expected: what is to be expected of all
-    :param empty: the bytes of an answer without entities
+    :param found: the call
+    :param took: its cost with the sample
+    :param likely: its expected cost with the sample
+    :param expected: its expected cost with all entities
+    :param empty: the size of a response without entities
     :param is_told: whether the number of results is declared
     """
     if likely == expected or not took.requests:
@@ -350,7 +350,7 @@ def scaled(
     returned = took.returned * _ratio(expected.returned, likely.returned)
     examined = took.examined * _ratio(expected.examined, likely.examined)
     if is_told and took.returned:
-        # A sample holds a whole number of what is declared to be so many
+        # The declared number of results is a whole number in the sample
         examined = expected.returned if isclose(examined, returned) else examined
         returned = expected.returned
     more = expected.requests - likely.requests
@@ -358,7 +358,7 @@ def scaled(
         # A point query for each entity
         more = took.requests * (_ratio(expected.examined, likely.examined) - 1)
     each = max(0.0, took.bytes_out - took.requests * empty) / took.returned if took.returned else 0.0
-    # A list in a blob is one read, however many it lists; each entity found reads its own blobs
+    # A list in a blob takes one read, regardless of its length; each entity reads its own blobs
     lists = 1.0 if found.way == "find_all" and took.blob_reads else 0.0
     blob_reads = lists + (took.blob_reads - lists) * (returned / took.returned if took.returned else 1.0)
     if found.way != "find_all":
@@ -382,15 +382,15 @@ def _ratio(all_of_it: float, part: float) -> float:
 
 
 def class_of(query: Query, found: Answer, took: Taken) -> QueryClass:
-    """Return the worst class of the queries, by what they search."""
-    # A list in a blob is read by its name, and where it is empty, nothing else is
+    """Return the worst query class."""
+    # A list in a blob is read by name; if it is empty, nothing else is read
     worst = max((_BY_LABEL[label] for label in took.classes), default=QueryClass.POINT)
     if worst is QueryClass.POINT and found.way == "range" and any(how != "=" for how in query.known.values()):
-        # In a small sample a range may hold a single entity
+        # In a small sample, a range may contain a single entity
         worst = QueryClass.RANGE
     if worst is QueryClass.RANGE and found.is_scan(query):
         return QueryClass.PARTITION_SCAN
     if worst is QueryClass.PARTITION_SCAN and found.takes(query) is not None and not found.where:
-        # The first rows of a partition are a range of it: no more are read than are wanted
+        # The first rows of a partition are a range: only the requested ones are read
         return QueryClass.RANGE
     return worst

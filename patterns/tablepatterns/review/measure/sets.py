@@ -29,7 +29,7 @@ from ...recipes.wide_entity.wide_entity import WideEntity
 from ...storage import Storage
 
 _ID: Final = bytes(16)
-"""As many bytes as the id of a write takes, which every row has."""
+"""The bytes of a write id, which every row has."""
 
 Row: TypeAlias = tuple[str, str, str, dict[str, Any]]
 """Table, PartitionKey, RowKey and properties."""
@@ -38,7 +38,7 @@ Row: TypeAlias = tuple[str, str, str, dict[str, Any]]
 def rows_of(entities: EntitySet[Storage], made: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     """Yield the rows of these entities, and the rows derived from them in tables.
 
-    :param entities: the set that keeps them
+    :param entities: the set
     :param made: the fields of each entity
     """
     table = entities.table.name
@@ -73,7 +73,7 @@ def _value(value: Any) -> Any:
 
 
 def fill(storage: Storage, rows: Iterable[Row]) -> None:
-    """Put rows into the tables of an account in memory, past all requests."""
+    """Store rows in the tables of an in-memory account, without requests."""
     tables = defaultdict[str, list[tuple[str, str, dict[str, Any]]]](list)
     for table, partition_key, row_key, properties in rows:
         tables[table].append((partition_key, row_key, properties))
@@ -83,22 +83,22 @@ def fill(storage: Storage, rows: Iterable[Row]) -> None:
 
 
 Way = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
-"""How a question is answered: the word of the recipe."""
+"""The method of a recipe."""
 BY_RECIPE: Final = 150
-"""How many entities are written by the recipes themselves, where their rows cannot be worked out."""
+"""The number of entities written through the recipes, if their rows cannot be computed."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A question as it is put to a set.
+    """The parameters of a call.
 
-    :param way: the word that answers it
-    :param via: the derived data that answers it; None for the primary rows
-    :param given: values, ranges and beginnings of the fields of the key that is searched
+    :param way: the method
+    :param via: the derived data that is read; None for the primary rows
+    :param given: values, ranges and prefixes of the key's fields
     :param where: conditions on properties
-    :param take: how many are wanted; None for all
-    :param select: the properties that are wanted; None for all
-    :param completes: whether the entity of each row that is found is read too
+    :param take: the number of requested entities; None for all
+    :param select: the requested properties; None for all
+    :param completes: whether the entity of each row is read too
     """
 
     way: Way
@@ -110,7 +110,7 @@ class Ask:
     completes: bool = False
 
     def index(self, key: Key) -> Any:
-        """Return the index whose rows are read; None for the primary rows.
+        """Return the index that is read; None for the primary rows.
 
         :param key: the key of the primary rows
         """
@@ -118,12 +118,12 @@ class Ask:
 
 
 class SampleSet(ABC):
-    """A set of a design, on an account."""
+    """A set of a design on an account, which a recipe stores."""
 
     parts: Sequence[Derived] = ()
-    """What is derived from its entities."""
+    """Its derived data."""
     needs_recipe: bool = True
-    """Whether only the recipe knows what is stored of an entity."""
+    """Whether only the recipe can compute the stored rows."""
 
     def __init__(self, storage: Storage, key: Key) -> None:
         self.storage = storage
@@ -131,14 +131,14 @@ class SampleSet(ABC):
 
     @abstractmethod
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
-        """Store entities; what that takes is of no interest."""
+        """Store entities; the cost is not measured."""
 
     @abstractmethod
     def ask(self, ask: Ask) -> int:
-        """Put a question, and return how many entities came of it."""
+        """Make a call, and return the number of entities."""
 
     def prepare(self, ask: Ask) -> None:
-        """Make the requests that a recipe makes once, and that are no part of a call."""
+        """Make the requests that a recipe makes only once, so that they are not measured."""
         return
 
     @abstractmethod
@@ -150,7 +150,7 @@ class SampleSet(ABC):
         """Change an entity that exists."""
 
     def overwrite(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        """Write an entity, whatever is stored."""
+        """Overwrite an entity."""
         self.update(fields, changes)
 
     @abstractmethod
@@ -162,24 +162,24 @@ class SampleSet(ABC):
         return {name: fields[name] for name in self.key.fields}
 
     def make_table(self, name: str) -> None:
-        """Make a table that may stay empty, past all requests."""
+        """Create a table without requests."""
         if self.storage.engine is not None:
             self.storage.engine.tables.fill(name, ())
 
     def raw(self, table: str, where: Filter | None, select: Sequence[str] | None = None) -> int:
-        """Send a filter as it is, and return how many rows came back."""
+        """Send a filter unchanged, and return the number of rows."""
         client: Any = self.storage.tables.get_table_client(table)
         if where is None:
             return sum(1 for _ in client.list_entities(select=select))
         return sum(1 for _ in client.query_entities(str(where), select=select))
 
     def work_off(self) -> int:
-        """Do what messages ask for, and return how many there were."""
+        """Process all messages, and return their number."""
         return 0
 
 
 class Plain(SampleSet):
-    """A set that an `EntitySet` keeps."""
+    """A set stored by an `EntitySet`."""
 
     def __init__(self, storage: Storage, entities: EntitySet[Storage]) -> None:
         super().__init__(storage, entities.key)
@@ -223,7 +223,7 @@ class Plain(SampleSet):
 
 
 class Spread(SampleSet):
-    """A set that is spread over buckets."""
+    """A set stored by a `PartitionSpread`."""
 
     def __init__(self, storage: Storage, spread: PartitionSpread[Storage]) -> None:
         super().__init__(storage, spread.key)
@@ -232,13 +232,13 @@ class Spread(SampleSet):
         self.parts, self.needs_recipe = self.inner.parts, self.inner.needs_recipe
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
-        # The first tells the table how its entities are spread
+        # The first write stores the settings of the buckets
         for first in made[:1]:
             self.spread.insert(first)
         self.inner.load([self.spread.placed(fields) for fields in made])
 
     def prepare(self, ask: Ask) -> None:
-        # The first range of an object looks how its entities are spread
+        # The first range of an object reads the settings of the buckets
         self.ask(replace(ask, take=1))
 
     def ask(self, ask: Ask) -> int:
@@ -272,7 +272,7 @@ class Spread(SampleSet):
 
 
 def answered(entities: EntitySet[Storage], ask: Ask, kept: SampleSet) -> int:
-    """Put a question to an `EntitySet`, and return how many entities came of it."""
+    """Make a call of an `EntitySet`, and return the number of entities."""
     via: Any = ask.via
     match ask.way:
         case "get":
@@ -301,7 +301,7 @@ def _ranged(entities: EntitySet[Storage], ask: Ask) -> int:
 
 
 def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask: Ask) -> int:
-    """Read the entities of rows that do not hold all that is wanted."""
+    """Read the entities of rows that do not have all requested fields."""
     there = [each for each in found if each is not None]
     if ask.completes:
         keys = [{name: each[name] for name in entities.key.fields} for each in there]
@@ -322,13 +322,13 @@ def _one(found: object) -> int:
 
 
 def once(key: Key, made: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the entities without those whose keys are another's."""
+    """Return the entities without duplicate keys."""
     by_key = {key.format({name: each[name] for name in key.fields}): each for each in made}
     return list(by_key.values())
 
 
 def changed(storage: Storage, entities: EntitySet[Storage], key: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-    """Change an entity: write it back, or let it take another key in its partition, or move it to another one."""
+    """Change an entity: write it back, rename it within its partition, or move it to another one."""
     moved = {name: changes[name] for name in changes if name in entities.key.fields}
     if not moved:
         entities.update(lambda entity: entity.update(changes), key)
@@ -345,7 +345,7 @@ def changed(storage: Storage, entities: EntitySet[Storage], key: Mapping[str, An
 
 
 class Periods(SampleSet):
-    """A set that has a table for each period."""
+    """A set stored by `PeriodTables`."""
 
     def __init__(self, storage: Storage, tables: PeriodTables[Storage, EntitySet[Storage]]) -> None:
         super().__init__(storage, tables.key)
@@ -381,13 +381,13 @@ class Periods(SampleSet):
         return sum(answered(each, self._within(ask, each), self) for each in map(self.tables.of, starts))
 
     def _is_latest(self, ask: Ask) -> bool:
-        """Whether the newest entities are asked for, and the keys put them first."""
+        """Whether the newest entities are requested, and the keys sort them first."""
         newest_first = f"{{{self.tables.at}:inverted}}" in self.key.row_template
         is_open = self.tables.at not in ask.given and ask.via is None and ask.where is None
         return ask.way == "range" and ask.take is not None and is_open and newest_first
 
     def _within(self, ask: Ask, inner: EntitySet[Storage]) -> Ask:
-        """Return the question as it is put to the table of a period, which the moment may be no key of."""
+        """Return the call for the table of a period, whose key may not include the time."""
         shape = inner.key.fields if ask.via is None else (*inner.key.fields, *ask.via.reads)
         given = {name: value for name, value in ask.given.items() if name in shape}
         return Ask(ask.way, ask.via, given, ask.where, ask.take, ask.select, ask.completes)
@@ -397,7 +397,7 @@ class Periods(SampleSet):
 
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
         if self.tables.at in changes:
-            # It goes to the table of another period
+            # It moves to the table of another period
             self.delete(fields)
             self.insert({**fields, **changes})
             return
@@ -487,4 +487,4 @@ SAMPLE_SETS: Final[Mapping[str, Callable[[Storage, Any], SampleSet]]] = {
     "data_series": Series,
     "wide_entity": Wide,
 }
-"""How the sets of a pattern are called, by its name; the others are called as an `EntitySet` is."""
+"""The adapters of patterns that are not called like an `EntitySet`."""

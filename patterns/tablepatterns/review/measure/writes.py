@@ -22,19 +22,19 @@ Fields = Mapping[str, Any]
 
 
 class Source:
-    """The entities that the writes of one set are about: another one each time."""
+    """The sample entities of a set that its writes use, another one each time."""
 
     def __init__(self, sample: Sample) -> None:
         self._spare = list(sample.spare)
         self._stored = list(sample.stored)
 
     def spare(self) -> Fields:
-        """Return an entity that is not stored."""
+        """Return an entity that is not stored yet."""
         self._spare.append(self._spare.pop(0))
         return self._spare[-1]
 
     def other(self, fields: Fields, names: Sequence[str]) -> Fields:
-        """Return other values of these fields, as far as there are any."""
+        """Return other values of these fields, if there are any."""
         found: dict[str, Any] = {}
         for spare in [self.spare(), *self._spare, *self._stored]:
             found |= {name: spare[name] for name in names if name not in found and spare[name] != fields[name]}
@@ -43,7 +43,7 @@ class Source:
         return found
 
     def stored(self, like: Fields) -> Fields | None:
-        """Return an entity that is stored, of those that share these fields; None if there is none."""
+        """Return a stored entity with these fields, or None."""
         alike = (number for number, each in enumerate(self._stored) if like.items() <= each.items())
         number = next(alike, None)
         if number is None:
@@ -52,7 +52,7 @@ class Source:
         return self._stored[-1]
 
     def forget(self, fields: Fields) -> None:
-        """Take an entity for deleted."""
+        """Record that an entity was deleted."""
         self._stored = [each for each in self._stored if each is not fields]
 
 
@@ -60,8 +60,8 @@ class Source:
 class Part:
     """One write of one entity.
 
-    :param fields: the entity: as it is stored, or as it will be
-    :param changes: what a change makes of it
+    :param fields: the entity, before or after the write
+    :param changes: the changed fields
     """
 
     declared: DeclaredSet
@@ -72,9 +72,9 @@ class Part:
 
     @classmethod
     def of(cls, declared: DeclaredSet, kept: SampleSet, write: Write, source: Source, like: Fields) -> Part | None:
-        """Return a write about the next entity; None where none is left to change.
+        """Return the write of the next entity; None if there is none left to change.
 
-        :param like: fields that it shares with an entity that is written with it
+        :param like: fields that it shares with the entities of the same transaction
         """
         if write.operation == "insert":
             return cls(declared, kept, write, {**source.spare(), **like}, {})
@@ -84,15 +84,15 @@ class Part:
         if write.operation == "delete":
             source.forget(found)
         if set(write.changes).intersection(declared.key.fields):
-            # It is found under another key from now on
+            # It has another key from now on
             source.forget(found)
         names = write.changes or [name for name in found if name not in declared.key.fields]
-        # Another reference may lead nowhere
+        # Another reference may not exist
         fixed = referring_fields(declared)
         return cls(declared, kept, write, found, source.other(found, [name for name in names if name not in fixed]))
 
     def execute(self) -> None:
-        """Do it, by itself."""
+        """Execute the write by itself."""
         match self.write.operation:
             case "insert":
                 self.kept.insert(self.fields)
@@ -104,7 +104,7 @@ class Part:
                 self.kept.delete(self.fields)
 
     def change(self, kept: Plain) -> Change:
-        """Return it as one change of an entity group transaction."""
+        """Return the write as a change of an entity group transaction."""
         if self.write.operation == "insert":
             return kept.entities.inserting(self.fields)
         found = kept.entities.get(**kept.key_of(self.fields))
@@ -117,7 +117,7 @@ class Part:
 
 
 def how(declared: DeclaredSet, write: Write, others: Sequence[DeclaredSet]) -> str:
-    """Return the call as a report shows it."""
+    """Return the call as shown in reports."""
     alone = _word(declared, write)
     if not others:
         return alone
@@ -140,7 +140,7 @@ def _word(declared: DeclaredSet, write: Write) -> str:
 
 
 def shares_partition(sets: Sequence[DeclaredSet]) -> bool:
-    """Whether entities of these sets that have their partition's fields in common lie in one partition."""
+    """Whether entities of these sets with equal partition fields are in one partition."""
     places = {(each.table.lower(), each.key.partition_template, each.pattern in _GROUPED) for each in sets}
     return len(places) == 1 and next(iter(places))[2]
 
@@ -149,7 +149,7 @@ _GROUPED: Final = ("entity_set", "log_tail", "compound_key", "one_to_many", "one
 
 
 def execute(storage: Storage, parts: Sequence[Part]) -> None:
-    """Carry out writes that belong together: in one transaction where they can be, else by a message and a worker."""
+    """Execute atomic writes: in one transaction if possible, otherwise by a message and a worker."""
     if len(parts) == 1:
         parts[0].execute()
         return

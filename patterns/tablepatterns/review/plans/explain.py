@@ -32,14 +32,14 @@ def explain(what: EntitySet[Account, Any]) -> Plans: ...
 
 @checked
 def explain(what: str | Filter | EntitySet[Account, Any]) -> QueryPlan | Plans:
-    """Return the plan of a query: its class, why, what is read, what it costs, the guide's rule, and what is better.
+    """Return the plan of a query: its class and why, the rows read, the cost, the guide's rule, and better queries.
 
-    For a declared set it returns the set's reading words, which give their plan instead of entities. A blank text is
-    no filter, and every entity of the table is asked for.
+    For a set, it returns an object with the set's read methods, which return plans instead of entities. A blank text is
+    the query for all entities of the table.
 
-    Guarantees: no request is made, and the class is the one by which `EntitySet.query` refuses scans.
+    Guarantees: no request is made, and the class is the one by which `EntitySet.query` rejects scans.
 
-    Does not: know how many entities there are; the engine's ledger tells what was read, `Traffic` what was asked.
+    Limits: it does not know the number of entities. The engine's ledger shows what was read, `Traffic` what was sent.
 
     Cost: nothing.
 
@@ -63,8 +63,8 @@ def explain(what: str | Filter | EntitySet[Account, Any]) -> QueryPlan | Plans:
     ("find(<email_{Email}>, Department='Sales', Email='jonesj@contoso.com')",)
 
     :param what: the value of `$filter`, a built filter, or a declared set
-    :raises FilterSyntaxError: the text is no filter; `position` says where
-    :raises UnsupportedFilter: the service does not carry out such a filter
+    :raises FilterSyntaxError: the text has a syntax error, at `position`
+    :raises UnsupportedFilter: the service does not support the filter
     :raises BadInput: it is none of the three
 
     Guide: designing for querying.
@@ -75,7 +75,7 @@ def explain(what: str | Filter | EntitySet[Account, Any]) -> QueryPlan | Plans:
 
 
 class Plans:
-    """The reading words of a declared set: called as the set's own are, each gives the plan of its query.
+    """The read methods of a set: called like the set's own, each returns the plan of its query.
 
     :param entities: the set
     """
@@ -99,7 +99,7 @@ class Plans:
         return _plan(_point(self._shape(via), fields_of(key, fields)))
 
     def get_many(self, keys: Iterable[Mapping[str, Any]]) -> QueryPlan:
-        """Return the plan of `EntitySet.get_many`: that of one point query, as often as there are keys.
+        """Return the plan of `EntitySet.get_many`: a point query for each key.
 
         :raises BadKey: a field is missing, or has a value that cannot be a key
         :raises BadInput: there are no keys
@@ -139,7 +139,7 @@ class Plans:
         """Return the plan of `EntitySet.range`, and so of `page` and `take`.
 
         :raises BadKey: the fields do not make a range
-        :raises BadFilter: `where` asks for what the rows do not hold
+        :raises BadFilter: `where` has a property that the rows do not have
         :raises BadInput: the index is not one of the set's
         """
         index, given = via_and_fields(via, key, fields)
@@ -149,9 +149,9 @@ class Plans:
         return _plan(Question.of(shape, where, stored, given, QueryClass.TABLE_SCAN).filter)
 
     def query(self, where: Filter) -> QueryPlan:
-        """Return the plan of `EntitySet.query`, with the set's own index that would serve it better.
+        """Return the plan of `EntitySet.query`, with an index of the set that would answer it better.
 
-        :raises BadFilter: it asks for what the set stores in another form
+        :raises BadFilter: it compares a property that the set stores encoded
         """
         mappings_of(self._set).check_filter(where)
         return _plan(where, self._set)
@@ -159,7 +159,7 @@ class Plans:
     def scan(self, where: Filter | None = None) -> QueryPlan:
         """Return the plan of `EntitySet.scan`.
 
-        :raises BadFilter: it asks for what the set stores in another form
+        :raises BadFilter: it compares a property that the set stores encoded
         """
         return self.query(Constant(True) if where is None else where)
 

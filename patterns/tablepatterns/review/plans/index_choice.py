@@ -1,4 +1,4 @@
-"""Choose which derived data of a declared set answers a query, or would if it were declared."""
+"""Choose the derived data of a set that answers a query, or that could be declared for it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
 
 
 def served(entities: EntitySet[Account, Any], expression: Filter) -> tuple[Better, ...]:
-    """Return how the set answers a filter by what it keeps, or what it would have to keep; empty for none of these."""
+    """Return how the set answers a filter with its derived data, or with new derived data; empty if it cannot."""
     terms = conditions(expression)
     if not properties(expression) or not all(isinstance(each, Comparison) for each in terms):
         return ()
@@ -49,7 +49,7 @@ def served(entities: EntitySet[Account, Any], expression: Filter) -> tuple[Bette
 
 
 def _known(key: Key, expression: Filter) -> dict[str, object]:
-    """Return the fields that every match has one value of: those compared, and those that the PartitionKey tells."""
+    """Return the fields with a single value in all matches: those compared, and those of the PartitionKey."""
     found: dict[str, object] = {}
     for each in equalities(expression):
         if each.name == "PartitionKey":
@@ -63,7 +63,7 @@ def _known(key: Key, expression: Filter) -> dict[str, object]:
 
 
 def _with_rest(found: Better, expression: Filter) -> Better:
-    """Say what of the filter the call does not ask for."""
+    """State the rest of the filter, which the call does not include."""
     rest = [name for name in properties(expression) if f" {name}=" not in found.code[0]]
     return replace(found, words=f"{found.words}; check {', '.join(rest)} of what it finds") if rest else found
 
@@ -107,7 +107,7 @@ def _call(word: str, via: str, names: list[str], known: Mapping[str, object], *m
 def _declared(
     entities: EntitySet[Account, Any], expression: Filter, known: Mapping[str, object], ranged: set[str]
 ) -> Iterator[Better]:
-    """Return the index to declare: in the partition where that is known, elsewhere otherwise."""
+    """Return the index to declare: in the partition if it is known, otherwise in other partitions."""
     compared = [each for each in conditions(expression) if isinstance(each, Comparison) and each.name != "Timestamp"]
     useful = [each for each in compared if each.name not in KEYS and (each.name in known or each.name in ranged)]
     if not useful:

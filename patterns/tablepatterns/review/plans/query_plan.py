@@ -1,4 +1,4 @@
-"""The plan of a query: what it reads, what it costs, and what would be better."""
+"""The plan of a query: what it reads, what it costs, and better queries."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _LABEL_WIDTH: Final = 14
 class Better:
     """A better way to get the same entities.
 
-    :param words: what to do
-    :param query_class: the class of the worst query that is left then; None where none is left
-    :param code: the filters, the calls or the declaration that this takes
-    :param pattern: the guide's pattern that it is, None where it is only another filter
+    :param words: the advice
+    :param query_class: the worst class of the queries then; None if there is none
+    :param code: the required filters, calls or declaration
+    :param pattern: the guide's pattern; None if it is only another filter
     """
 
     words: str
@@ -40,7 +40,7 @@ class Better:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """What the service will do for one query. `str()` is the whole as text, and rich prints it in colour.
+    """The plan of a query. `str()` returns it as text, and rich prints it in color.
 
     >>> from tablepatterns.review import explain
     >>> print(explain("PartitionKey eq 'Sales' and RowKey eq '2'"))
@@ -54,15 +54,15 @@ class QueryPlan:
       Guide         designing for querying
       Better        nothing is faster
 
-    :param query: the filter, "" where every entity is asked for
+    :param query: the filter; "" for all entities
     :param query_class: the guide's class of the query
-    :param reason: why it is of this class
-    :param reads: which entities the service reads to answer it
-    :param transactions: the fewest storage transactions that it takes
-    :param cost: on what more of them depends
-    :param rule: what the guide says of such queries
-    :param guide: the section that says it
-    :param better: what to ask instead, the best first; empty where nothing is better
+    :param reason: the reason for this class
+    :param reads: the entities that the service reads
+    :param transactions: the minimum number of storage transactions
+    :param cost: what further transactions depend on
+    :param rule: the guide's rule for such queries
+    :param guide: the section with the rule
+    :param better: better queries, the best first; empty if there are none
     :param advice: the advice in short
     """
 
@@ -79,7 +79,7 @@ class QueryPlan:
 
     @property
     def is_scan(self) -> bool:
-        """Whether the service searches a whole partition, or the whole table."""
+        """Whether the service searches a whole partition or the whole table."""
         return self.query_class > QueryClass.RANGE
 
     def __str__(self) -> str:
@@ -143,7 +143,7 @@ GUIDE: Final = "designing for querying"
 
 
 def reads(found: Explanation, expression: Filter) -> str:
-    """Return which entities the service reads to answer a query."""
+    """Return the entities that the service reads for a query."""
     rows, partition = found.searched.row_keys, found.searched.partition
     match found.query_class:
         case QueryClass.POINT:
@@ -159,7 +159,7 @@ def reads(found: Explanation, expression: Filter) -> str:
 
 
 def interval(rows: Interval) -> str:
-    """Return a range of RowKeys in the form in which Python compares.
+    """Return a range of RowKeys as a Python comparison.
 
     >>> interval(Interval("S", upper="T", upper_inclusive=False))
     "'S' <= RowKey < 'T'"
@@ -170,5 +170,5 @@ def interval(rows: Interval) -> str:
 
 
 def properties(expression: Filter) -> list[str]:
-    """Return the names of the properties that a filter compares besides the keys, in its order."""
+    """Return the names of the properties that a filter compares, without the keys, in order."""
     return list(dict.fromkeys(each.name for each in comparisons(expression) if each.name not in KEYS))

@@ -15,7 +15,7 @@ _MAX_SHOWN: Final = 15
 
 
 def rewrites(expression: Filter, found: Explanation) -> tuple[Better, ...]:
-    """Return the better forms of a query, the best first; none for a query than which nothing is faster."""
+    """Return better forms of a query, the best first; none if nothing is faster."""
     if found.query_class is QueryClass.POINT:
         return ()
     if found.bounds.empty:
@@ -27,12 +27,12 @@ def rewrites(expression: Filter, found: Explanation) -> tuple[Better, ...]:
 
 
 def equalities(expression: Filter) -> list[Comparison]:
-    """Return the comparisons with `eq` that every match must satisfy: those that no `or` and no `not` holds."""
+    """Return the comparisons with `eq` that every match satisfies: those outside `or` and `not`."""
     return [each for each in conditions(expression) if isinstance(each, Comparison) and each.operator == "eq"]
 
 
 def conditions(expression: Filter) -> Sequence[Filter]:
-    """Return the terms that are joined by `and`."""
+    """Return the terms joined by `and`."""
     return expression.terms if isinstance(expression, And) else (expression,)
 
 
@@ -48,7 +48,7 @@ def _points(expression: Filter) -> list[Better]:
 
 
 def _apart(expression: Filter, above: QueryClass) -> list[Better]:
-    """Ask the terms of an `or` one by one, where each alone is a query of a better class."""
+    """Split an `or` into one query per term, if each alone has a better class."""
     terms = conditions(expression)
     for term in terms:
         if not isinstance(term, Or):
@@ -66,7 +66,7 @@ def _apart(expression: Filter, above: QueryClass) -> list[Better]:
 
 
 def _patterns(expression: Filter, found: Explanation) -> list[Better]:
-    """Name the pattern that makes a key of the properties that are compared."""
+    """Suggest the pattern with the compared properties in a key."""
     names = properties(expression)
     if names == [_SET_BY_SERVICE]:
         words = "Timestamp is set by the service and not indexed: store your own timestamp, in the RowKey"
@@ -83,14 +83,14 @@ def _patterns(expression: Filter, found: Explanation) -> list[Better]:
 
 
 def _ordered(name: str) -> Better:
-    """Return the pattern for a range of values, which a PartitionKey made of the value could not answer."""
+    """Return the pattern for a range of values, which a PartitionKey with the value could not answer."""
     words = f"add an index ordered by {name}, in partitions that the query knows; it is eventually consistent"
     code = f'InterPartitionIndex(Key(<a part of {name}, such as its year>, "{name.lower()}_{{{name}}}"))'
     return Better(words, QueryClass.RANGE, (code,), "inter-partition secondary index pattern")
 
 
 def _indexes(name: str, found: Explanation) -> tuple[Better, Better]:
-    """Return the two ways to find entities by a property: copies in its order, and a list for each value."""
+    """Return the two ways to find entities by a property: sorted copies, and a list for each value."""
     row = f"{name.lower()}_{{{name}}}"
     if found.bounds.partition is not None:
         return (
@@ -124,7 +124,7 @@ def _indexes(name: str, found: Explanation) -> tuple[Better, Better]:
 
 
 def _keys(expression: Filter, found: Explanation) -> tuple[Better, ...]:
-    """Say which key is missing, where the filter compares nothing else."""
+    """Name the missing key, if the filter compares nothing else."""
     if found.query_class is QueryClass.RANGE:
         return ()
     if found.query_class is QueryClass.PARTITION_SCAN:
