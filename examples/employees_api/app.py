@@ -100,7 +100,7 @@ def employees() -> EntitySet[Storage]:
 def body() -> dict[str, Any]:
     """Return the request's JSON object."""
     given = request.get_json()
-    return given if isinstance(given, dict) else abort(400, "the body must be a JSON object")
+    return cast("dict[str, Any]", given) if isinstance(given, dict) else abort(400, "the body must be a JSON object")
 
 
 def if_match() -> str:

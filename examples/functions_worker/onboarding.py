@@ -11,21 +11,24 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from tablepatterns import EntitySet, EventualTransaction, Key, Storage, Worker, connect
+from tablepatterns import EntitySet, EventualTransaction, InterPartitionIndex, Key, Storage, Worker, connect
 
 QUEUE = "onboarding"
+INTENTS = "employees-intents"
+"""The queue of the set of employees, whose index is in other partitions."""
+BY_NAME = InterPartitionIndex(Key("name_{Name}", "empid_{Department}_{EmployeeId:06d}"))
 
 
 class Onboarding:
     """The tables, the steps that write to them, and the worker that runs the steps."""
 
     def __init__(self, storage: Storage) -> None:
-        self.employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+        by_number = Key("{Department}", "empid_{EmployeeId:06d}")
+        self.employees = EntitySet(storage, "Employees", by_number, derived=[BY_NAME])
         self.badges = EntitySet(storage, "Badges", Key("{Building}", "{EmployeeId:06d}"))
-        # Azure Functions expects Base64, unless host.json says otherwise; a Worker reads both
-        steps = [self.register, self.order_badge]
-        self.transaction = EventualTransaction(storage, QUEUE, "onboard", steps, base64=True)
-        self.worker = Worker(storage, [self.transaction])
+        # host.json sets messageEncoding to none, since the host expects Base64 otherwise
+        self.transaction = EventualTransaction(storage, QUEUE, "onboard", [self.register, self.order_badge])
+        self.worker = Worker(storage, [self.transaction, self.employees.reconciler()])
 
     def register(self, body: Mapping[str, Any]) -> None:
         """Write the employee. The step is idempotent: running it again has the same result."""
@@ -34,6 +37,11 @@ class Onboarding:
     def order_badge(self, body: Mapping[str, Any]) -> None:
         """Order a badge, in another table and partition."""
         self.badges.insert_or_replace({name: body[name] for name in ("Building", "EmployeeId", "Name")})
+
+    def maintain(self) -> int:
+        """Check the index by name, repair what differs, and return how many rows that were."""
+        report = self.employees.verify(BY_NAME, max_per_second=100)
+        return self.employees.repair(BY_NAME, report)
 
 
 def connected() -> Onboarding:

@@ -12,7 +12,7 @@ import logging.config
 import logging.handlers
 import os
 import queue
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -36,7 +36,7 @@ def configuration(log: BlobLog[Storage]) -> dict[str, Any]:
 
 
 @contextmanager
-def logging_to(log: BlobLog[Storage]) -> Iterator[None]:
+def logging_to(log: BlobLog[Storage]) -> Generator[None, None, None]:
     """Write the records of the logger `shop` to the log from a separate thread, until the block ends."""
     logging.config.dictConfig(configuration(log))
     shop = logging.getLogger("shop")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,20 +44,65 @@ def storage(engine: Any) -> Iterator[Storage]:
         yield storage
 
 
-def handed_over(function_app: Any, body: bytes) -> None:
+def functions_of(function_app: Any) -> dict[str, Any]:
+    return {each.get_function_name(): each for each in function_app.app.get_functions()}
+
+
+def handed_over(function_app: Any, body: bytes, name: str = "onboard") -> None:
     """Do what the host does with a message: it has decoded it, and calls the function."""
-    (function,) = function_app.app.get_functions()
-    function.get_user_function()(func.QueueMessage(body=body))
+    functions_of(function_app)[name].get_user_function()(func.QueueMessage(body=body))
 
 
 def badges(onboarding: Any) -> list[Any]:
     return [dict(badge) for badge in onboarding.badges.range(Building="North")]
 
 
-def test_the_function_listens_to_the_queue_that_messages_are_sent_to(function_app: Any) -> None:
-    (function,) = function_app.app.get_functions()
-    (trigger,) = function.get_bindings()
-    assert (trigger.type, trigger.queue_name) == ("queueTrigger", "onboarding")
+def test_each_function_listens_to_the_queue_that_messages_are_sent_to(function_app: Any, onboarding: Any) -> None:
+    triggers = {name: each.get_bindings()[0] for name, each in functions_of(function_app).items()}
+    queues = [each.queue_name for each in triggers.values() if each.type == "queueTrigger"]
+    assert sorted(queues) == sorted(onboarding.worker.queues)
+    assert triggers["maintain"].type == "timerTrigger"
+    assert triggers["maintain"].schedule == "0 0 3 * * *"
+
+
+def test_the_settings_of_the_host_fit_the_messages() -> None:
+    host = json.loads((FOLDER / "host.json").read_text())
+    assert host["extensions"]["queues"]["messageEncoding"] == "none"
+    settings = json.loads((FOLDER / "local.settings.template.json").read_text())
+    assert settings["Values"]["STORAGE"] == "azurite"
+
+
+def test_the_timer_repairs_the_index(
+    function_app: Any, onboarding: Any, storage: Storage, caplog: pytest.LogCaptureFixture
+) -> None:
+    onboarding.transaction.start(JONES)
+    onboarding.worker.drain()
+    key = {"Name": "Jones", "Department": "Sales", "EmployeeId": 223}
+    storage.tables.get_table_client("Employees").delete_entity("name_Jones", "empid_Sales_000223")
+    assert onboarding.employees.find(index_of(onboarding), key) is None
+    maintain = functions_of(function_app)["maintain"].get_user_function()
+    for _ in range(2):
+        maintain(None)
+    assert [text for text in caplog.messages if "index" in text] == ["1 rows of the index were repaired"]
+    assert onboarding.employees.find(index_of(onboarding), key)["EmployeeId"] == 223
+
+
+def index_of(onboarding: Any) -> Any:
+    (index,) = onboarding.employees.derived
+    return index
+
+
+def test_a_function_finishes_the_update_of_the_index(
+    function_app: Any, onboarding: Any, storage: Storage, engine: Any
+) -> None:
+    employees = onboarding.employees
+    with engine.faults.refuse_connection(service="table", partition="name_Jones"):
+        employees.insert({"Department": "Sales", "EmployeeId": 223, "Name": "Jones"})
+    assert not employees.verify(index_of(onboarding)).is_clean
+    engine.clock.advance(120)
+    (message,) = storage.queues.get_queue_client("employees-intents").peek_messages()
+    handed_over(function_app, message.content.encode(), "update_index")
+    assert employees.verify(index_of(onboarding)).is_clean
 
 
 def test_the_host_and_the_worker_do_the_same_for_the_same_message(
