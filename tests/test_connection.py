@@ -113,7 +113,7 @@ def test_azurite_is_on_its_default_ports(connected: Any, target: str) -> None:
     assert storage.queues.url.rstrip("/") == "http://127.0.0.1:10001/devstoreaccount1"
 
 
-def test_the_environment_is_asked_only_when_told_to(connected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_read_only_on_request(connected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CONNECTION_VARIABLE, STRING)
     assert connected().engine is not None
     assert connected("env").tables.account_name == "contoso"
@@ -129,13 +129,13 @@ def test_a_wrong_target_says_what_is_accepted(connected: Any, target: Any) -> No
     assert "connection string" in str(refusal.value)
 
 
-def test_a_url_without_a_credential_is_refused(connected: Any) -> None:
+def test_a_url_without_a_credential_is_rejected(connected: Any) -> None:
     with pytest.raises(BadTarget, match="AzureNamedKeyCredential"):
         connected(TABLE_URL)
 
 
 @pytest.mark.parametrize("target", ["http://x:port/account", "https://", "https://me:pw@contoso.example", "http://[x"])
-def test_a_url_that_cannot_be_read_is_refused(connected: Any, target: str) -> None:
+def test_a_url_that_cannot_be_read_is_rejected(connected: Any, target: str) -> None:
     for given in (target, f"AccountName=contoso;AccountKey={KEY};TableEndpoint={target}"):
         with pytest.raises(BadTarget, match="http or https URL"):
             connected(given, credential=None if ";" in given else Token())
@@ -143,13 +143,13 @@ def test_a_url_that_cannot_be_read_is_refused(connected: Any, target: str) -> No
 
 @pytest.mark.parametrize("credential", ["sig=secret", KEY, 7, {"account_name": "contoso"}])
 @pytest.mark.parametrize("target", [TABLE_URL, "memory://", Engine()])
-def test_what_is_no_credential_is_refused_with_those_that_are(connected: Any, target: Any, credential: Any) -> None:
+def test_what_is_no_credential_is_rejected_with_those_that_are(connected: Any, target: Any, credential: Any) -> None:
     with pytest.raises(BadTarget, match="AzureSasCredential") as refusal:
         connected(target, credential=credential)
     assert KEY not in str(refusal.value)
 
 
-def test_a_key_that_cannot_sign_is_refused_before_any_request(connected: Any) -> None:
+def test_a_key_that_cannot_sign_is_rejected_before_any_request(connected: Any) -> None:
     cut = KEY[:-1]
     for target, credential in (
         (STRING.replace(KEY, cut), None),
@@ -172,7 +172,7 @@ def test_a_connection_string_is_for_http_or_https(connected: Any) -> None:
 
 
 @pytest.mark.parametrize("target", ["azurite", STRING])
-def test_a_second_credential_is_refused(connected: Any, target: str) -> None:
+def test_a_second_credential_is_rejected(connected: Any, target: str) -> None:
     with pytest.raises(BadTarget, match="its own credential"):
         connected(target, credential=Token())
 
@@ -247,7 +247,7 @@ def test_a_cosmos_account_is_known_to_keep_no_order(connected: Any) -> None:
         7,
     ],
 )
-def test_a_name_that_no_table_may_have_is_refused_before_any_request(connected: Any, name: Any) -> None:
+def test_a_name_that_no_table_may_have_is_rejected_before_any_request(connected: Any, name: Any) -> None:
     storage = connected()
     with pytest.raises(BadTableName):
         storage.table(name)
@@ -258,7 +258,7 @@ def test_a_name_that_no_table_may_have_is_refused_before_any_request(connected: 
 
 @pytest.mark.guide("G-007")
 @pytest.mark.parametrize("status", [400, 404])
-def test_a_name_that_only_the_service_refuses_is_told_as_such(status: int) -> None:
+def test_a_name_that_only_the_service_rejects_is_reported_as_such(status: int) -> None:
     refused = HttpResponseError("refused")
     refused.status_code = status
 

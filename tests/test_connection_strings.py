@@ -76,7 +76,7 @@ PORTAL = (
 )
 
 
-async def test_a_service_without_an_address_is_refused_when_it_is_used_sync_and_async() -> None:
+async def test_a_service_without_an_address_is_rejected_when_it_is_used_sync_and_async() -> None:
     with connect(PORTAL) as storage:
         assert storage.queues.account_name == "contoso"
         with pytest.raises(BadDesign, match=r"add TableEndpoint=https://... to the connection string"):

@@ -145,7 +145,7 @@ def test_no_queue_or_container_of_another_account_is_addressed(cosmos: Any) -> N
             getattr(cosmos, service)
 
 
-def test_queues_and_blobs_may_be_elsewhere() -> None:
+def test_queues_and_blobs_may_be_in_another_account() -> None:
     with tp.connect(f"{STRING};QueueEndpoint=https://q.example;BlobEndpoint=https://b.example") as storage:
         assert storage.queues.url.startswith("https://q.example")
         assert storage.blobs.url.startswith("https://b.example")

@@ -31,7 +31,7 @@ def test_a_name_of_255_characters_passes_and_of_256_does_not() -> None:
     "name",
     ["1st", "First name", "first-name", "tab\tbed", "nul\x00", "c1\x81", "pri\ue000vate", "ª", "a:b", "a.b", "", "é!"],
 )
-def test_a_name_that_no_identifier_and_xml_name_could_be_is_refused(name: str) -> None:
+def test_a_name_that_no_identifier_and_xml_name_could_be_is_rejected(name: str) -> None:
     with pytest.raises(BadProperty, match="identifier"):
         measured(entity(**{name: 1}))
 
@@ -118,7 +118,7 @@ def test_a_string_has_64_kib_in_utf_16(text: str, fits: bool) -> None:
 
 
 @pytest.mark.guide("G-046", "G-028")
-async def test_a_binary_of_64_kib_round_trips_and_one_byte_more_is_refused(storage: Any, table_name: str) -> None:
+async def test_a_binary_of_64_kib_round_trips_and_one_byte_more_is_rejected(storage: Any, table_name: str) -> None:
     photo = bytes(range(256)) * 256
     assert await round_trip(storage, table_name, photo) == photo
     with pytest.raises(LimitExceeded, match="Photo"):
@@ -131,7 +131,7 @@ async def test_a_binary_of_64_kib_round_trips_and_one_byte_more_is_refused(stora
 @pytest.mark.guide("G-031", "G-032", "G-033", "G-034", "G-035", "G-036")
 @pytest.mark.parametrize("char", ["/", "\\", "#", "?", "\t", "\n", "\r", "\0", "\x1f", "\x7f", "\x80", "\x9f"])
 @pytest.mark.parametrize("name", ["PartitionKey", "RowKey"])
-def test_a_forbidden_character_in_a_key_is_refused(name: str, char: str) -> None:
+def test_a_forbidden_character_in_a_key_is_rejected(name: str, char: str) -> None:
     with pytest.raises(BadKey, match="forbidden"):
         measured(entity(**{name: f"a{char}b"}))
 
@@ -139,7 +139,7 @@ def test_a_forbidden_character_in_a_key_is_refused(name: str, char: str) -> None
 @pytest.mark.guide("G-029", "G-030")
 @pytest.mark.parametrize("value", [None, 7, True, b"p", datetime(2014, 8, 22, tzinfo=timezone.utc)])
 @pytest.mark.parametrize("name", ["PartitionKey", "RowKey"])
-def test_a_key_that_is_no_string_is_refused(name: str, value: object) -> None:
+def test_a_key_that_is_no_string_is_rejected(name: str, value: object) -> None:
     with pytest.raises(BadKey, match="a key is a string"):
         measured(entity(**{name: value}))
 
@@ -206,7 +206,7 @@ async def test_a_complex_value_is_kept_in_one_property(storage: Any, table_name:
 
 
 @pytest.mark.parametrize("value", [math.nan, {1, 2}, object(), {b"k": 1}])
-def test_what_has_no_json_form_is_refused(value: object) -> None:
+def test_what_has_no_json_form_is_rejected(value: object) -> None:
     with pytest.raises(BadProperty, match="no JSON form"):
         as_json(value)
 

@@ -107,13 +107,13 @@ def test_the_page_of_the_docs_is_that_of_the_package() -> None:
 
 @pytest.mark.parametrize("name", CLASSES)
 class TestEverySection:
-    def test_tells_by_what_else_the_error_is_caught(self, name: str) -> None:
+    def test_lists_the_base_classes_of_the_error(self, name: str) -> None:
         told = re.search(r"^Caught by: (.+?)\. HTTP\sstatus: .+?\.$", section(name), re.MULTILINE | re.DOTALL)
         assert told
         kinds = [kind.__name__ for kind in CLASSES[name].__mro__[1:] if kind.__name__ not in PLAIN]
         assert set(re.findall(r"`(\w+)`", told[1])) == set(kinds)
 
-    def test_tells_why_and_the_way_out(self, name: str) -> None:
+    def test_gives_the_reason_and_the_fix(self, name: str) -> None:
         if name not in NEVER_RAISED:
             assert re.search(r"^Why: .+^Fix: ", section(name), re.MULTILINE | re.DOTALL)
 
@@ -121,7 +121,7 @@ class TestEverySection:
         kinds = {type(error).__name__ for error in raised.get(name, ())}
         assert kinds == (set() if name in NEVER_RAISED else {name})
 
-    def test_tells_the_status_of_its_example(self, name: str, raised: dict[str, list[Exception]]) -> None:
+    def test_has_the_status_of_its_example(self, name: str, raised: dict[str, list[Exception]]) -> None:
         told = " ".join(section(name).rpartition("HTTP")[2].split())
         for error in raised.get(name, ()):
             status = getattr(error, "status_code", None)
@@ -173,7 +173,7 @@ def test_a_section_is_found_however_it_is_spelled(asked: str) -> None:
     assert section(asked) == section("BadKey")
 
 
-def test_an_unknown_name_is_told_with_the_nearest_ones() -> None:
+def test_an_unknown_name_is_reported_with_similar_ones() -> None:
     told = CliRunner().invoke(main, ["help", "BadKay"])
     assert told.exit_code == 2
     assert "did you mean BadKey" in told.output

@@ -96,7 +96,7 @@ def test_a_pattern_made_of_patterns_awaits_theirs_too() -> None:
     assert outer.part.quadruple(3) == 12
 
 
-def test_a_recipe_that_waits_for_something_else_is_told_so() -> None:
+def test_a_recipe_that_awaits_anything_else_raises_an_error() -> None:
     with pytest.raises(RuntimeError, match="waited for 'the bus'; a recipe may await its account and nothing else"):
         Counter(connect()).waits_for_something_else()
 

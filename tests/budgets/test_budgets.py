@@ -33,7 +33,7 @@ def test_a_call_costs_what_its_budget_says(row: Budget) -> None:
         assert measured(row, account) == row.cost
 
 
-def test_a_review_tells_of_a_copy_elsewhere_what_it_costs_more() -> None:
+def test_a_review_reports_the_extra_cost_of_a_copy_in_another_partition() -> None:
     found = {(row.recipe, row.call, row.when): row.cost for row in BUDGETS}
     assert found["EntitySet", "insert", ""] + COPY_ELSEWHERE == found["InterPartitionIndex", "insert", ""]
 

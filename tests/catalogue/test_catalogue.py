@@ -305,7 +305,7 @@ def test_an_entry_is_found_by_all_its_names(each: CatalogueEntry) -> None:
         assert name in entry(name).classes
 
 
-def test_a_name_that_is_not_known_is_refused_with_those_that_are_near() -> None:
+def test_a_name_that_is_not_known_is_rejected_with_those_that_are_near() -> None:
     with pytest.raises(BadInput, match="did you mean intra_partition_index or inter_partition_index"):
         entry("intra_partition_indx")
     with pytest.raises(BadInput, match="lists them all"):
@@ -334,7 +334,7 @@ def test_the_command_lists_every_entry_on_a_line_of_its_own() -> None:
 
 
 @every()
-def test_the_command_tells_all_about_an_entry(each: CatalogueEntry) -> None:
+def test_the_command_prints_a_complete_entry(each: CatalogueEntry) -> None:
     whole = " ".join(word for word in said(each.name) if word != "-")
     facts = (each.title, each.kind, each.problem, each.solution, each.keys, each.guarantee, each.cost, each.guide)
     facts = (*facts, *each.limits, *each.use_when, *each.avoid_when, *each.trade_offs, *each.classes)
@@ -347,7 +347,7 @@ def test_the_command_takes_any_spelling() -> None:
 
 
 @pytest.mark.parametrize("name", ["log_trail", ""])
-def test_the_command_refuses_an_unknown_name_in_words(name: str) -> None:
+def test_the_command_rejects_an_unknown_name_in_words(name: str) -> None:
     result = CliRunner().invoke(main, ["patterns", name])
     assert result.exit_code == 2
     assert result.stdout == ""

@@ -52,7 +52,7 @@ def test_there_is_a_box_for_each_pattern_and_anti_pattern_and_the_remedies() -> 
     assert boxes().keys() == ON_MAP | REMEDIES
 
 
-def test_no_two_boxes_overlap_and_all_lie_on_the_map() -> None:
+def test_no_two_boxes_overlap_and_all_are_on_the_map() -> None:
     for one, other in itertools.combinations(boxes().values(), 2):
         apart = abs(one.x - other.x) >= one.width or abs(one.y - other.y) >= one.height
         assert apart, (one, other)

@@ -110,14 +110,14 @@ def test_a_tour_touches_no_table_that_was_there_before(account: str) -> None:
     assert tables_of(account) == ["Planes"]
 
 
-def test_an_unknown_storage_is_refused_with_what_is_accepted() -> None:
+def test_an_unknown_storage_is_rejected_with_what_is_accepted() -> None:
     said = run("tour", "--storage", "nowhere")
     assert said.exit_code == 1
     assert "'nowhere'" in said.output
     assert '"azurite", "env", a connection string' in said.output
 
 
-def test_an_environment_without_an_account_is_refused_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_without_an_account_is_rejected_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(CONNECTION_VARIABLE, raising=False)
     said = run("tour", "--storage", "env")
     assert said.exit_code == 1
@@ -174,7 +174,7 @@ def test_a_served_account_answers_until_a_signal_comes(
     assert (process.returncode, complaints) == (0, "")
 
 
-def test_serving_to_other_machines_is_refused_with_the_reason_and_the_option() -> None:
+def test_serving_to_other_machines_is_rejected_with_the_reason_and_the_option() -> None:
     said = run("serve", "--host", "0.0.0.0", *ANY_PORTS)  # noqa: S104
     assert said.exit_code == 1
     assert "whose key is published" in said.output

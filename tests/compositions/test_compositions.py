@@ -120,7 +120,7 @@ async def test_all_live_in_one_partition(storage: Any, table_name: str) -> None:
 
 
 @pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: f"{' x '.join(refused.parts)} {refused.what}")
-def test_what_cannot_work_is_refused_with_the_reason_and_a_way_out(refused: Refused) -> None:
+def test_impossible_combinations_are_rejected_with_a_reason_and_a_hint(refused: Refused) -> None:
     assert reason(refused).count("; ") >= 1
 
 
@@ -145,7 +145,7 @@ async def test_the_blobs_of_a_dropped_period_go_with_its_collections(storage: An
     assert [blob.name async for blob in storage.container("photos").blobs()] == []
 
 
-async def test_a_merge_of_encrypted_objects_is_refused(storage: Any, table_name: str) -> None:
+async def test_a_merge_of_encrypted_objects_is_rejected(storage: Any, table_name: str) -> None:
     sealed = EncryptedProperties(["Ssn"], keys=SECRET)
     people = EntityTypes(EntityType(Person, EntitySet(storage, table_name, Key("{City}", "{Name}"), mappings=[sealed])))
     jones = await people.insert(Person("Rome", "Jones", "078-05-1120"))
@@ -164,7 +164,7 @@ async def test_a_family_has_its_parent_as_it_is_stored(storage: Any, table_name:
     assert [child["Ssn"] for child in children] == ["078-05-1120"]
 
 
-async def test_a_move_that_would_keep_a_unique_key_is_refused_before_any_request(
+async def test_a_move_that_would_keep_a_unique_key_is_rejected_before_any_request(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
     by_email = InterPartitionIndex(Key("email_{Email}", "copy"), unique=True)

@@ -62,7 +62,7 @@ async def test_of_two_who_append_where_the_blob_ended_one_does(container: Any, l
     assert await text_of(log) == b"one two three "
 
 
-async def test_who_asks_for_a_position_knows_whether_the_lost_answer_was_a_success(
+async def test_with_a_position_the_caller_learns_whether_a_write_with_a_lost_response_succeeded(
     log: Any, blob_rejected: Any
 ) -> None:
     await log.append_block(b"two ", appendpos_condition=4)

@@ -143,7 +143,7 @@ async def test_nothing_is_said_of_a_blob_that_is_not_committed(raw_blobs: Raw, c
 # ------------------------------------------------------------------ append blobs
 
 
-async def test_blocks_are_appended_and_told_where_they_begin(log: Any) -> None:
+async def test_an_append_returns_the_position_of_its_block(log: Any) -> None:
     await log.create_append_blob()
     first = await log.append_block(b"one ")
     second = await log.append_block(b"two ", appendpos_condition=4, maxsize_condition=8)
@@ -154,7 +154,7 @@ async def test_blocks_are_appended_and_told_where_they_begin(log: Any) -> None:
     assert (properties.blob_type, properties.append_blob_committed_block_count) == (BlobType.APPENDBLOB, 2)
 
 
-async def test_an_append_elsewhere_or_beyond_the_size_is_rejected(log: Any, blob_rejected: Any) -> None:
+async def test_an_append_at_another_position_or_beyond_the_size_is_rejected(log: Any, blob_rejected: Any) -> None:
     await log.create_append_blob()
     await log.append_block(b"one ")
     for position in (0, 5):
@@ -194,7 +194,7 @@ async def test_a_whole_write_changes_the_kind(blob: Any) -> None:
     assert (await blob.get_blob_properties()).blob_type == BlobType.APPENDBLOB
 
 
-async def test_nobody_appends_to_a_sealed_blob(log: Any, blob_rejected: Any) -> None:
+async def test_an_append_to_a_sealed_blob_is_rejected(log: Any, blob_rejected: Any) -> None:
     await log.create_append_blob()
     await log.append_block(b"one ")
     assert (await log.seal_append_blob())["blob_sealed"]

@@ -46,7 +46,7 @@ def put(backend: Backend, container: Any, raw_blobs: Raw) -> Any:
 
 @BLOB_CHECKSUMS
 @everywhere
-async def test_a_right_md5_is_accepted_and_told(put: Any, place: str) -> None:
+async def test_a_correct_md5_is_accepted_and_returned(put: Any, place: str) -> None:
     answer = await put(place, {"Content-MD5": md5_of(TEXT)})
     assert (answer.status, answer.headers["Content-MD5"]) == (201, md5_of(TEXT))
 
@@ -68,7 +68,7 @@ async def test_what_is_no_md5_is_rejected(put: Any, blob_rejected: Any, place: s
 
 @BLOB_CHECKSUMS
 @everywhere
-async def test_a_right_crc64_is_accepted_and_told(put: Any, place: str) -> None:
+async def test_a_correct_crc64_is_accepted_and_returned(put: Any, place: str) -> None:
     answer = await put(place, {"x-ms-content-crc64": CRC64})
     assert (answer.status, answer.headers["x-ms-content-crc64"]) == (201, CRC64)
 
@@ -89,7 +89,7 @@ async def test_the_md5_of_a_whole_write_is_kept_with_the_blob(container: Any, pu
     assert (await blob.get_blob_properties()).content_settings.content_md5 is None
 
 
-async def test_the_sdk_checks_both_ways_if_told_to(container: Any) -> None:
+async def test_the_sdk_validates_uploads_and_downloads_on_request(container: Any) -> None:
     content = bytes(range(256)) * 40_000  # more than one request either way
     blob = container.get_blob_client("b")
     blob._config.max_single_put_size = blob._config.max_block_size = 4_000_000

@@ -175,7 +175,7 @@ async def test_a_page_that_cannot_be_is_rejected(raw_blobs: Raw, blob_rejected: 
 
 @pytest.mark.owns_account("an account may forbid that anything is public")
 @pytest.mark.parametrize("access", [None, PublicAccess.BLOB, PublicAccess.CONTAINER])
-async def test_what_is_public_is_told(container: Any, access: Any) -> None:
+async def test_public_access_is_reported(container: Any, access: Any) -> None:
     await container.set_container_access_policy({}, public_access=access)
     assert (await container.get_container_access_policy())["public_access"] == access
     assert (await container.get_container_properties()).public_access == access

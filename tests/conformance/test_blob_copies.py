@@ -71,7 +71,7 @@ async def test_a_copy_is_like_its_source(source: Any, readable: str, target: Any
     assert await target.get_blob_tags() == {}
 
 
-async def test_a_copy_tells_whence_it_came(source: Any, target: Any) -> None:
+async def test_a_copy_reports_its_source(source: Any, target: Any) -> None:
     answer = await target.start_copy_from_url(source.url)
     copy = (await target.get_blob_properties()).copy
     assert (copy.id, copy.status, copy.progress, copy.source) == (
@@ -158,7 +158,7 @@ async def test_a_finished_copy_is_not_aborted(source: Any, target: Any, blob_rej
 
 
 @BLOB_FROM_URL
-async def test_a_blob_is_written_with_content_from_elsewhere(readable: str, target: Any) -> None:
+async def test_a_blob_is_written_with_content_from_a_url(readable: str, target: Any) -> None:
     await target.upload_blob_from_url(readable, metadata={"colour": "red"})
     properties = await target.get_blob_properties()
     assert (await text_of(target), properties.metadata) == (b"text", {"colour": "red"})

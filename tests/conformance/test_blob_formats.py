@@ -64,7 +64,7 @@ def check(headers: Any, expected: dict[str, str]) -> None:
     ],
     ids=["put", "commit"],
 )
-async def test_a_write_tells_the_version(
+async def test_a_write_returns_the_version(
     raw_blobs: Raw, path: str, options: str, headers: dict[str, str], body: bytes
 ) -> None:
     answer = await raw_blobs("PUT", path + options, headers, body)
@@ -73,7 +73,7 @@ async def test_a_write_tells_the_version(
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_a_read_tells_what_the_blob_says_of_itself(raw_blobs: Raw, path: str, method: str) -> None:
+async def test_a_read_returns_the_properties_of_the_blob(raw_blobs: Raw, path: str, method: str) -> None:
     answer = await raw_blobs(method, path)
     assert (answer.status, answer.text) == (200, "text" if method == "GET" else "")
     check(answer.headers, READ)
@@ -85,7 +85,7 @@ async def test_properties_tell_the_tier(raw_blobs: Raw, path: str) -> None:
 
 
 @BLOB_FORMATS
-async def test_a_list_says_what_was_asked_and_where_it_goes_on(raw_blobs: Raw, container: Any, path: str) -> None:
+async def test_a_list_repeats_the_request_and_has_the_next_marker(raw_blobs: Raw, container: Any, path: str) -> None:
     await container.upload_blob("c", b"...")
     home = container.container_name
     answer = await raw_blobs("GET", f"/{home}?restype=container&comp=list&maxresults=1&include=metadata")
@@ -103,7 +103,7 @@ async def test_a_list_says_what_was_asked_and_where_it_goes_on(raw_blobs: Raw, c
     assert re.search(r"</Blobs><NextMarker>[^<]+</NextMarker></EnumerationResults>$", text)
 
 
-async def test_blocks_are_told_in_two_lists(raw_blobs: Raw, container: Any) -> None:
+async def test_committed_and_uncommitted_blocks_are_listed(raw_blobs: Raw, container: Any) -> None:
     blob = container.get_blob_client("blocks")
     await blob.stage_block("1", b"one")
     await blob.commit_block_list(["1"])

@@ -122,13 +122,15 @@ async def test_a_lease_makes_no_version_and_outlives_writes(blob: Any) -> None:
 
 
 @BLOB_LEASES
-async def test_nobody_creates_a_blob_under_a_lease(container: Any, blob_rejected: Any) -> None:
+async def test_a_blob_cannot_be_created_with_a_lease_id(container: Any, blob_rejected: Any) -> None:
     async with blob_rejected(NO_LEASE):
         await container.get_blob_client("other").upload_blob(b"...", lease=A)
 
 
 @BLOB_LEASES
-async def test_a_copy_wants_what_it_replaces_leased_for_ever(container: Any, blob: Any, blob_rejected: Any) -> None:
+async def test_a_copy_replaces_only_a_blob_with_an_infinite_lease(
+    container: Any, blob: Any, blob_rejected: Any
+) -> None:
     await container.upload_blob("source", b"...")
     source = container.get_blob_client("source").url
     await blob.acquire_lease(15, lease_id=A)
@@ -230,7 +232,7 @@ async def test_a_broken_lease_guards_nothing(blob: Any, blob_rejected: Any) -> N
 
 
 @pytest.mark.parametrize("duration", [14, 61, 0, -2])
-async def test_a_lease_is_for_15_to_60_seconds_or_for_ever(blob: Any, blob_rejected: Any, duration: int) -> None:
+async def test_a_lease_is_for_15_to_60_seconds_or_infinite(blob: Any, blob_rejected: Any, duration: int) -> None:
     async with blob_rejected(BAD_HEADER):
         await blob.acquire_lease(duration)
 

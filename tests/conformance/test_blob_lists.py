@@ -62,7 +62,7 @@ async def test_a_page_is_asked_for_by_its_marker(photos: Any) -> None:
     assert await names(await anext(rest)) == NAMES[3:6]
 
 
-async def test_what_is_written_meanwhile_neither_repeats_nor_hides_others(photos: Any) -> None:
+async def test_concurrent_writes_neither_repeat_nor_hide_other_blobs(photos: Any) -> None:
     by_page = photos.list_blobs(results_per_page=3).by_page()
     found = await names(await anext(by_page))
     await photos.delete_blob(NAMES[3])
@@ -73,7 +73,7 @@ async def test_what_is_written_meanwhile_neither_repeats_nor_hides_others(photos
     assert found == sorted([*NAMES[:3], *NAMES[4:], "a/z"])
 
 
-async def test_a_delimiter_gathers_what_begins_alike(photos: Any) -> None:
+async def test_a_delimiter_groups_names_with_the_same_prefix(photos: Any) -> None:
     found = await names(photos.walk_blobs())
     assert sorted(found) == ["a", "a/", "a0", "b", "c/", "é"]
     found = await names(photos.walk_blobs(name_starts_with="a/"))
@@ -94,7 +94,7 @@ async def test_what_is_gathered_counts_once_in_a_page(photos: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-async def test_a_list_goes_on_behind_what_was_gathered(photos: Any, size: int) -> None:
+async def test_a_list_continues_after_a_group_of_names(photos: Any, size: int) -> None:
     found = await pages(photos.walk_blobs(results_per_page=size))
     assert [name for page in found for name in sorted(page)] == ["a", "a/", "a0", "b", "c/", "é"]
     assert {len(page) for page in found} == {size}
@@ -119,7 +119,7 @@ async def test_what_is_gathered_is_walked_further(photos: Any) -> None:
     assert sorted(found) == NAMES
 
 
-async def test_more_is_told_if_asked_for(container: Any) -> None:
+async def test_more_is_listed_on_request(container: Any) -> None:
     await container.upload_blob("b", b"...", metadata={"Owner": "Don"}, tags={"state": "raw"})
     (plain,) = [each async for each in container.list_blobs()]
     assert (plain.size, plain.blob_type, plain.metadata or {}, plain.tags) == (3, "BlockBlob", {}, None)

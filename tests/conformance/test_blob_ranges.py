@@ -60,7 +60,7 @@ async def test_of_two_ranges_the_service_s_own_counts(raw_blobs: Raw, path: str)
     assert answer.headers["Content-Range"] == "bytes 10-14/100"
 
 
-async def test_the_md5_of_a_part_is_told_if_asked_for(raw_blobs: Raw, path: str) -> None:
+async def test_the_md5_of_a_range_is_returned_on_request(raw_blobs: Raw, path: str) -> None:
     answer = await raw_blobs("GET", path, {"x-ms-range": "bytes=10-19", "x-ms-range-get-content-md5": "true"})
     assert answer.headers["Content-MD5"] == b64encode(md5(CONTENT[10:20], usedforsecurity=False).digest()).decode()
 
@@ -79,7 +79,7 @@ async def test_there_is_nothing_behind_the_end(blob: Any, blob_rejected: Any, of
 
 
 @BLOB_RANGES
-async def test_that_error_tells_the_size(raw_blobs: Raw, path: str) -> None:
+async def test_that_error_contains_the_size(raw_blobs: Raw, path: str) -> None:
     with pytest.raises(HttpResponseError) as caught:
         await raw_blobs("GET", path, {"Range": "bytes=100-"})
     assert caught.value.response is not None

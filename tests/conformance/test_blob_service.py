@@ -35,7 +35,7 @@ CHANGES = {
 # ------------------------------------------------------------------ the account's key
 
 
-async def test_whoever_has_another_key_is_turned_away(
+async def test_a_request_with_another_key_is_rejected(
     backend: Backend, container: Any, key: AzureNamedKeyCredential, blob_rejected: Any
 ) -> None:
     stranger = backend.service(AzureNamedKeyCredential(key.named_key.name, WRONG_KEY), "blob")
@@ -85,7 +85,9 @@ async def test_what_is_not_public_is_not_for_those_without_a_credential(
 
 
 @pytest.mark.owns_account("an account may forbid that anything is public")
-async def test_what_is_public_is_for_everybody_to_read(raw_blobs: Raw, container: Any, blob_rejected: Any) -> None:
+async def test_a_public_blob_can_be_read_without_credentials(
+    raw_blobs: Raw, container: Any, blob_rejected: Any
+) -> None:
     await container.upload_blob("b", b"text")
     path = f"/{container.container_name}"
     await container.set_container_access_policy({}, public_access=PublicAccess.BLOB)

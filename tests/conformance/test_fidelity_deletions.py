@@ -87,7 +87,7 @@ async def test_nothing_is_done_with_a_table_that_is_being_deleted(service: Any, 
     assert [each.name async for each in service.list_tables()] == []
 
 
-async def test_the_sdk_tells_a_table_that_is_being_deleted_from_one_that_exists(service: Any, table: Any) -> None:
+async def test_the_sdk_distinguishes_a_table_being_deleted_from_one_that_exists(service: Any, table: Any) -> None:
     await service.delete_table(table.table_name)
     for create in (service.create_table, service.create_table_if_not_exists):
         with pytest.raises(HttpResponseError) as caught:

@@ -62,7 +62,7 @@ async def test_what_is_asked_not_to_be_done_is_not_done(container: Any) -> None:
     assert await (await container.download_blob("b")).readall() == b"old"
 
 
-async def test_nobody_is_given_a_key_to_delegate(blob_service: Any) -> None:
+async def test_no_user_delegation_key_is_issued(blob_service: Any) -> None:
     now = datetime.now(timezone.utc)
     with pytest.raises(HttpResponseError) as caught:
         await blob_service.get_user_delegation_key(now, now)

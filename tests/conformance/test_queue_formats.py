@@ -27,7 +27,7 @@ def list_of(*messages: str) -> str:
 
 
 @QUEUE_FORMATS
-async def test_messages_are_told_in_full_to_those_who_put_or_receive_them(raw_queues: Raw, queue: Any) -> None:
+async def test_putting_and_receiving_return_all_properties_of_a_message(raw_queues: Raw, queue: Any) -> None:
     path = f"/{queue.queue_name}/messages"
     put = await raw_queues("POST", path, body=TEXT)
     assert put.status == 201
@@ -47,7 +47,7 @@ async def test_no_messages_are_an_empty_list(raw_queues: Raw, queue: Any) -> Non
 
 
 @QUEUE_FORMATS
-async def test_a_list_of_queues_says_what_was_asked_and_where_it_goes_on(
+async def test_a_list_of_queues_repeats_the_request_and_has_the_next_marker(
     raw_queues: Raw, queue_service: Any, new_queue_name: Any
 ) -> None:
     family = new_queue_name()
@@ -64,7 +64,7 @@ async def test_a_list_of_queues_says_what_was_asked_and_where_it_goes_on(
     )
 
 
-async def test_an_update_tells_receipt_and_time_in_headers(raw_queues: Raw, queue: Any) -> None:
+async def test_an_update_returns_receipt_and_time_in_headers(raw_queues: Raw, queue: Any) -> None:
     sent = await queue.send_message("text")
     receipt = sent.pop_receipt.replace("+", "%2B").replace("/", "%2F")
     answer = await raw_queues(

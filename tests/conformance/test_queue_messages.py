@@ -55,7 +55,7 @@ async def test_a_message_can_be_hidden_at_first(queue: Any) -> None:
     assert (await texts(queue), await queue.receive_message()) == ([], None)
 
 
-async def test_a_message_can_live_for_ever(queue: Any) -> None:
+async def test_a_message_can_be_stored_without_expiration(queue: Any) -> None:
     sent = await queue.send_message("text", time_to_live=-1, visibility_timeout=WEEK)
     assert sent.expires_on == FOREVER
 
@@ -102,7 +102,7 @@ async def test_a_message_lives_longer_than_it_is_hidden(
 
 
 @QUEUE_CODES
-async def test_a_message_that_lives_for_ever_has_one_time_to_live(
+async def test_only_minus_one_means_that_a_message_never_expires(
     raw_queues: Raw, queue: Any, queue_rejected: Any
 ) -> None:
     async with queue_rejected(BAD_OPTION):
@@ -250,7 +250,7 @@ async def test_a_deleted_message_is_gone(queue: Any) -> None:
     assert await texts(queue) == ["b"]
 
 
-async def test_a_sender_may_delete_what_nobody_received(queue: Any) -> None:
+async def test_a_sender_may_delete_a_message_that_was_not_received(queue: Any) -> None:
     await queue.delete_message(await queue.send_message("text", visibility_timeout=60))
     assert (await queue.get_queue_properties()).approximate_message_count == 0
 

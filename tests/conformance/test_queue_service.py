@@ -34,7 +34,7 @@ CHANGES = {
 # ------------------------------------------------------------------ the account's key
 
 
-async def test_whoever_has_another_key_is_turned_away(
+async def test_a_request_with_another_key_is_rejected(
     backend: Backend, queue: Any, key: AzureNamedKeyCredential, queue_rejected: Any
 ) -> None:
     stranger = backend.service(AzureNamedKeyCredential(key.named_key.name, WRONG_KEY), "queue")

@@ -238,7 +238,7 @@ async def test_the_constant_may_come_first(people: Any) -> None:
     assert await found(people, "30 ge Age") == ["ann", "bob"]
 
 
-async def test_names_of_properties_are_told_apart_by_case(people: Any) -> None:
+async def test_names_of_properties_are_case_sensitive(people: Any) -> None:
     assert await found(people, "age eq 20") == []
 
 

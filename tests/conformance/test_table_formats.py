@@ -127,7 +127,7 @@ async def test_json_without_a_level_has_minimal_metadata(raw: Raw, table: Any) -
 
 
 @ACCEPT
-async def test_whoever_takes_anything_gets_minimal_metadata(raw: Raw, table: Any) -> None:
+async def test_a_client_that_accepts_anything_gets_minimal_metadata(raw: Raw, table: Any) -> None:
     await table.create_entity(KEYS)
     plain = await raw("GET", path_of(table), {"Accept": "*/*"})
     assert plain.json == (await raw("GET", path_of(table), accept("minimalmetadata"))).json

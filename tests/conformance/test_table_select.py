@@ -60,7 +60,7 @@ async def test_a_named_property_that_the_entity_lacks_is_null(raw: Raw, table: A
     assert '"Email":null' in (await raw("GET", f"{path_of(table)}?$select=Email")).text
 
 
-async def test_names_are_told_apart_by_case(table: Any) -> None:
+async def test_names_are_case_sensitive(table: Any) -> None:
     await table.create_entity(JONES)
     assert (await table.get_entity("Sales", "000223", select="email")).get("email") is None
 

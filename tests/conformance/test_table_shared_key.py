@@ -24,7 +24,7 @@ def stranger(backend: Backend, table: Any, name: str, key: str) -> Any:
 
 
 @pytest.mark.parametrize("call", ["get_entity", "create_entity"])
-async def test_whoever_has_another_key_is_turned_away(
+async def test_a_request_with_another_key_is_rejected(
     backend: Backend, raw: Raw, table: Any, rejected: Any, call: str
 ) -> None:
     client = stranger(backend, table, raw.account, WRONG_KEY)
@@ -46,7 +46,7 @@ async def test_the_service_says_that_the_signature_is_wrong(
 
 
 @SIGNATURE_ERRORS
-async def test_nobody_s_request_is_rejected_with_the_code_for_it(raw: Raw, table: Any, rejected: Any) -> None:
+async def test_a_request_without_credentials_is_rejected_with_its_own_code(raw: Raw, table: Any, rejected: Any) -> None:
     async with rejected(ServiceError(code="NoAuthenticationInformation")):
         await raw("POST", f"/{table.table_name}", body=KEYS, signed=False)
 

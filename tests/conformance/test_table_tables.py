@@ -179,7 +179,7 @@ async def test_the_sdk_deletes_a_table_that_does_not_exist_without_an_error(
         pytest.param(lambda table: anext(table.list_entities()), id="query"),
     ],
 )
-async def test_a_table_that_does_not_exist_is_told_from_an_entity_that_does_not(
+async def test_a_missing_table_and_a_missing_entity_have_different_errors(
     service: Any, rejected: Any, table_name: str, call: Callable[[Any], Any]
 ) -> None:
     async with rejected(NO_TABLE):

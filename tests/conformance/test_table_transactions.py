@@ -353,7 +353,7 @@ async def test_a_batch_sent_to_a_table_is_rejected(raw: Raw, rejected: Any, tabl
         await raw("POST", f"/{table.table_name}/$batch", headers, "--batch_1--\r\n")
 
 
-async def test_the_sdk_tells_a_transaction_that_was_rejected_from_other_errors(table: Any, unchanged: Any) -> None:
+async def test_the_sdk_distinguishes_a_rejected_transaction_from_other_errors(table: Any, unchanged: Any) -> None:
     async with unchanged():
         with pytest.raises(TableTransactionError) as caught:
             await table.submit_transaction([("create", row("1")), ("update", row("2"))])

@@ -205,7 +205,7 @@ async def test_a_guid_is_written_in_lower_case(raw: Raw, table: Any) -> None:
     [("34", 34), ("34.5", 34.5), ("-3.45e1", -34.5), ("true", True), ('"34"', "34")],
     ids=["Int32", "Double", "Double with exponent", "Boolean", "String"],
 )
-async def test_without_a_note_json_tells_the_type(raw: Raw, table: Any, json: str, value: Any) -> None:
+async def test_without_an_annotation_the_json_type_decides(raw: Raw, table: Any, json: str, value: Any) -> None:
     await insert(raw, table, f'"Value":{json}')
     found = (await table.get_entity("Sales", "000223"))["Value"]
     assert (found, type(found)) == (value, type(value))

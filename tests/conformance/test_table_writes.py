@@ -181,7 +181,7 @@ async def test_an_insert_can_be_asked_for_its_echo(raw: Raw, table: Any) -> None
 
 
 @HEADERS
-async def test_the_sdk_tells_of_an_echo_only_where_one_was_asked_for(table: Any) -> None:
+async def test_the_sdk_returns_content_only_if_it_asked_for_it(table: Any) -> None:
     assert "content" not in await table.create_entity(JONES)
     echoed = await table.create_entity({**JONES, "RowKey": "000224"}, headers={"Prefer": "return-content"})
     assert echoed["preference_applied"] == "return-content"

@@ -15,13 +15,13 @@ def test_a_record_begins_at_the_first_seed(tmp_path: Path) -> None:
     assert Record(tmp_path / "record.json").next_seed("queues") == 1
 
 
-def test_a_run_goes_on_where_the_last_one_ended_whatever_ended_it(tmp_path: Path) -> None:
+def test_a_run_continues_where_the_last_one_ended(tmp_path: Path) -> None:
     Record(tmp_path / "record.json").put("queues", RUN)
     found = Record(tmp_path / "record.json")
     assert (found.next_seed("queues"), found.next_seed("blobs")) == (7, 1)
 
 
-def test_a_run_that_goes_on_stays_one_run(tmp_path: Path) -> None:
+def test_a_continued_run_stays_one_run(tmp_path: Path) -> None:
     record = Record(tmp_path / "record.json")
     record.put("queues", RUN)
     record.put("queues", replace(RUN, stop=9, operations={"Put": 3000}))

@@ -86,7 +86,7 @@ def test_a_row_without_a_test_says_so(rows_file: Path) -> None:
         ("test_storing_a_longer_key_is_rejected", "*keys*: InvalidInput, and one text"),
     ],
 )
-def test_what_azurite_does_is_told_by_the_mark_of_the_test(rows_file: Path, test: str, azurite: str) -> None:
+def test_what_azurite_does_is_taken_from_the_mark_of_the_test(rows_file: Path, test: str, azurite: str) -> None:
     rows_file.write_text(f'{ROW}tests = ["conformance/test_table_keys.py: {test}"]\n')
     assert f"| the same | {azurite}" in page.render(ROOT)
 

@@ -72,7 +72,7 @@ class TestEveryPage:
         assert list(found) == HEADINGS
         assert [heading for heading, text in found.items() if not text.strip()] == []
 
-    def test_takes_from_elsewhere_what_is_known_elsewhere(self, path: Path) -> None:
+    def test_takes_generated_parts_from_their_sources(self, path: Path) -> None:
         found = sections(path)
         missing = [each for heading, each in MARKERS.items() if f"<!-- make pages: {each} " not in found[heading]]
         assert missing == []

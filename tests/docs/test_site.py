@@ -87,13 +87,13 @@ def test_every_table_has_a_line_below_its_headings(path: Path) -> None:
     assert [headings for headings, line in TABLE.findall(prose(path)) if not set(line) <= set("|-: ")] == []
 
 
-def test_a_dead_link_is_seen(tmp_path: Path) -> None:
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One\n[a](#one) [b](#two) [c](page.md#one) [d](other.md)\n```\n[e](no.md)\n```\n", "utf-8")
     assert dead_links(page) == ["#two", "other.md"]
 
 
-def test_a_dead_link_of_the_site_is_seen(tmp_path: Path) -> None:
+def test_a_broken_link_of_the_site_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<p id="one"><a href="#one"></a><a href="#two"></a><img src="b.svg"></p>', "utf-8")
     assert dead_links_of_site(tmp_path.resolve()) == ["a.html: #two", "a.html: b.svg"]
 

@@ -12,7 +12,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 
 
-def test_an_account_is_the_emulators_unless_told_otherwise() -> None:
+def test_an_account_is_the_emulators_by_default() -> None:
     engine = Engine()
     assert engine.account_name == "devstoreaccount1"
     assert len(base64.b64decode(engine.account_key)) == 64

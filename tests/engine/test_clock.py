@@ -14,7 +14,7 @@ from tablepatterns.errors import BadInput
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 
 
-def test_a_frozen_clock_moves_only_when_it_is_told_to() -> None:
+def test_a_frozen_clock_moves_only_when_it_is_advanced() -> None:
     clock = Clock(NOON)
     assert clock.now() == clock.now() == Ticks.of(NOON)
     clock.advance(0.5)
@@ -27,7 +27,7 @@ def test_a_running_clock_is_within_a_second_of_the_systems() -> None:
     assert abs(Clock().now().datetime() - datetime.now(timezone.utc)) < timedelta(seconds=1)
 
 
-def test_a_running_clock_goes_on_from_where_it_is_put() -> None:
+def test_a_running_clock_continues_from_the_time_it_is_set_to() -> None:
     clock = Clock()
     clock.set(NOON)
     clock.advance(60)

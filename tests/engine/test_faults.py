@@ -140,9 +140,7 @@ async def test_the_sdk_sends_again_what_was_done_and_meets_its_own_entity(patien
         await patient.create_entity(DON)
 
 
-async def test_the_answer_says_when_to_come_again_if_it_is_told_to(
-    patient: Any, faults: Faults, engine: Engine
-) -> None:
+async def test_a_fault_can_return_a_retry_after_header(patient: Any, faults: Faults, engine: Engine) -> None:
     faults.busy(retry_after=7, times=1)
     await patient.create_entity(DON)
     assert engine.clock.now().datetime().second == 7
@@ -183,13 +181,13 @@ async def test_a_client_gives_up_when_its_own_time_is_over(backend: Any, faults:
     assert (engine.clock.now().datetime() - NOON).total_seconds() == 25
 
 
-async def test_a_reset_is_told_as_azure_core_tells_it(backend: Any, impatient: Any, faults: Faults) -> None:
+async def test_a_connection_reset_raises_the_error_of_azure_core(backend: Any, impatient: Any, faults: Faults) -> None:
     faults.lose_response()
     with pytest.raises(ServiceRequestError if backend.aio else ServiceResponseError):
         await impatient.create_entity(DON)
 
 
-async def test_a_body_breaks_where_it_is_told_to_and_comes_whole_if_it_is_no_longer(
+async def test_a_body_breaks_at_the_given_byte_unless_it_is_shorter(
     impatient: Any, faults: Faults, engine: Engine
 ) -> None:
     await impatient.create_entity(DON)
@@ -213,7 +211,7 @@ async def test_a_request_that_the_service_rejects_for_its_sender_meets_no_fault(
     assert (rule.hits, engine.ledger.records[-1].fault) == (0, None)
 
 
-async def test_a_download_that_breaks_goes_on(
+async def test_an_interrupted_download_is_resumed(
     storage: Any, faults: Faults, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def no_time(seconds: float) -> None: ...

@@ -96,7 +96,7 @@ def test_a_retention_has_1_to_365_days(tables: Tables, days: int) -> None:
 
 
 @pytest.mark.parametrize("days", [None, 0, 366])
-def test_another_retention_is_rejected_wherever_it_stands(tables: Tables, rejected: Rejected, days: int | None) -> None:
+def test_another_retention_is_rejected_in_every_setting(tables: Tables, rejected: Rejected, days: int | None) -> None:
     bad = Retention(enabled=True, days=days)
     for properties in (
         ServiceProperties(logging=Logging(retention=bad)),

@@ -212,7 +212,7 @@ def test_no_more_passes_than_the_rate_times_the_time_and_what_one_request_overdr
 
 
 @given(rate=st.sampled_from([1, 3, 10, 2000]), pauses=st.lists(st.floats(1, 5), max_size=30))
-def test_whoever_stays_below_the_rate_is_never_rejected(rate: float, pauses: list[float]) -> None:
+def test_a_client_below_the_target_is_never_throttled(rate: float, pauses: list[float]) -> None:
     clock, targets = Clock(NOON), Targets(partition=rate)
     for pause in pauses:
         assert targets.admit(INSERT, clock) is None

@@ -127,7 +127,7 @@ async def test_backfill_keeps_to_its_pace(plain: Any, staff: Any, index: Any, en
 
 
 @pytest.mark.parametrize("kind", ["backfill", "verify"])
-async def test_a_token_of_other_work_is_refused(staff: Any, index: Any, kind: str, engine: Engine) -> None:
+async def test_a_token_of_other_work_is_rejected(staff: Any, index: Any, kind: str, engine: Engine) -> None:
     work = getattr(staff, kind)
     with engine.ledger.span() as span:
         for token in ("not a token", "e30=", "WzIsMSwxLDFd", b64encode(b"[" * 9_000).decode()):
@@ -146,7 +146,7 @@ async def test_a_token_of_a_backfill_does_not_resume_a_verification(
         await staff.verify(index, resume=tokens[0])
 
 
-async def test_derived_data_of_another_set_and_bad_numbers_are_refused(staff: Any, index: Any) -> None:
+async def test_derived_data_of_another_set_and_bad_numbers_are_rejected(staff: Any, index: Any) -> None:
     stranger = IntraPartitionIndex(Key("empid_{Department}", "name_{LastName}"))
     for work in (staff.backfill, staff.verify, staff.repair):
         with pytest.raises(BadInput, match="the set keeps"):

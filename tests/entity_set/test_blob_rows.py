@@ -40,7 +40,7 @@ async def test_a_row_is_written_and_read_back(rows: BlobRows) -> None:
     assert await rows.get(*KEYS) is None
 
 
-async def test_a_write_of_what_has_changed_is_refused_and_changes_nothing(rows: BlobRows) -> None:
+async def test_a_write_of_what_has_changed_is_rejected_and_changes_nothing(rows: BlobRows) -> None:
     (first,) = await rows.submit(listing("insert", "Sales#1"))
     (second,) = await rows.submit(listing("replace", "Sales#2", first.etag))
     for stale in (

@@ -158,7 +158,7 @@ async def test_pages_of_one_class_among_others(storage: Any, table_name: str) ->
     examines=st.sampled_from([None, 1, 3, 7]),
     is_index=st.booleans(),
 )
-def test_every_count_finds_the_first_of_the_set_whatever_lies_between(
+def test_every_count_finds_the_first_entities_among_other_rows(
     rows: list[tuple[int, bool]], size: int, examines: int | None, is_index: bool
 ) -> None:
     engine = Engine() if examines is None else Engine(page_examines=examines)
@@ -188,7 +188,7 @@ def test_every_count_finds_the_first_of_the_set_whatever_lies_between(
         assert found == expected
 
 
-async def test_a_count_costs_one_request_where_nothing_else_lies_in_the_range(
+async def test_a_count_costs_one_request_if_the_range_has_no_other_rows(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
     employees = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"))

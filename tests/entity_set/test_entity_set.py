@@ -40,7 +40,7 @@ def unchanged(storage: Any, table_name: str) -> Any:
 
 
 @pytest.mark.guide("G-040", "G-308")
-async def test_an_insert_of_existing_keys_is_refused(employees: Any, unchanged: Any) -> None:
+async def test_an_insert_of_existing_keys_is_rejected(employees: Any, unchanged: Any) -> None:
     await employees.insert(jones())
     async with unchanged():
         with pytest.raises(EntityAlreadyExists, match="empid_000223") as refusal:
@@ -119,7 +119,7 @@ async def test_insert_or_merge_creates_or_merges(employees: Any) -> None:
 
 
 @pytest.mark.guide("G-316", "G-317")
-async def test_a_stale_entity_is_refused_and_nothing_changes(employees: Any, unchanged: Any) -> None:
+async def test_a_stale_entity_is_rejected_and_nothing_changes(employees: Any, unchanged: Any) -> None:
     await employees.insert(jones())
     stale = [await employees.get(**ID) for _ in range(3)]
     await employees.merge(await employees.get(**ID), {"Age": 99})
@@ -141,7 +141,7 @@ async def test_a_changed_copy_of_what_was_read_is_written_back_in_its_place(empl
 
 
 @pytest.mark.guide("G-318")
-async def test_the_check_is_left_out_only_when_told_so(employees: Any) -> None:
+async def test_the_check_is_skipped_only_with_force(employees: Any) -> None:
     stale = await employees.insert(jones())
     await employees.merge(await employees.get(**ID), {"Age": 99})
     await employees.merge(stale, {"LastName": "Smith"}, force=True)
@@ -152,7 +152,7 @@ async def test_the_check_is_left_out_only_when_told_so(employees: Any) -> None:
     assert await employees.get(**ID) is None
 
 
-async def test_a_mapping_that_was_never_read_is_refused(employees: Any, unchanged: Any) -> None:
+async def test_a_mapping_that_was_never_read_is_rejected(employees: Any, unchanged: Any) -> None:
     await employees.insert(jones())
     async with unchanged():
         for write in (employees.replace(jones()), employees.merge(jones(), {"Age": 1}), employees.delete(jones())):

@@ -42,7 +42,7 @@ async def test_a_write_on_the_current_etag_is_made(employees: Any, spelled: Call
 
 
 @pytest.mark.guide("G-319")
-async def test_a_write_on_an_older_etag_is_refused_and_changes_nothing(
+async def test_a_write_on_an_older_etag_is_rejected_and_changes_nothing(
     employees: Any, storage: Any, table_name: str
 ) -> None:
     etag = (await employees.insert(jones())).etag
@@ -97,7 +97,7 @@ def test_it_costs_no_read_unless_data_is_derived(engine: Engine, derived: list[A
 
 @pytest.mark.parametrize("derived", [[], [by_email]], ids=["plain", "indexed"])
 @pytest.mark.parametrize("etag", ["", "*", " ", '"a", "b"', 'W/"a", W/"b"', 7, b"a"])
-def test_what_is_no_single_etag_is_refused_before_any_request(engine: Engine, derived: list[Any], etag: Any) -> None:
+def test_what_is_no_single_etag_is_rejected_before_any_request(engine: Engine, derived: list[Any], etag: Any) -> None:
     staff = EntitySet(connect(engine), "Staff", BY_ID, derived=derived)
     for write in (
         lambda **options: staff.replace(jones(), **options),

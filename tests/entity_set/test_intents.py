@@ -80,7 +80,7 @@ WORDS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.either_sdk
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("kind", [by_email, unique], ids=["plain", "unique"])
-async def test_wherever_a_writer_dies_the_copies_are_right_in_the_end(
+async def test_copies_become_consistent_after_a_crash_at_any_point(
     backend: Any, engine: Engine, storage: Any, table_name: str, queue: str, word: str, kind: Any
 ) -> None:
     deaths = 0
@@ -149,7 +149,7 @@ async def test_what_fails_before_the_entity_is_written_changes_nothing(
     assert await rows_of(storage, table_name) == {}
 
 
-async def test_a_write_that_nobody_can_tell_of_leaves_its_message(
+async def test_a_write_with_an_unknown_outcome_leaves_its_message(
     staff: Any, engine: Engine, queue: str, storage: Any, table_name: str
 ) -> None:
     await staff.create_table()
@@ -177,7 +177,7 @@ async def test_a_slow_intent_is_renewed_before_the_entity_is_written(staff: Any,
     ]  # fmt: skip
 
 
-async def test_an_intent_that_another_got_meanwhile_stops_the_write(
+async def test_a_write_stops_if_another_worker_received_its_intent(
     backend: Any, engine: Engine, storage: Any, table_name: str, queue: str
 ) -> None:
     await staff_of(storage, table_name).create_table()
@@ -194,7 +194,7 @@ async def test_an_intent_that_another_got_meanwhile_stops_the_write(
     assert await rows_of(storage, table_name) == {}
 
 
-async def test_a_message_that_was_worked_off_while_the_entity_was_written_is_sent_anew(
+async def test_a_message_that_was_processed_before_the_write_ended_is_sent_again(
     backend: Any, engine: Engine, storage: Any, table_name: str, queue: str
 ) -> None:
     await staff_of(storage, table_name).create_table()
@@ -216,7 +216,7 @@ async def test_a_message_that_was_worked_off_while_the_entity_was_written_is_sen
     assert waiting(engine, queue) == 0
 
 
-async def test_a_reservation_of_the_dead_holds_until_its_message_is_worked_off(
+async def test_a_reservation_of_a_crashed_writer_holds_until_its_message_is_processed(
     backend: Any, engine: Engine, storage: Any, table_name: str
 ) -> None:
     reliable = staff_of(storage, table_name, unique)
@@ -235,7 +235,7 @@ async def test_a_reservation_of_the_dead_holds_until_its_message_is_worked_off(
     await reliable.insert(jones(EmployeeId=224))
 
 
-async def test_a_reservation_that_nobody_works_off_counts_no_more_after_a_day(
+async def test_an_unprocessed_reservation_expires_after_a_day(
     backend: Any, engine: Engine, storage: Any, table_name: str, queue: str
 ) -> None:
     reliable = staff_of(storage, table_name, unique)
@@ -254,7 +254,7 @@ async def test_a_reservation_that_nobody_works_off_counts_no_more_after_a_day(
 # ------------------------------------------------------------------ the messages, and who works them off
 
 
-async def test_a_worker_does_the_work_of_the_dead(
+async def test_a_worker_completes_the_update_of_a_crashed_writer(
     backend: Any, engine: Engine, storage: Any, staff: Any, table_name: str, queue: str
 ) -> None:
     await staff.create_table()
@@ -280,14 +280,14 @@ async def test_messages_of_other_kinds_are_left_in_the_queue(storage: Any, staff
     [{}, {"id": "x", "entities": []}, {"id": str(UUID(int=1)), "entities": [{"row": ["a"], "traces": []}]}, {"id": 1}],
     ids=["empty", "no id", "short row", "no entities"],
 )
-async def test_a_message_that_spells_no_intent_is_refused(storage: Any, staff: Any, queue: str, body: Any) -> None:
+async def test_a_message_that_spells_no_intent_is_rejected(storage: Any, staff: Any, queue: str, body: Any) -> None:
     await storage.queue(queue).send(Envelope(staff.reconciler().kind, body).text())
     with pytest.raises(BadMessage):
         await staff.process_intents()
     await storage.queue(queue).drop()
 
 
-async def test_a_message_of_derived_data_that_is_not_declared_is_refused(storage: Any, staff: Any, queue: str) -> None:
+async def test_a_message_of_derived_data_that_is_not_declared_is_rejected(storage: Any, staff: Any, queue: str) -> None:
     intent = Intent(uuid4(), (Claim(PRIMARY, (Trace("by_phone", ("a", "b")),)),))
     await storage.queue(queue).send(Envelope(staff.reconciler().kind, intent.body()).text())
     with pytest.raises(BadMessage, match="the set keeps"):
@@ -295,7 +295,7 @@ async def test_a_message_of_derived_data_that_is_not_declared_is_refused(storage
     await storage.queue(queue).drop()
 
 
-async def test_a_set_without_derived_data_elsewhere_has_no_intents(storage: Any, table_name: str) -> None:
+async def test_a_set_without_eventual_derived_data_has_no_intents(storage: Any, table_name: str) -> None:
     staff = EntitySet(storage, table_name, BY_ID)
     with pytest.raises(BadInput, match="leave this out"):
         staff.reconciler()

@@ -43,7 +43,7 @@ def staff(storage: Any, table_name: str, index: Any) -> Any:
 # ------------------------------------------------------------------ verify and repair
 
 
-async def test_verify_tells_what_is_missing_stale_orphaned_and_contested(
+async def test_verify_reports_missing_stale_orphaned_and_contested_rows(
     plain: Any, staff: Any, index: Any, storage: Any
 ) -> None:
     for number in range(6):
@@ -96,9 +96,7 @@ async def test_repair_goes_by_what_is_there_now_and_not_by_an_old_report(plain: 
     assert (await staff.find(index, Department="Sales", Email="1@contoso.com"))["Age"] == 99
 
 
-async def test_rows_of_other_kinds_are_no_concern_of_the_upkeep(
-    staff: Any, index: Any, storage: Any, table_name: str
-) -> None:
+async def test_maintenance_ignores_rows_of_other_kinds(staff: Any, index: Any, storage: Any, table_name: str) -> None:
     await staff.insert(person(1))
     strangers = [
         {"PartitionKey": "empid_Sales", "RowKey": "settings"},
@@ -113,7 +111,7 @@ async def test_rows_of_other_kinds_are_no_concern_of_the_upkeep(
     assert await rows_of(storage, table_name) == before
 
 
-async def test_what_upkeep_costs(plain: Any, engine: Engine, storage: Any, table_name: str) -> None:
+async def test_what_maintenance_costs(plain: Any, engine: Engine, storage: Any, table_name: str) -> None:
     await fill(plain, 40)
     near = EntitySet(storage, table_name, BY_ID, derived=[NEAR])
     far = EntitySet(storage, table_name, BY_ID, derived=[FAR])
@@ -132,7 +130,7 @@ async def test_what_upkeep_costs(plain: Any, engine: Engine, storage: Any, table
     assert await cost(far.verify(FAR)) == 1
 
 
-async def test_an_entity_that_changes_while_it_is_mended_is_mended_as_it_is_then(
+async def test_an_entity_that_changes_during_a_repair_is_repaired_from_its_new_value(
     plain: Any, backend: Any, engine: Engine, table_name: str, index: Any
 ) -> None:
     await fill(plain, 1)
@@ -171,7 +169,7 @@ class Untold(Derived):
         return []
 
 
-async def test_derived_data_that_does_not_say_what_follows_from_what_is_not_tended(plain: Any, storage: Any) -> None:
+async def test_derived_data_that_cannot_be_verified_is_rejected_by_maintenance(plain: Any, storage: Any) -> None:
     await fill(plain, 1)
     untold = Untold()
     staff = EntitySet(storage, plain.table.name, BY_ID, derived=[untold])
@@ -219,7 +217,7 @@ class Names(Derived):
 
 
 @pytest.mark.parametrize("partition", ["empid_{}", "name_{}"])
-async def test_rows_that_entities_share_are_kept_filled_verified_and_mended(
+async def test_shared_rows_are_maintained_backfilled_verified_and_repaired(
     plain: Any, storage: Any, table_name: str, partition: str
 ) -> None:
     await fill(plain, 3)
@@ -242,7 +240,7 @@ async def test_rows_that_entities_share_are_kept_filled_verified_and_mended(
     assert row not in await rows_of(storage, table_name)
 
 
-async def test_a_shared_row_that_another_writer_changed_begins_the_commit_anew(
+async def test_a_commit_is_retried_if_another_writer_changed_a_shared_row(
     plain: Any, backend: Any, storage: Any, engine: Engine, table_name: str
 ) -> None:
     names = Names("empid_{}")

@@ -127,12 +127,12 @@ async def test_a_bulk_load_goes_through_it(storage: Any, table_name: str, employ
     assert await employees.get(Department="Sales", EmployeeId=223) == JONES
 
 
-async def test_a_condition_on_a_mapped_field_is_refused(employees: EntitySet[Any]) -> None:
+async def test_a_condition_on_a_mapped_field_is_rejected(employees: EntitySet[Any]) -> None:
     with pytest.raises(BadFilter, match="no condition on it can match"):
         await employees.take(1, Department="Sales", where=prop("Note") == "abc")
 
 
-async def test_a_merge_is_refused_where_the_entity_is_written_whole(storage: Any, table_name: str) -> None:
+async def test_a_merge_is_rejected_where_the_entity_is_written_whole(storage: Any, table_name: str) -> None:
     employees = EntitySet(storage, table_name, KEY, mappings=[WholeOnly("Note")])
     jones = await employees.insert(JONES)
     with pytest.raises(BadInput, match="writes only whole entities"):
@@ -149,7 +149,7 @@ async def test_a_merge_is_refused_where_the_entity_is_written_whole(storage: Any
         ([IntraPartitionIndex(Key("{Department}", "email_{Email}"), include=["Note"])], [Backwards("Note")], "lack"),
     ],
 )
-async def test_what_cannot_work_is_refused_when_the_set_is_made(
+async def test_what_cannot_work_is_rejected_when_the_set_is_made(
     storage: Any, table_name: str, derived: Any, mappings: Any, reason: str
 ) -> None:
     with pytest.raises(BadDesign, match=reason):

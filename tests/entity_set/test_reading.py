@@ -103,7 +103,7 @@ async def test_many_keys_are_point_queries_in_the_order_asked(storage: Any, engi
 
 
 @pytest.mark.guide("G-083", "G-085", "G-087")
-async def test_a_filter_that_would_scan_is_refused_unless_allowed(storage: Any, table_name: str) -> None:
+async def test_a_filter_that_would_scan_is_rejected_unless_allowed(storage: Any, table_name: str) -> None:
     raw = EntitySet(storage, table_name, Key("{PartitionKey}", "{RowKey}"))
     for key in ("121", "322", "500"):
         await raw.insert({"PartitionKey": "Sales", "RowKey": key})
@@ -143,7 +143,7 @@ async def test_pages_follow_one_another_by_a_token_that_is_text(storage: Any, ba
 
 
 @pytest.mark.guide("G-303")
-async def test_a_token_of_another_query_is_refused(storage: Any, table_name: str) -> None:
+async def test_a_token_of_another_query_is_rejected(storage: Any, table_name: str) -> None:
     numbers = await numbered(storage, table_name, 3)
     page = await numbers.page(size=1, Group="all")
     with pytest.raises(BadToken, match="the same table, the same filter"):
@@ -157,7 +157,7 @@ async def test_a_token_of_another_query_is_refused(storage: Any, table_name: str
 
 @pytest.mark.guide("G-297")
 @pytest.mark.parametrize("size", [0, -1, 1001])
-async def test_a_page_of_no_proper_size_is_refused(storage: Any, engine: Engine, table_name: str, size: int) -> None:
+async def test_a_page_of_no_proper_size_is_rejected(storage: Any, engine: Engine, table_name: str, size: int) -> None:
     numbers = await numbered(storage, table_name, 1)
     with engine.ledger.span() as span, pytest.raises(BadInput, match="1 to 1000"):
         await numbers.page(size=size, Group="all")
@@ -196,6 +196,6 @@ async def test_short_and_empty_pages_do_not_end_the_reading(backend: Any, engine
         ({"mappings": ["Email"]}, "not a list with str in it"),
     ],
 )
-def test_parts_that_belong_elsewhere_are_refused_when_the_set_is_made(parts: dict[str, Any], said: str) -> None:
+def test_arguments_of_the_wrong_kind_are_rejected_by_the_constructor(parts: dict[str, Any], said: str) -> None:
     with connect() as storage, pytest.raises(BadDesign, match=said):
         EntitySet(storage, "Employees", **({"key": BY_ID} | parts))

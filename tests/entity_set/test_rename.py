@@ -129,7 +129,7 @@ async def test_what_was_read_from_an_index_and_changed_is_renamed_with_the_chang
     assert (await told(storage, table_name))["Sales", "department"] == {"EmployeeCount": 1, "Ages": 40}
 
 
-async def test_derived_data_elsewhere_follows(storage: Any, new_name: Any) -> None:
+async def test_eventual_derived_data_follows_a_rename(storage: Any, new_name: Any) -> None:
     derived = elsewhere(new_name())
     queue = storage.queue(new_name("q").lower())
     await queue.create()
@@ -183,7 +183,7 @@ async def test_another_entity_with_the_key_stays_and_so_does_this_one(storage: A
     assert await staff.get(**OLD) == jones()
 
 
-async def test_what_changed_or_went_since_it_was_read_is_refused(storage: Any, table_name: str) -> None:
+async def test_what_changed_or_went_since_it_was_read_is_rejected(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name, by_email(), totals())
     await staff.insert(jones(EmployeeId=1, Email="other@contoso.com"))
     stale = await staff.insert(jones())
@@ -208,7 +208,7 @@ async def test_what_changed_or_went_since_it_was_read_is_refused(storage: Any, t
         ({"EmployeeId": None}, BadKey, "EmployeeId"),
     ],
 )
-async def test_a_rename_that_cannot_be_is_refused_before_any_request(
+async def test_a_rename_that_cannot_be_is_rejected_before_any_request(
     engine: Engine, fields: dict[str, Any], error: type[Exception], text: str
 ) -> None:
     staff = staff_of(connect(engine), "Staff", by_email())
@@ -218,7 +218,7 @@ async def test_a_rename_that_cannot_be_is_refused_before_any_request(
     assert span.totals.requests == 0
 
 
-async def test_what_was_not_read_whole_or_is_being_moved_is_refused(engine: Engine) -> None:
+async def test_what_was_not_read_whole_or_is_being_moved_is_rejected(engine: Engine) -> None:
     staff = staff_of(connect(engine), "Staff", some_by_email())
     entity = staff.insert(jones())
     (part,) = staff.take(1, select=["Department", "EmployeeId", "Age"], Department="Sales")
@@ -234,7 +234,7 @@ async def test_what_was_not_read_whole_or_is_being_moved_is_refused(engine: Engi
     assert span.totals.requests == 0
 
 
-async def test_a_unique_index_elsewhere_that_would_keep_its_key_is_refused(engine: Engine) -> None:
+async def test_a_rename_that_keeps_a_key_of_a_unique_eventual_index_is_rejected(engine: Engine) -> None:
     unique = InterPartitionIndex(Key("email", "{Email}"), table="Emails", unique=True)
     storage = connect(engine)
     storage.queues.create_queue("staff-intents")
@@ -376,7 +376,7 @@ def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str,
 
 @pytest.mark.guarantee("EntitySet", "copies elsewhere follow a renamed entity once the queue is drained")
 @pytest.mark.parametrize("bound", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
-def test_copies_elsewhere_follow_a_rename_after_any_crash(bound: dict[str, Any]) -> None:
+def test_eventual_copies_follow_a_rename_after_any_crash(bound: dict[str, Any]) -> None:
     def a_rename(world: World) -> list[Any]:
         staff = prepared(world, *outside())
         return [staff.rename(world.run(staff.get(**OLD)), EmployeeId=224)]

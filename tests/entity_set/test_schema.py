@@ -41,7 +41,7 @@ async def test_what_fits_is_written(employees: Any) -> None:
         ({"Title": "Head"}, "has only"),
     ],
 )
-async def test_what_does_not_fit_is_refused_by_every_write(
+async def test_what_does_not_fit_is_rejected_by_every_write(
     employees: Any, storage: Any, table_name: str, changes: dict[str, Any], rule: str
 ) -> None:
     entity = await employees.insert(jones())

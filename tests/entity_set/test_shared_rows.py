@@ -31,7 +31,7 @@ def test_a_list_is_in_the_order_of_the_keys_on_the_service(entries: Any) -> None
     assert list(key_list.entries(row)) == sorted(entries, key=lambda key: (ordinal(key[0]), ordinal(key[1])))
 
 
-def test_a_list_goes_on_in_a_second_property_exactly_where_64_kib_are_full() -> None:
+def test_a_list_continues_in_a_second_property_after_exactly_64_kib() -> None:
     key_list = KeyList("Ids", local=True)
     half = MAX_STRING_UNITS // 2
     fits = {("p", "a" * half): "", ("p", "b" * (half - 1)): ""}

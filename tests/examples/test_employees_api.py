@@ -116,13 +116,13 @@ def test_an_employee_is_removed_with_its_index_row(client: FlaskClient, jones: A
         ([], 400),
     ],
 )
-def test_what_cannot_be_added_is_refused_in_words(client: FlaskClient, jones: Any, body: Any, status: int) -> None:
+def test_what_cannot_be_added_is_rejected_in_words(client: FlaskClient, jones: Any, body: Any, status: int) -> None:
     refused = client.post(SALES, json=body)
     assert refused.status_code == status
     assert [each["EmployeeId"] for each in client.get(SALES).json["employees"]] == [223]
 
 
-def test_a_list_goes_on_from_page_to_page_in_the_order_of_addresses(client: FlaskClient) -> None:
+def test_a_list_continues_from_page_to_page_in_the_order_of_addresses(client: FlaskClient) -> None:
     for number, email in enumerate(("c@contoso.com", "a@contoso.com", "b@contoso.com")):
         client.post(SALES, json={**JONES, "EmployeeId": number, "Email": email})
     found, query = [], f"{SALES}?size=2"

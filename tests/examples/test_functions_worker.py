@@ -123,7 +123,7 @@ def test_what_fails_is_raised_so_that_the_host_tries_again(function_app: Any, on
     assert badges(onboarding) == []
 
 
-def test_whoever_dies_between_the_steps_the_badge_is_ordered(onboarding: Any, engine: Any) -> None:
+def test_the_badge_is_ordered_after_a_crash_between_the_steps(onboarding: Any, engine: Any) -> None:
     onboarding.transaction.start(JONES)
     with engine.faults.refuse_connection(service="table", table="Badges"):
         assert onboarding.worker.run_once().failed == 1

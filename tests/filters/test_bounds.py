@@ -17,7 +17,7 @@ ranges = st.builds(Interval, keys, st.booleans(), st.none() | keys, st.booleans(
 
 
 @given(key_filters, entities)
-def test_every_match_lies_within_the_bounds(expression, entity):
+def test_every_match_is_within_the_bounds(expression, entity):
     if matcher(expression)(entity.get):
         assert key_bounds(expression).contains(entity["PartitionKey"], entity["RowKey"])
         assert not key_bounds(expression).empty

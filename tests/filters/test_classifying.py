@@ -141,7 +141,7 @@ def test_each_class_has_its_reason(text, reason):
 
 
 @given(key_filters, entities)
-def test_every_match_lies_in_the_bounds_and_among_what_is_searched(expression, entity):
+def test_every_match_is_within_the_bounds_and_the_searched_rows(expression, entity):
     if matcher(expression)(entity.get):
         found = classify(expression)
         assert found.bounds.contains(entity["PartitionKey"], entity["RowKey"])

@@ -126,7 +126,7 @@ def test_and_or_and_not_are_two_valued(a, b, entity):
 
 
 @given(any_filters, entities)
-def test_a_filter_and_its_text_match_alike(expression, entity):
+def test_a_filter_and_its_text_match_the_same_entities(expression, entity):
     assert matcher(expression)(entity.get) is matcher(parse(str(expression)))(entity.get)
 
 

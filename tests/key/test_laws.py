@@ -144,7 +144,7 @@ def test_compound_keys_sort_by_their_fields_from_left_to_right(case: Case, data:
 
 @pytest.mark.guide("G-031", "G-032", "G-033", "G-034", "G-035", "G-036", "G-039")
 @given(value=st.text(st.sampled_from(TRICKY) | st.characters(), max_size=20))
-def test_plain_text_is_kept_as_it_is_or_rejected_where_the_service_would_refuse_it(value: str) -> None:
+def test_plain_text_is_kept_as_it_is_or_rejected_where_the_service_would_reject_it(value: str) -> None:
     key = Key("{Name}", "", max_units=16)
     if FORBIDDEN.search(value) or re.search("[\ud800-\udfff]", value) or utf16_length(value) > 16:
         with pytest.raises(BadKey):

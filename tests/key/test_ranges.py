@@ -77,7 +77,7 @@ def test_a_range_follows_utf16_units_where_code_points_sort_otherwise() -> None:
     assert not Key("", "{Name}").range({"Name": at_least("\ue000")}).contains("", "🛫")
 
 
-def test_a_range_lies_in_its_own_partition_only() -> None:
+def test_a_range_is_within_one_partition() -> None:
     assert not EMPLOYEE.range(SALES | {"EmployeeId": 5}).contains("Marketing", "empid_000005")
 
 

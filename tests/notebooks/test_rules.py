@@ -99,13 +99,13 @@ def test_a_notebook_that_keeps_all_rules_is_not_blamed() -> None:
         (with_output(PICTURE), "plots without"),
     ],
 )
-def test_a_notebook_that_breaks_a_rule_is_told_which(change: Callable[[Book], None], told: str) -> None:
+def test_a_notebook_that_breaks_a_rule_is_reported(change: Callable[[Book], None], told: str) -> None:
     broken = book()
     change(broken)
     assert any(told in problem for problem in problems(broken)), problems(broken)
 
 
-def test_answers_run_behind_the_cells_and_an_answer_that_is_wrong_is_found() -> None:
+def test_answers_run_after_the_cells_and_a_wrong_answer_is_found() -> None:
     assert [texts_of(each) for each in answered(book())[0].code] == [[], ["1\n"]]
     wrong = book()
     changed(-2, "number == 1", "number == 2")(wrong)
@@ -113,7 +113,7 @@ def test_answers_run_behind_the_cells_and_an_answer_that_is_wrong_is_found() -> 
         answered(wrong)
 
 
-def test_the_switch_says_where_a_notebook_runs() -> None:
+def test_the_switch_decides_where_a_notebook_runs() -> None:
     example = book()
     example.node.cells[2].source = "print(storage)"
     run = executed(example, storage="memory://elsewhere")

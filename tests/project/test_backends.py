@@ -25,7 +25,7 @@ def test_a_body_runs_once_on_the_sync_sdk_and_once_on_the_async_one(suite: pytes
     suite.runpytest(*MEMORY).assert_outcomes(passed=1, failed=1, deselected=2)
 
 
-def test_a_property_runs_on_every_backend_and_is_told_when_it_does_not_hold(suite: pytest.Pytester) -> None:
+def test_a_property_runs_on_every_backend_and_reports_a_failure(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         """
         from hypothesis import given, strategies as st
@@ -151,7 +151,7 @@ def test_a_row_that_the_guide_lacks_is_an_error(suite: pytest.Pytester) -> None:
     done.stderr.fnmatch_lines(["*G-999*"])
 
 
-async def test_clients_pages_and_results_of_the_sdk_are_awaited_alike_on_every_backend(service, new_name) -> None:
+async def test_clients_pages_and_results_of_the_sdk_are_awaited_on_every_backend(service, new_name) -> None:
     name = new_name()
     table = await service.create_table(name)
     async with service.get_table_client(name) as same_table:

@@ -106,7 +106,7 @@ def test_the_year_is_loaded_with_one_index_and_with_three_in_fewer_transactions_
     assert "all 80 flights of 2013" in (output / "recipes.md").read_text(encoding="utf-8")
 
 
-def test_derived_data_is_filled_in_and_verified_in_the_partition_and_elsewhere(output: Path) -> None:
+def test_derived_data_is_backfilled_and_verified_in_the_partition_and_outside_it(output: Path) -> None:
     cases = written(output, "recipes")["cases"]
     for where in ("index in the partition", "index elsewhere"):
         assert set(cases[where]) == {"backfill", "verify"}
@@ -137,7 +137,7 @@ def test_the_pages_can_be_made_again_of_the_rounds(output: Path) -> None:
     assert {page: (output / page).read_text(encoding="utf-8") for page in before} == before
 
 
-def test_a_part_that_is_not_there_is_refused() -> None:
+def test_a_part_that_is_not_there_is_rejected() -> None:
     done = benchmarks("tabels")
     assert done.returncode == 2
     assert "tabels: the parts are tables, objects, serve, recipes and year" in done.stderr

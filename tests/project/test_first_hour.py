@@ -61,7 +61,7 @@ def test_a_set_says_what_it_is_of() -> None:
     assert repr(LogTail(storage, "Claims", "{Employee}")).startswith("<LogTail Claims Key(")
 
 
-def test_a_name_that_is_nearly_right_is_told_with_the_right_one() -> None:
+def test_a_misspelled_name_is_reported_with_the_correct_one() -> None:
     with pytest.raises(AttributeError) as failed:
         tablepatterns.EntitySets  # noqa: B018
     assert failed.value.obj is tablepatterns

@@ -144,7 +144,7 @@ def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 class TestEveryModule:
-    def test_imports_only_what_lies_below(self, path: Path) -> None:
+    def test_imports_only_from_its_own_layer_and_below(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
         assert broken_rules(text, dotted(path), is_package=path.stem == "__init__") == []
 

@@ -16,7 +16,7 @@ JOINED = Key("{First}", "{Second}")
 OLD, NEW = "jonesj@contoso.com", "jo@contoso.com"
 
 
-async def test_keys_that_read_alike_when_joined_are_two_entities(storage: Any, table_name: str) -> None:
+async def test_keys_that_are_equal_when_joined_are_two_entities(storage: Any, table_name: str) -> None:
     pairs = EntitySet(storage, table_name, JOINED)
     for first, second in (("a", "bc"), ("ab", "c"), ("", "abc"), ("abc", "")):
         await pairs.insert({"First": first, "Second": second, "Is": f"{first}|{second}"})
@@ -26,7 +26,7 @@ async def test_keys_that_read_alike_when_joined_are_two_entities(storage: Any, t
     assert paged == [("", "abc"), ("a", "bc"), ("ab", "c"), ("abc", "")]
 
 
-async def test_characters_that_no_key_may_hold_are_refused_and_not_made_alike(
+async def test_forbidden_characters_in_keys_are_rejected_and_not_replaced(
     storage: Any, engine: Engine, table_name: str, new_name: Any
 ) -> None:
     # In a table of their own: the keys of the two sets overlap
@@ -43,7 +43,7 @@ async def test_characters_that_no_key_may_hold_are_refused_and_not_made_alike(
     assert (await escaped.get(First="a#b", Second="x"))["First"] == "a#b"
 
 
-async def test_names_of_properties_are_refused_and_not_made_alike(
+async def test_invalid_property_names_are_rejected_and_not_replaced(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
     pairs = EntitySet(storage, table_name, JOINED)
@@ -84,7 +84,7 @@ async def test_entities_of_several_partitions_are_loaded_in_one_call(storage: An
     assert len(await rows_of(storage, table_name)) == 250
 
 
-async def test_two_sets_may_call_their_indexes_alike(storage: Any, new_name: Any) -> None:
+async def test_two_sets_may_have_indexes_with_the_same_name(storage: Any, new_name: Any) -> None:
     tables = [new_name(), new_name()]
     indexes = [IntraPartitionIndex(BY_EMAIL, name="email") for _ in tables]
     sets: list[Any] = [
@@ -122,7 +122,7 @@ async def test_a_change_leaves_no_old_row_and_writes_none_that_stays(storage: An
 
 
 @pytest.mark.parametrize("kind", ["near", "far"])
-async def test_whoever_dies_while_the_value_changes_the_entity_can_be_found_by_one_of_the_two(
+async def test_after_a_crash_during_a_change_the_entity_is_found_by_its_old_or_new_value(
     backend: Any, engine: Engine, kind: str
 ) -> None:
     """Who deletes the old row and adds the new one afterwards leaves a moment in which neither finds anything."""

@@ -114,7 +114,7 @@ def test_a_page_has_the_headings_of_all(copy: Path, made: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "SortedTail", "sorted-tail", "1st", "../evil", "log_tail"])
-def test_a_name_that_no_recipe_can_have_is_refused_and_nothing_is_made(copy: Path, name: str) -> None:
+def test_a_name_that_no_recipe_can_have_is_rejected_and_nothing_is_made(copy: Path, name: str) -> None:
     before = {path: path.stat().st_mtime_ns for path in copy.rglob("*.py")}
     done = run(copy, "tools.recipe", name)
     assert done.returncode == 2

@@ -97,7 +97,7 @@ async def test_metadata_that_reaches_ahead_stays_in_the_hour_and_is_exact_once_c
     assert told["last"] == "2014-07-31T15:57:00.000000Z"
 
 
-async def test_metadata_that_reaches_ahead_for_ever_ends_with_the_hour(storage: Any, container: str) -> None:
+async def test_metadata_never_reaches_beyond_the_hour(storage: Any, container: str) -> None:
     log = log_of(storage, container, write_through=True, ahead=timedelta.max)
     await fill(log, 1)
     (told,) = (await blobs_of(log)).values()

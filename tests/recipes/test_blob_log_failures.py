@@ -110,7 +110,7 @@ async def test_a_dropped_blob_needs_no_closing(storage: Any, container: str) -> 
     assert await blobs_of(log) == {}
 
 
-async def test_where_every_blob_is_meddled_with_the_writer_says_so(storage: Any, container: str) -> None:
+async def test_a_writer_reports_that_every_blob_was_changed(storage: Any, container: str) -> None:
     log = log_of(storage, container, write_through=True)
     inner, log.container = log.container, _Meddled(log.container)
     with pytest.raises(BlobChanged, match="2014/07/31/1500 changed while written"):

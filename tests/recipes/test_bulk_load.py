@@ -195,7 +195,7 @@ async def test_what_was_written_before_another_writer_came_is_not_written_again(
     assert loaded.bytes == anew.bytes
 
 
-async def test_a_load_that_is_overtaken_for_ever_gives_up(backend: Any, engine: Engine, table_name: str) -> None:
+async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engine, table_name: str) -> None:
     others = EntitySet(tablepatterns.connect(engine), table_name, BY_ID)
 
     def interfere(write: int) -> None:
@@ -372,7 +372,7 @@ async def test_what_progress_raises_stops_the_load_and_can_be_resumed(
     assert (loaded.entities, loaded.transactions, loaded.already_stored) == (180, 2, 0)
 
 
-async def test_no_more_than_a_window_of_the_input_is_held(employees: Any) -> None:
+async def test_only_one_window_of_the_input_is_in_memory(employees: Any) -> None:
     written = 0
     most = 0
 

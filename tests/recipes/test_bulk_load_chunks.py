@@ -95,13 +95,13 @@ def test_fifty_entities_with_a_copy_each_are_a_hundred_operations(count: int, ex
     assert [len(chunk.entities) for chunk in chunks(entities)] == expected
 
 
-def test_only_a_chunk_of_one_entity_tells_which_it_was_when_the_service_does_not() -> None:
+def test_without_an_index_from_the_service_only_a_chunk_of_one_names_the_entity() -> None:
     one, both = (next(chunks([planned(7 + number) for number in range(count)])) for count in (1, 2))
     assert one.position_of(None) == 7
     assert both.position_of(None) is None
 
 
-def test_a_row_that_entities_share_is_written_once_and_tells_of_none_of_them() -> None:
+def test_a_shared_row_is_written_once_and_its_error_names_no_entity() -> None:
     names = IndexEntity("LastName")
     staff = EntitySet(storage, "Employees", BY_ID, derived=[names])
     sharing = Planner(staff, "insert", Pace(storage, None), resumed=False)

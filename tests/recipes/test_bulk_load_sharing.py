@@ -257,7 +257,7 @@ async def test_a_list_that_others_took_away_is_made_again(backend: Any, engine: 
     await check(backend.connect(engine), table_name, staff(150 - 96, start=96))
 
 
-async def test_an_entity_that_others_replaced_meanwhile_is_counted_as_it_is(
+async def test_an_entity_that_was_replaced_concurrently_is_counted_with_its_new_value(
     backend: Any, engine: Engine, table_name: str
 ) -> None:
     others = sharing(tablepatterns.connect(engine), table_name)
@@ -273,7 +273,7 @@ async def test_an_entity_that_others_replaced_meanwhile_is_counted_as_it_is(
     await check(backend.connect(engine), table_name, staff(20, Salary=3))
 
 
-async def test_a_load_that_is_overtaken_for_ever_gives_up(backend: Any, engine: Engine, table_name: str) -> None:
+async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engine, table_name: str) -> None:
     others = sharing(tablepatterns.connect(engine), table_name)
     mine = sharing(
         connect_unreliable(backend, engine, lambda write: others.insert(staff(1, start=1000 + write)[0]) and None),

@@ -99,7 +99,7 @@ async def test_what_was_never_set_is_none(series: Any) -> None:
 
 
 @pytest.mark.guide("G-228", "G-229")
-async def test_add_begins_again_when_another_was_faster(backend: Any, engine: Engine, series: Any) -> None:
+async def test_add_retries_after_a_lost_race(backend: Any, engine: Engine, series: Any) -> None:
     rival = series_of(backend.connect(), series.table.name, series.points, split=series.split)
     await series.add(9, 1, **TODAY)
     submit, rivals = series.table.submit, [3, 1]
@@ -141,7 +141,7 @@ async def test_add_costs_two_requests(series: Any, engine: Engine) -> None:
 
 @pytest.mark.guide("G-229")
 @pytest.mark.parametrize("fate", ["response lost", "request lost", "timed out", "busy"])
-async def test_a_lost_answer_counts_once(backend: Any, engine: Engine, messages: Any, fate: str) -> None:
+async def test_an_add_with_a_lost_response_counts_once(backend: Any, engine: Engine, messages: Any, fate: str) -> None:
     flaky = series_of(
         connect_unreliable(backend, engine, lambda number: fate if number % 2 == 0 else None), messages.table.name
     )
@@ -164,7 +164,7 @@ def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> An
 
 
 @pytest.mark.guide("G-229")
-async def test_a_lost_answer_is_recognised_though_others_have_added(
+async def test_an_add_with_a_lost_response_is_recognized_after_other_adds(
     backend: Any, engine: Engine, messages: Any
 ) -> None:
     await messages.set(9, 1, **TODAY)

@@ -188,7 +188,7 @@ async def test_copies_in_the_partition_cost_a_read_and_no_write_more(places: Der
 
 
 @OUTSIDE
-async def test_copies_elsewhere_cost_what_they_say(places: DerivedTables, engine: Engine, make: Make) -> None:
+async def test_copies_in_another_table_cost_what_they_state(places: DerivedTables, engine: Engine, make: Make) -> None:
     employees, departments = await staffed(places, make(places))
     manager = await employees.get(Department="Sales", EmployeeId=1)
     other = await employees.get(Department="Sales", EmployeeId=2)
@@ -273,7 +273,7 @@ async def test_a_refusal_changes_neither(places: DerivedTables) -> None:
 
 
 @EVERYWHERE
-async def test_copies_can_be_filled_checked_and_mended(places: DerivedTables, make: Make) -> None:
+async def test_copies_can_be_backfilled_verified_and_repaired(places: DerivedTables, make: Make) -> None:
     manager = make(places)
     past = places.employees()
     for number in (1, 2):

@@ -130,13 +130,13 @@ def test_copies_in_the_partition_are_always_exact_after_a_lost_response(case: An
 
 @pytest.mark.guarantee(RECIPE, "in another table, copies match their source once the queue is drained, after any crash")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
-def test_copies_elsewhere_are_eventually_consistent_after_any_crash(case: Any) -> None:
+def test_copies_in_another_table_are_eventually_consistent_after_any_crash(case: Any) -> None:
     make = partial(case, manager=elsewhere())
     explored(make, invariant=right_once_drained, crashes=1, preemptions=0)
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, copies match their source, in every order of the writers")
-def test_copies_elsewhere_are_eventually_consistent_in_every_order() -> None:
+def test_copies_in_another_table_are_eventually_consistent_in_every_order() -> None:
     make = partial(a_new_email_and_a_new_manager, manager=elsewhere())
     explored(make, invariant=right_once_drained, preemptions=2)
 

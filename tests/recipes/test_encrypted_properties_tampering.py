@@ -235,7 +235,7 @@ def test_keys_are_wrapped_as_rfc_3394_says() -> None:
     assert LocalKey("one", bytes(range(32))).unwrap_key(wrapped, "A256KW") == content_key
 
 
-async def test_a_row_that_was_written_today_is_read_for_ever(storage: Any, staff: Any, rows: Rows) -> None:
+async def test_a_row_in_todays_format_stays_readable(storage: Any, staff: Any, rows: Rows) -> None:
     """What is stored is a format: this row must come back with every later version."""
     await staff.create_table()
     content_key = bytes(range(100, 132))

@@ -76,7 +76,7 @@ async def test_all_that_belongs_to_one_user_changes_in_one_transaction(
 
 
 @pytest.mark.guide("G-068", "G-071", "G-072")
-async def test_one_refusal_refuses_all_and_names_the_operation(
+async def test_one_refusal_rejects_all_and_names_the_operation(
     employees: Any, departments: Any, commit: Any, storage: Any, table_name: str
 ) -> None:
     sales = await departments.insert({"Department": "Sales", "EmployeeCount": 1})

@@ -211,7 +211,7 @@ async def test_an_entity_keeps_its_type(storage: Any, table_name: str, engine: E
 # ------------------------------------------------------------------ writing
 
 
-async def test_replace_takes_what_was_held_and_a_changed_value(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_replace_takes_a_typed_entity_and_a_changed_value(storage: Any, engine: Engine, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     first = await staff.insert(jones())
     with engine.ledger.span() as span:
@@ -265,7 +265,7 @@ async def test_a_key_cannot_be_changed(storage: Any, table_name: str) -> None:
         await staff.replace(held, jones(EmployeeId=224))
 
 
-async def test_what_is_held_by_other_types_is_rejected(storage: Any, new_name: Any) -> None:
+async def test_a_typed_entity_of_other_types_is_rejected(storage: Any, new_name: Any) -> None:
     held = await staff_of(storage, new_name()).insert(jones())
     others = staff_of(storage, new_name())
     for write in (others.replace(held, jones(Age=1)), others.merge(held, {"Age": 1}), others.delete(held)):

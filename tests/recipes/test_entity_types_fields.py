@@ -309,14 +309,14 @@ def nested(depth: int) -> list[Any]:
     return found
 
 
-async def test_a_length_of_time_that_nobody_can_hold_is_reported(storage: Any, table_name: str) -> None:
+async def test_a_timedelta_out_of_range_is_reported(storage: Any, table_name: str) -> None:
     key = Key("{Group}", "{Number:03d}")
     await EntitySet(storage, table_name, key).insert({"Group": "all", "Number": 1, "Spans": f"[{10**30}]"})
     with pytest.raises(UnrecognizedEntity, match=r"Spans\[0\] = 10{30}: the field must be timedelta"):
         await types_of(storage, table_name, Defaults, key).get(Defaults, Group="all", Number=1)
 
 
-async def test_a_class_may_refuse_what_is_stored(storage: Any, table_name: str) -> None:
+async def test_a_class_may_reject_what_is_stored(storage: Any, table_name: str) -> None:
     key = Key("{Group}", "{Number:+04d}")
     await EntitySet(storage, table_name, key).insert({"Group": "all", "Number": -1})
     with pytest.raises(UnrecognizedEntity, match="its class rejects the fields") as refusal:

@@ -274,7 +274,7 @@ def test_a_name_that_could_be_no_type_property_is_rejected(storage: Any, name: s
         EntityType(Department, rows(storage), name=name)
 
 
-def test_types_that_could_not_be_told_apart_are_rejected(storage: Any, backend: Any) -> None:
+def test_types_that_could_not_be_distinguished_are_rejected(storage: Any, backend: Any) -> None:
     departments, employees = departments_of(storage, "Staff"), employees_of(storage, "Staff")
     a_department, an_employee = EntityType(Department, departments), EntityType(Employee, employees)
     elsewhere = EntityType(Employee, employees_of(storage, "Other"))

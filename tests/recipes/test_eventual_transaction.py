@@ -171,7 +171,7 @@ async def test_an_entity_a_blob_a_file_and_an_index_of_ones_own_come_to_agree(
 
 
 @pytest.mark.guide("G-152")
-async def test_after_a_failure_it_begins_again_with_the_first_step(storage: Any, name: str) -> None:
+async def test_after_a_failure_it_starts_again_with_the_first_step(storage: Any, name: str) -> None:
     steps = Steps(ship=1)
     order = order_of(storage, name, steps.named())
     worker: Any = Worker(storage, [order], retry_after=0)
@@ -208,7 +208,7 @@ async def test_a_step_that_is_new_in_this_version_is_done_though_the_message_beg
 
 
 @pytest.mark.guide("G-153", "G-154")
-async def test_the_poison_says_which_step_failed_and_how_and_goes_on_from_there(storage: Any, name: str) -> None:
+async def test_a_poison_message_names_the_failed_step_and_is_resumed_there(storage: Any, name: str) -> None:
     steps = Steps(ship=2)
     order = order_of(storage, name, steps.named(), remember=True)
     worker: Any = Worker(storage, [order], retry_after=0, max_deliveries=2)

@@ -121,7 +121,7 @@ async def test_a_list_in_the_partition_costs_a_read_and_no_write_more(places: De
 
 @pytest.mark.guide("G-178")
 @OUTSIDE
-async def test_a_list_elsewhere_costs_what_it_says(places: DerivedTables, engine: Engine, make: Make) -> None:
+async def test_a_list_in_another_table_costs_what_it_states(places: DerivedTables, engine: Engine, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     await places.ready()
@@ -239,7 +239,7 @@ async def long_list(places: DerivedTables, count: int) -> None:
 
 
 @pytest.mark.guide("G-182")
-async def test_a_list_goes_on_in_further_properties(places: DerivedTables) -> None:
+async def test_a_list_continues_in_further_properties(places: DerivedTables) -> None:
     await long_list(places, 200)
     employees = places.employees(guides())
     await employees.insert(jones())

@@ -48,7 +48,7 @@ async def test_lists_follow_inserts_renames_and_deletes(places: DerivedTables, m
 
 @pytest.mark.guide("G-181")
 @OUTSIDE
-async def test_lists_elsewhere_find_a_name_in_the_whole_organisation(places: DerivedTables, make: Make) -> None:
+async def test_lists_in_another_table_find_a_name_in_all_departments(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     for department in ("Sales", "Marketing"):
@@ -110,7 +110,7 @@ async def test_lists_can_be_filled_for_entities_that_are_older(places: DerivedTa
 
 @pytest.mark.either_sdk
 @EVERYWHERE
-async def test_lists_that_others_have_left_behind_are_found_and_mended(places: DerivedTables, make: Make) -> None:
+async def test_stale_lists_of_crashed_writers_are_found_and_repaired(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees, past = places.employees(via), places.employees()
     for number in range(3):

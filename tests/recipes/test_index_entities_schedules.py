@@ -180,7 +180,7 @@ def test_lists_in_blobs_are_eventually_consistent_after_any_crash() -> None:
 
 @pytest.mark.guarantee(RECIPE, "in another table, lists match the entities, in every order of two writers")
 @pytest.mark.parametrize("via", [in_a_table(), in_blobs()], ids=["a table", "blobs"])
-def test_lists_elsewhere_are_eventually_consistent_in_every_order(via: Any) -> None:
+def test_lists_in_another_table_are_eventually_consistent_in_every_order(via: Any) -> None:
     make = partial(an_insert_and_the_last_one_leaves, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
 
@@ -209,7 +209,7 @@ def test_lists_in_the_partition_that_are_written_unconditionally_lose_an_entry()
         explored(partial(two_trade_names, via=Careless("Name")), always=lists_are_right)
 
 
-def test_lists_elsewhere_that_are_written_unconditionally_lose_an_entry() -> None:
+def test_lists_in_another_table_lose_an_entry_if_written_unconditionally() -> None:
     via = Careless("Name", store=InTable("Lists"))
     make = partial(two_trade_names, via=via)
     with pytest.raises(Counterexample, match="empid_"):

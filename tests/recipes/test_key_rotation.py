@@ -88,7 +88,7 @@ async def test_a_new_key_for_blind_indexes_moves_their_rows(storage: Any, table_
     assert (await staff.find(BY_SSN, Department="Sales", **asked))["EmployeeId"] == 1
 
 
-async def test_it_goes_on_where_it_broke_off(storage: Any, engine: Any, table_name: str) -> None:
+async def test_it_resumes_where_it_was_interrupted(storage: Any, engine: Any, table_name: str) -> None:
     await hire(staff_of(storage, table_name, OLD), 1)
     plain = ({"Department": "Sales", "EmployeeId": number} for number in range(2, 1003))
     await BulkLoad(EntitySet(storage, table_name, BY_ID)).load(plain)

@@ -98,7 +98,7 @@ async def test_an_archive_takes_no_value_of_another(storage: Any, table_name: st
     assert await row_of(storage, table_name)
 
 
-async def test_verify_tells_foreign_links_and_a_collection_deletes_no_blob_of_another(
+async def test_verify_reports_foreign_links_and_a_collection_deletes_no_foreign_blob(
     storage: Any, engine: Any, table_name: str
 ) -> None:
     staff = staff_of(storage, table_name)

@@ -100,7 +100,9 @@ async def test_apart_each_changes_by_one_operation_and_the_count_follows(
 
 
 @pytest.mark.guide("G-271")
-async def test_apart_the_count_of_a_writer_that_died_converges_by_queue(backend: Any, engine: Engine) -> None:
+async def test_apart_the_count_of_a_crashed_writer_becomes_consistent_through_the_queue(
+    backend: Any, engine: Engine
+) -> None:
     storage = backend.connect()
     counted = Summary(HEAD, count="EmployeeCount", store=InTable("Counts"))
 
@@ -197,7 +199,7 @@ async def test_a_change_reaches_every_employee_chunk_by_chunk(storage: Any, tabl
 
 
 @pytest.mark.guide("G-273")
-async def test_a_change_that_died_is_resumed_where_it_was(backend: Any, engine: Engine) -> None:
+async def test_a_change_that_crashed_is_resumed_where_it_stopped(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     employees = await filled(storage, "Staff", 6)
     told: list[Changed] = []

@@ -23,7 +23,7 @@ def linked(storage: Any, staff: str, cars: str) -> Any:
 
 
 @pytest.mark.guide("G-275")
-async def test_by_convention_the_key_tells_the_partner(storage: Any, engine: Engine, new_name: Any) -> None:
+async def test_an_implicit_partner_is_found_by_its_key(storage: Any, engine: Engine, new_name: Any) -> None:
     staff = EntitySet(storage, new_name(), STAFF)
     photos = EntitySet(storage, new_name(), Key("{EmployeeId:06d}", "photo_{Department}"))
     pair = OneToOne(staff, photos)
@@ -108,7 +108,7 @@ async def test_a_link_to_an_entity_that_changed_is_rejected_and_does_not_exist(s
     assert (await drives.second_of(jones))["Colour"] == "red"
 
 
-async def test_a_partner_that_is_gone_or_elsewhere_is_none(storage: Any, new_name: Any) -> None:
+async def test_a_deleted_partner_or_an_invalid_link_is_none(storage: Any, new_name: Any) -> None:
     drives = linked(storage, new_name(), new_name())
     jones, car = await drives.first.insert(JONES), await drives.second.insert(CAR)
     await drives.link(jones, car)

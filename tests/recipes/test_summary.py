@@ -156,7 +156,9 @@ async def test_a_summary_in_the_partition_costs_a_read_and_no_write_more(places:
 
 
 @OUTSIDE
-async def test_a_summary_elsewhere_costs_what_it_says(places: DerivedTables, engine: Engine, make: Make) -> None:
+async def test_a_summary_in_another_table_costs_what_it_states(
+    places: DerivedTables, engine: Engine, make: Make
+) -> None:
     via = make(places)
     employees = places.employees(via)
     await places.ready()
@@ -281,7 +283,7 @@ class Interrupted(Summary):
         return super().part(key, fields)
 
 
-async def test_recounting_begins_again_where_a_writer_came_between(places: DerivedTables, engine: Engine) -> None:
+async def test_recounting_retries_after_a_concurrent_write(places: DerivedTables, engine: Engine) -> None:
     past = places.employees()
     await past.insert(jones(Salary=10))
     await places.storage.table(places.table).submit(
@@ -301,7 +303,9 @@ async def test_recounting_begins_again_where_a_writer_came_between(places: Deriv
 
 @pytest.mark.guide("G-362")
 @OUTSIDE
-async def test_totals_elsewhere_can_be_filled_checked_and_mended(places: DerivedTables, make: Make) -> None:
+async def test_totals_in_another_table_can_be_backfilled_verified_and_repaired(
+    places: DerivedTables, make: Make
+) -> None:
     past = places.employees()
     for number in range(5):
         await past.insert(jones(EmployeeId=number, Salary=10))
@@ -318,7 +322,7 @@ async def test_totals_elsewhere_can_be_filled_checked_and_mended(places: Derived
     assert (await employees.verify(via)).is_clean
 
 
-async def test_what_only_recounting_can_tell_says_so(places: DerivedTables) -> None:
+async def test_an_error_recommends_recounting_if_nothing_else_helps(places: DerivedTables) -> None:
     via = here()
     employees = places.employees(via)
     # Whatever there is, which is nothing as yet

@@ -133,7 +133,7 @@ def test_totals_in_the_partition_are_always_exact_after_a_lost_response(case: An
 
 @pytest.mark.guide("G-271")
 @pytest.mark.guarantee(RECIPE, "in another table, totals match the entities once the queue is drained, after any crash")
-def test_totals_elsewhere_are_eventually_consistent_after_any_crash() -> None:
+def test_totals_in_another_table_are_eventually_consistent_after_any_crash() -> None:
     via = elsewhere()
     make = partial(a_raise_and_a_farewell, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
@@ -142,7 +142,7 @@ def test_totals_elsewhere_are_eventually_consistent_after_any_crash() -> None:
 @pytest.mark.guarantee(
     RECIPE, "in another table, nothing is counted twice, after a lost response and a repeated message"
 )
-def test_totals_elsewhere_are_eventually_consistent_after_a_lost_response() -> None:
+def test_totals_in_another_table_are_eventually_consistent_after_a_lost_response() -> None:
     via = elsewhere()
     make = partial(two_first_inserts, via=via)
     expected = (*REFUSED, OutcomeUnknown)
@@ -150,7 +150,7 @@ def test_totals_elsewhere_are_eventually_consistent_after_a_lost_response() -> N
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, totals match the entities, in every order of two writers")
-def test_totals_elsewhere_are_eventually_consistent_in_every_order() -> None:
+def test_totals_in_another_table_are_eventually_consistent_in_every_order() -> None:
     via = elsewhere()
     make = partial(a_raise_and_a_farewell, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
@@ -198,7 +198,7 @@ class Adding(Summary):
         return self._added(keys, row, None, (1, primary.fields["Salary"]))
 
 
-def test_totals_elsewhere_without_a_list_of_entities_count_twice() -> None:
+def test_totals_in_another_table_count_twice_without_a_list_of_entities() -> None:
     via = Adding(TOTALS, sums={"Salary": "Payroll"}, store=InTable("Totals"))
     make = partial(two_first_inserts, via=via)
     with pytest.raises(Counterexample, match=r"crashes|answer"):

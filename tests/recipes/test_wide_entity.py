@@ -264,7 +264,7 @@ async def test_a_property_stays_where_it_is_until_it_has_no_room(storage: Any, t
     assert await wide.get(**JONES) == entity
 
 
-async def test_update_begins_again_when_another_was_faster(counts: Any, engine: Engine, backend: Any) -> None:
+async def test_update_retries_after_a_lost_race(counts: Any, engine: Engine, backend: Any) -> None:
     await counts.insert(year(Day001=0, Day365=0))
     rival = counts_of(backend.connect(), counts.table.name)
     submit, calls = counts.table.submit, 0

@@ -168,7 +168,7 @@ async def test_after_any_crash_the_value_is_old_or_new(
 
 
 @pytest.mark.parametrize("last", ["replace", "delete"])
-async def test_the_next_whole_write_removes_what_a_dead_writer_left(
+async def test_the_next_complete_write_removes_the_rows_of_a_crashed_writer(
     backend: Any, engine: Engine, wide: Any, last: str
 ) -> None:
     await wide.insert(value("a"))
@@ -177,7 +177,7 @@ async def test_the_next_whole_write_removes_what_a_dead_writer_left(
     assert len(await row_keys(wide.account, wide.table.name)) == (5 if last == "replace" else 0)
 
 
-async def test_an_insert_that_died_is_nothing_and_can_be_made_again(backend: Any, engine: Engine, wide: Any) -> None:
+async def test_an_insert_that_crashed_is_invisible_and_can_be_repeated(backend: Any, engine: Engine, wide: Any) -> None:
     dying = wide_of(connect_crashing(backend, engine, Crash(1, True)), wide.table.name)
     await wide.table.create()
     with pytest.raises(Crashed):

@@ -126,7 +126,7 @@ async def test_a_failed_message_comes_again_after_twice_the_wait_each_time(
 
 
 @pytest.mark.guide("G-152")
-async def test_what_a_dead_worker_had_comes_again_after_the_lease(
+async def test_the_message_of_a_crashed_worker_is_delivered_again_after_the_lease(
     storage: Any, name: str, queue: Any, engine: Engine
 ) -> None:
     await queue.send(message())
@@ -158,7 +158,7 @@ async def test_a_message_that_fails_each_time_goes_to_poison_with_its_text_and_t
 
 
 @pytest.mark.guide("G-153")
-async def test_a_message_whose_workers_died_too_often_goes_to_poison_untried(
+async def test_a_message_that_crashed_too_many_workers_is_moved_to_the_poison_queue(
     storage: Any, name: str, queue: Any
 ) -> None:
     await queue.send(message())
@@ -230,7 +230,9 @@ async def test_the_longest_message_goes_to_poison_whole_and_its_reason_follows(
     assert await storage.queue(f"{name}-poison").length() == 0
 
 
-async def test_poison_is_sent_back_as_it_was_once_the_handler_is_mended(storage: Any, name: str, queue: Any) -> None:
+async def test_poison_messages_are_requeued_unchanged_after_the_handler_is_fixed(
+    storage: Any, name: str, queue: Any
+) -> None:
     handler = RecordingHandler(failing(ValueError()))
     worker = worker_of(storage, name, handler, max_deliveries=1)
     await queue.send(message(Name="Jones"))
@@ -298,7 +300,7 @@ async def test_neither_poison_nor_the_log_holds_a_key_or_a_signature(
         assert "c2Vj" not in shown
 
 
-async def test_the_log_tells_the_facts_and_never_what_a_message_holds(
+async def test_the_log_contains_no_content_of_a_message(
     storage: Any, name: str, queue: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "tablepatterns.worker")
@@ -350,7 +352,7 @@ def test_a_queue_that_is_not_polled_is_rejected_by_name() -> None:
         Worker(storage, {"orders": [RecordingHandler()]}).requeue("odrers")
 
 
-async def test_a_message_that_says_it_is_lost_is_not_poison(storage: Any, name: str, queue: Any) -> None:
+async def test_a_message_whose_handler_lost_its_lease_is_not_poison(storage: Any, name: str, queue: Any) -> None:
     await queue.send(message())
     worker = worker_of(storage, name, RecordingHandler(failing(LeaseLost("it ended"))))
     assert await worker.run_once() == Report(received=1, lost=1)

@@ -147,7 +147,7 @@ def test_an_unknown_worker_is_rejected_with_a_hint(
     assert "tablepatterns help BadInput" in said.output
 
 
-def test_an_account_that_refuses_ends_the_process_with_an_error(folder: Path, served: str) -> None:
+def test_an_account_that_rejects_ends_the_process_with_an_error(folder: Path, served: str) -> None:
     wrong = served.replace("AccountKey=", "AccountKey=AAAA")
     with working(folder, wrong, "app:worker") as process:
         _, told = process.communicate(timeout=SECONDS)

@@ -64,7 +64,7 @@ class Renewing(RecordingObserver):
 
 
 @pytest.mark.guide("G-142")
-async def test_a_message_is_kept_while_its_work_goes_on(
+async def test_a_lease_is_renewed_while_the_handler_runs(
     backend: Any, storage: Any, name: str, queue: Any, engine: Engine
 ) -> None:
     async def work(_: Any) -> None:

@@ -19,7 +19,7 @@ def test_the_examples_for_the_console_pass() -> None:
     assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
 
 
-def test_every_outcome_and_every_word_of_an_observer_is_told_of() -> None:
+def test_the_page_explains_every_outcome_and_observer_method() -> None:
     told = {*re.findall(r"`(\w+)`", TEXT)}
     assert {each.name for each in fields(Report)[1:]} <= told
     assert {name for name in vars(Observer) if not name.startswith("_")} <= told

@@ -89,12 +89,12 @@ def test_what_period_tables_keep_is_the_retention() -> None:
     assert declare_set(found["period_tables"], shape=EVENTS, retention=Retention(7)).retention == Retention(7)
 
 
-def test_something_that_keeps_no_set_is_refused() -> None:
+def test_something_that_keeps_no_set_is_rejected() -> None:
     with pytest.raises(BadInput, match="a Pattern holds no set of entities"):
         declare_set(Pattern(connect()), shape=EVENTS)
 
 
-def test_a_pattern_that_keeps_no_set_is_refused() -> None:
+def test_a_pattern_that_keeps_no_set_is_rejected() -> None:
     with pytest.raises(BadDesign, match="no set uses it"):
         keeper(connect(), Plan("archive", "Events", EVENT_KEY), ())
 
@@ -234,7 +234,7 @@ def test_a_file_and_a_program_that_declare_one_design_get_one_review() -> None:
         (Write("one", "insert", atomic_with=("two",)), "'two' is not a write of another set"),
     ],
 )
-def test_a_program_that_declares_what_does_not_fit_is_told_as_a_file_is(broken: Query | Write, says: str) -> None:
+def test_a_program_gets_the_same_errors_as_a_design_file(broken: Query | Write, says: str) -> None:
     accesses: dict[str, Any] = {"queries" if isinstance(broken, Query) else "writes": [broken]}
     declared = declare_set(keepers()["entity_set"], shape=replace(EVENTS, fields=WITH_KIND), **accesses)
     with pytest.raises(BadDesign) as caught:
@@ -245,7 +245,7 @@ def test_a_program_that_declares_what_does_not_fit_is_told_as_a_file_is(broken: 
 WITH_KIND = {**EVENTS.fields, "Kind": Field(distinct=3)}
 
 
-def test_copies_elsewhere_are_found_late_and_the_review_says_so() -> None:
+def test_the_review_reports_that_eventual_copies_may_be_stale() -> None:
     late = InterPartitionIndex(Key("{Kind}", "{Device}_{EventId:uuid}"), table="ByKind")
     entities = EntitySet(connect(), "Events", EVENT_KEY, derived=[late])
     by_kind = Query("by kind", {"Kind": "="})

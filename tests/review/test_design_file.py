@@ -339,7 +339,7 @@ def test_the_name_of_the_file_is_in_front_of_each_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ['name = "Staff', "name = 1\nname = 2\n", "[[set]\n"])
-def test_what_is_not_toml_is_refused_with_the_line(broken: str) -> None:
+def test_what_is_not_toml_is_rejected_with_the_line(broken: str) -> None:
     with pytest.raises(BadDesignFile, match=r"not TOML") as caught:
         read("# a comment\n" + broken)
     assert caught.value.problems[0][0] >= 2

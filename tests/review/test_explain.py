@@ -118,12 +118,12 @@ def test_no_filter_reads_the_whole_table() -> None:
         (SALES & (prop("Age") > 3), "every entity of partition 'Sales'; each is checked for Age"),
     ],
 )
-def test_what_is_read_is_told_with_its_bounds(where: Filter, read: str) -> None:
+def test_what_is_read_is_reported_with_its_bounds(where: Filter, read: str) -> None:
     assert read in explain(where).reads
 
 
 @given(key_filters | any_filters)
-def test_the_class_and_the_reason_are_those_by_which_scans_are_refused(where: Filter) -> None:
+def test_the_class_and_the_reason_are_those_by_which_scans_are_rejected(where: Filter) -> None:
     plan, found = explain(where), classify(where)
     assert (plan.query_class, plan.reason) == (found.query_class, found.reason)
     assert explain(str(where)) == plan
@@ -162,6 +162,6 @@ def test_a_wrong_filter_gets_the_error_of_the_parser_with_its_position() -> None
     assert caught.value.position == 7
 
 
-def test_what_cannot_be_explained_is_refused() -> None:
+def test_what_cannot_be_explained_is_rejected() -> None:
     with pytest.raises(BadInput, match="it must be a str or a Filter or an EntitySet, not int"):
         explain(3)  # type: ignore[call-overload]

@@ -12,7 +12,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, arguments)
 
 
-def test_the_command_tells_the_class_the_reason_and_the_better_queries() -> None:
+def test_the_command_prints_the_class_the_reason_and_better_queries() -> None:
     said = run("explain", "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')")
     assert said.exit_code == 0, said.output
     assert "partition scan" in said.output
@@ -31,7 +31,7 @@ def test_a_wrong_filter_is_shown_with_a_mark_where_it_goes_wrong_and_status_2() 
 
 
 @pytest.mark.parametrize("text", ["substringof('a', LastName)", "LastName eq null", "A add 1 eq 2"])
-def test_a_filter_that_the_service_refuses_ends_with_status_2(text: str) -> None:
+def test_a_filter_that_the_service_rejects_ends_with_status_2(text: str) -> None:
     said = run("explain", text)
     assert said.exit_code == 2
     assert said.stderr.startswith("Error: $filter")

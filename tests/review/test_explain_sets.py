@@ -145,11 +145,11 @@ def test_a_filter_under_or_is_served_by_no_index() -> None:
         (lambda of: of.range(Department="Sales", where=prop("RowKey") > "a"), BadFilter),
     ],
 )
-def test_a_call_that_the_set_refuses_is_refused(call: Callable[[Plans], object], error: type[Exception]) -> None:
+def test_a_call_that_the_set_rejects_is_rejected(call: Callable[[Plans], object], error: type[Exception]) -> None:
     with pytest.raises(error):
         call(explain(full()))
 
 
-def test_a_condition_that_the_set_refuses_is_refused_by_its_plan_too() -> None:
+def test_a_condition_that_the_set_rejects_is_rejected_by_its_plan_too() -> None:
     with pytest.raises(BadFilter):
         list(full().range(Department="Sales", where=prop("RowKey") > "a"))

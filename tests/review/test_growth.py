@@ -213,7 +213,7 @@ def test_a_list_that_is_spread_or_in_blobs_has_room() -> None:
         assert "bytes of a list of entities" not in limits(declared(fields=fields, derived=(by_name,)))
 
 
-def test_a_summary_elsewhere_lists_who_is_in_it() -> None:
+def test_a_summary_in_another_table_lists_its_entities() -> None:
     totals = Summary(Key("totals", "{Department}"), store=InTable("Totals"), sums={"Age": "Ages"})
     assert limits(declared(derived=(totals,)))["bytes of a list of entities"].now > 5_000 * 44
 

@@ -126,7 +126,7 @@ def test_buckets_share_what_would_be_one_partition() -> None:
     assert {each.peak for each in noons} == {1250.0}
 
 
-def test_rows_of_an_index_elsewhere_are_partitions_of_their_own() -> None:
+def test_rows_of_an_inter_partition_index_count_toward_their_own_partitions() -> None:
     by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), table="ByEmail")
     staff = declared(derived=(by_email,))
     heats, _ = simulate_day(design(staff), [measured(staff, HIRE, examined=1.0, written=2.0)])
@@ -149,7 +149,7 @@ def test_totals_of_all_in_one_place_are_a_hot_row() -> None:
     assert peaks(heats[1]) == {"totals": 40.0}
 
 
-def test_a_list_is_read_where_it_lies_and_its_entities_where_they_do() -> None:
+def test_a_list_and_its_entities_count_toward_their_own_partitions() -> None:
     by_name = IndexEntity("LastName", store=InTable("ByName"))
     staff = declared(derived=(by_name,))
     query = Query("by name", {"LastName": "="}, rate=100)

@@ -99,7 +99,7 @@ def test_an_index_answers_with_a_point_query() -> None:
     assert (found.via, found.follows) == (BY_EMAIL.name, False)
 
 
-def test_an_index_elsewhere_answers_a_moment_late() -> None:
+def test_an_inter_partition_index_is_eventually_consistent() -> None:
     found = asked({"Email": "="}, BY_EMAIL_ALONE)
     # The partition of an e-mail has one row
     assert figures(found) == (QueryClass.RANGE, 1, 1, 1)
@@ -357,7 +357,7 @@ def test_a_wide_entity_is_one_range() -> None:
 # -- Scale
 
 
-def test_a_sample_tells_what_all_entities_take() -> None:
+def test_a_sample_estimates_what_all_entities_take() -> None:
     """20,000 entities, 1,000 of which are made; and all of them."""
     count = 20_000
     queries = [

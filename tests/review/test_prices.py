@@ -253,7 +253,7 @@ def line_of(text: str) -> int:
         ('currency = "USD"', "currency = USD", "currency =", "not TOML"),
     ],
 )
-def test_a_wrong_table_is_refused_with_line_and_key(tmp_path: Path, old: str, new: str, at: str, key: str) -> None:
+def test_a_wrong_table_is_rejected_with_line_and_key(tmp_path: Path, old: str, new: str, at: str, key: str) -> None:
     file = tmp_path / "prices.toml"
     assert old in DEFAULT
     file.write_text(DEFAULT.replace(old, new), encoding="utf-8")
@@ -265,7 +265,7 @@ def test_a_wrong_table_is_refused_with_line_and_key(tmp_path: Path, old: str, ne
     assert [each for each in more if each.startswith("prices.toml")] == []
 
 
-def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(DEFAULT.replace('"USD"', "3").replace("blobs = 0.0184", "blobs = -1"), encoding="utf-8")
     with pytest.raises(BadPriceTable) as refused:
@@ -273,14 +273,14 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     assert [line for line, _ in refused.value.problems] == [line_of("currency ="), line_of("blobs = 0")]
 
 
-def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+def test_a_key_that_is_given_twice_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(DEFAULT + "blobs = 1\n", encoding="utf-8")
     with pytest.raises(BadInput, match=r"prices\.toml:\d+: not TOML"):
         PriceTable.read(file)
 
 
-def test_a_key_with_a_slip_is_told_the_one_that_was_meant(tmp_path: Path) -> None:
+def test_a_misspelled_key_is_reported_with_the_intended_one(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(DEFAULT.replace("currency =", "curency ="), encoding="utf-8")
     with pytest.raises(BadPriceTable, match=r"did you mean currency\?"):

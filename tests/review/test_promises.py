@@ -53,7 +53,7 @@ def test_primary_rows_give_the_last_write_and_a_crash_leaves_nothing_half_done()
         (Summary(Key("{Department}", "department")), "always exact totals"),
     ],
 )
-def test_what_lies_in_the_partition_is_exact(via: Derived, says: str) -> None:
+def test_derived_data_in_the_partition_is_always_consistent(via: Derived, says: str) -> None:
     found = promise(declared(derived=(via,)), BY_EMAIL, via=via.name)
     assert found.reads.startswith(says)
     assert "in the transaction of the" in found.reads
@@ -68,7 +68,7 @@ def test_what_lies_in_the_partition_is_exact(via: Derived, says: str) -> None:
         (Summary(Key("totals", "all"), store=InTable("Totals")), "eventually consistent totals"),
     ],
 )
-def test_what_lies_elsewhere_follows_and_a_worker_does_the_work_of_the_dead(via: Derived, says: str) -> None:
+def test_derived_data_outside_the_partition_is_completed_by_a_worker_after_a_crash(via: Derived, says: str) -> None:
     found = promise(declared(derived=(via,)), BY_EMAIL, via=via.name)
     assert says in found.reads
     assert f"after {LEASE} s" in found.reads
@@ -77,7 +77,7 @@ def test_what_lies_elsewhere_follows_and_a_worker_does_the_work_of_the_dead(via:
     assert "repair" in found.repaired_by
 
 
-def test_the_time_is_that_of_a_set_that_is_told_none() -> None:
+def test_the_lease_assumed_for_a_file_is_the_default_of_a_set() -> None:
     assert inspect.signature(EntitySet.__init__).parameters["lease"].default == LEASE
 
 
@@ -96,13 +96,13 @@ def test_a_write_says_what_changes_with_it_and_what_follows() -> None:
     assert "rows of by e-mail" in found.crash
 
 
-def test_a_write_that_touches_nothing_elsewhere_leaves_nothing_behind() -> None:
+def test_a_write_within_one_partition_leaves_nothing_after_a_crash() -> None:
     index = InterPartitionIndex(Key("email_{Department}", "{Email}"), include=["LastName"])
     found = promise(declared(derived=(index,)), Write("birthday", "update", ("Age",), rate=1))
     assert (found.reads, found.crash) == ("the change immediately", "no partial change")
 
 
-def test_copies_of_other_entities_are_told_where_they_are_read() -> None:
+def test_copies_of_other_entities_are_reported_for_the_queries_that_read_them() -> None:
     head = Key("{Department}", "department")
     for store, says in ((None, "are always exact"), (InTable("Departments"), "eventually consistent: usually updated")):
         manager = CopiedFields(head, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"}, store=store)
@@ -124,7 +124,7 @@ def test_a_blob_may_be_left_and_never_an_address_without_one() -> None:
     assert promise(staff, Write("fire", "delete", rate=1)).crash == "no partial change"
 
 
-def test_an_answer_of_several_requests_is_of_no_one_instant() -> None:
+def test_a_result_of_several_requests_is_not_a_snapshot() -> None:
     query = Query("all", rate=1)
     found = promise(declared(), query, query_class=QueryClass.TABLE_SCAN, requests=20.0)
     assert found.reads == "the last write; read in several requests, not as a snapshot"

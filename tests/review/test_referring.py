@@ -50,7 +50,7 @@ def test_the_order_of_the_sets_makes_no_difference(reverse: bool) -> None:
     assert set(by_name) == {"marry", "department", "move", "found"}
 
 
-def test_who_has_nobody_to_refer_to_refers_to_nobody() -> None:
+def test_an_entity_without_a_possible_reference_has_none() -> None:
     employees, departments = sets()
     few = replace(employees, shape=replace(employees.shape, count=3))
     assert review(Design("Staff", (few, departments))).measured

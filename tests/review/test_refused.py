@@ -50,7 +50,7 @@ def test_the_share_is_that_of_the_engine_on_the_same_arrivals(
     assert refused / len(moments) == pytest.approx(simulated, abs=(2 * len(rates) + target / work) / len(moments))
 
 
-def test_requests_to_an_account_in_memory_are_refused_in_that_share() -> None:
+def test_requests_to_an_account_in_memory_are_rejected_in_that_share() -> None:
     engine = Engine(clock=Clock(NOON), targets=Targets(partition=10))
     table = connect(engine, retry_total=0).tables.create_table("Log")
     rates, step = [5, 25, 8, 15], 20
@@ -65,13 +65,13 @@ def test_requests_to_an_account_in_memory_are_refused_in_that_share() -> None:
 
 
 @given(st.lists(st.floats(0, 2000), min_size=1))
-def test_nothing_is_refused_that_is_below_the_target(rates: list[float]) -> None:
+def test_nothing_is_rejected_that_is_below_the_target(rates: list[float]) -> None:
     assert refused_share(rates, 2000.0, 300.0) == 0
     assert first_over(rates, 2000.0, 300.0) is None
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20), st.integers(0, 19), st.floats(0, 1e6))
-def test_more_work_is_never_refused_less(rates: list[float], at: int, more: float) -> None:
+def test_more_work_is_never_rejected_less(rates: list[float], at: int, more: float) -> None:
     raised = [rate + (more if number == at else 0) for number, rate in enumerate(rates)]
     before, after = (refused_share(each, 2000.0, 300.0) * sum(each) for each in (rates, raised))
     assert after >= before - 1e-6 * max(1.0, sum(raised))
@@ -83,5 +83,5 @@ def test_a_burst_of_one_second_passes_and_what_a_quiet_time_saves_is_no_more() -
     assert refused_share([0.0, 0.0, 2101.0, 0.0], target=2000.0, step=20.0) == pytest.approx(20 / (2101 * 20))
 
 
-def test_it_is_told_when_the_target_is_first_passed() -> None:
+def test_the_date_when_the_target_is_first_exceeded_is_reported() -> None:
     assert first_over([1.0, 2000.0, 2001.0, 1.0], target=2000.0, step=300.0) == 600.0

@@ -85,7 +85,7 @@ def test_another_process_makes_the_same_entities() -> None:
     assert len(answers) == 1
 
 
-def test_values_of_a_field_that_is_numbered_anew_begin_with_one_in_each_group() -> None:
+def test_values_of_a_field_that_restarts_begin_with_one_in_each_group() -> None:
     fields = {"Order": Field(distinct=7), "Line": Field("int32", within="Order")}
     found = sample("Shop", Shape("Line", 100, fields), [Key("{Order}", "{Line:04d}")], span=YEAR)
     lines = Counter(each["Order"] for each in found.stored)

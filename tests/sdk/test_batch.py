@@ -110,7 +110,7 @@ async def test_a_transaction_ends_as_through_the_sdks_own_call(tables: Tables, c
     assert left == [dict(each) async for each in theirs.query(None)]
 
 
-async def test_a_table_that_does_not_exist_is_told_alike(tables: Tables) -> None:
+async def test_a_missing_table_raises_the_same_error(tables: Tables) -> None:
     ours, theirs = [await outcome(table, CASES["missing"]) for table in tables]
     assert ours == theirs
 
@@ -126,7 +126,7 @@ async def test_a_table_that_does_not_exist_is_told_alike(tables: Tables) -> None
     ],
 )
 @pytest.mark.parametrize("case", ["all kinds", "exists", "overwrites"])
-async def test_a_fault_is_met_alike(tables: Tables, engine: Engine, fault: str, how: Any, case: str) -> None:
+async def test_a_fault_has_the_same_effect(tables: Tables, engine: Engine, fault: str, how: Any, case: str) -> None:
     overwrites = [Operation.insert_or_replace(row(key, A=1)) for key in "ab"]
     found = []
     for table in tables:
@@ -227,7 +227,7 @@ def signature(engine: Engine, table: str, **permissions: bool) -> AzureSasCreden
     )
 
 
-async def test_a_shared_access_signature_is_sent_and_its_limits_are_told_alike(
+async def test_a_shared_access_signature_is_sent_and_its_errors_are_the_same(
     backend: Any, engine: Engine, new_name: Callable[..., str]
 ) -> None:
     found = []

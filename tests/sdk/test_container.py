@@ -78,7 +78,7 @@ async def test_the_first_write_makes_the_container(storage: Any, container: Any,
     await other.drop()
 
 
-def test_a_name_that_the_service_refuses_is_refused_before(engine: Engine) -> None:
+def test_a_name_that_the_service_rejects_is_rejected_before(engine: Engine) -> None:
     for wrong in ("ab", "Upper", "two--dashes", "a_b", "x" * 64):
         with pytest.raises(BadInput, match="name of a queue or container"):
             connect(engine).container(wrong)
@@ -99,21 +99,21 @@ async def test_an_upload_is_read_back_with_what_is_known_of_it(container: Any) -
     assert listed.etag.strip('"') == etag.strip('"')
 
 
-async def test_an_upload_overwrites_unless_told_otherwise(container: Any) -> None:
+async def test_an_upload_overwrites_by_default(container: Any) -> None:
     first = await container.upload("a", b"1", metadata={"x": "1"})
     second = await container.upload("a", b"2")
     assert first != second
     assert (await container.download("a"), (await container.facts("a")).metadata) == (b"2", {})
 
 
-async def test_an_upload_of_what_must_not_exist_is_refused_where_it_does(container: Any) -> None:
+async def test_an_upload_of_what_must_not_exist_is_rejected_where_it_does(container: Any) -> None:
     await container.upload("a", b"1", etag=ABSENT)
     with pytest.raises(BlobChanged, match="'a'"):
         await container.upload("a", b"2", etag=ABSENT)
     assert await container.download("a") == b"1"
 
 
-async def test_an_upload_over_another_version_is_refused(container: Any) -> None:
+async def test_an_upload_over_another_version_is_rejected(container: Any) -> None:
     old = await container.upload("a", b"1")
     new = await container.upload("a", b"2", etag=old)
     with pytest.raises(BlobChanged):
@@ -122,7 +122,7 @@ async def test_an_upload_over_another_version_is_refused(container: Any) -> None
     await container.upload("a", b"4", etag=new)
 
 
-async def test_an_upload_over_a_version_that_is_gone_is_refused(container: Any) -> None:
+async def test_an_upload_over_a_version_that_is_gone_is_rejected(container: Any) -> None:
     old = await container.upload("a", b"1")
     await container.delete("a")
     with pytest.raises(BlobChanged):
@@ -192,7 +192,7 @@ async def test_an_empty_blob_is_not_a_missing_one(container: Any) -> None:
     assert await container.download("b") is None
 
 
-async def test_a_download_of_another_version_is_refused(container: Any) -> None:
+async def test_a_download_of_another_version_is_rejected(container: Any) -> None:
     old = await container.upload("a", b"1")
     await container.upload("a", b"2")
     with pytest.raises(BlobChanged):
@@ -231,7 +231,7 @@ async def test_blocks_are_appended_where_the_blob_ends(container: Any) -> None:
     assert await container.download("log") == b"one two"
 
 
-async def test_an_append_at_another_position_is_refused(container: Any) -> None:
+async def test_an_append_at_another_position_is_rejected(container: Any) -> None:
     await container.create_append("log")
     await container.append("log", b"one")
     for position in (0, 2, 4):
@@ -241,7 +241,7 @@ async def test_an_append_at_another_position_is_refused(container: Any) -> None:
 
 
 @pytest.mark.parametrize("position", [None, 0])
-async def test_an_append_to_what_is_not_there_is_refused(container: Any, position: int | None) -> None:
+async def test_an_append_to_what_is_not_there_is_rejected(container: Any, position: int | None) -> None:
     for _ in range(2):
         with pytest.raises(BlobChanged, match="does not exist"):
             await container.append("log", b"one", position=position)
@@ -268,7 +268,9 @@ async def test_an_append_blob_of_another_is_not_taken_for_ours(container: Any, e
     assert not await container.create_append("log")
 
 
-async def test_an_append_whose_answer_is_lost_is_refused_the_second_time(container: Any, lose_response: Fault) -> None:
+async def test_an_append_whose_response_is_lost_is_rejected_the_second_time(
+    container: Any, lose_response: Fault
+) -> None:
     await container.create_append("log")
     lose_response("AppendBlock")
     with pytest.raises(BlobChanged):
@@ -276,7 +278,7 @@ async def test_an_append_whose_answer_is_lost_is_refused_the_second_time(contain
     assert await container.download("log") == b"one"
 
 
-async def test_without_a_position_a_lost_answer_appends_twice(container: Any, lose_response: Fault) -> None:
+async def test_without_a_position_a_lost_response_appends_twice(container: Any, lose_response: Fault) -> None:
     await container.create_append("log")
     lose_response("AppendBlock")
     assert await container.append("log", b"one") == 3
@@ -296,7 +298,7 @@ async def test_metadata_is_replaced_as_a_whole(container: Any) -> None:
     assert (await container.facts("a")).metadata == {"x": "2"}
 
 
-async def test_metadata_of_what_is_not_there_is_refused(container: Any) -> None:
+async def test_metadata_of_what_is_not_there_is_rejected(container: Any) -> None:
     for _ in range(2):
         with pytest.raises(BlobChanged, match="does not exist"):
             await container.describe("a", {"x": "1"})

@@ -65,7 +65,7 @@ async def test_an_insert_whose_connection_broke_is_carried_out_once(reliable: An
     assert (await reliable.get(**ID)).etag == written.etag
 
 
-async def test_an_insert_of_what_another_inserted_is_still_refused(flaky: Any, reliable: Any) -> None:
+async def test_an_insert_of_what_another_inserted_is_still_rejected(flaky: Any, reliable: Any) -> None:
     await reliable.insert(jones())
     with pytest.raises(EntityAlreadyExists):
         await flaky.insert(jones())
@@ -148,7 +148,7 @@ async def test_an_insert_is_recognised_though_others_have_built_on_it(
     assert (await reliable.get(**ID))["Age"] == 1
 
 
-async def test_what_became_of_a_change_under_too_many_others_is_told_as_unknown(
+async def test_the_outcome_of_an_update_is_unknown_after_too_many_other_writes(
     backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any
 ) -> None:
     def count(storage: Any) -> None:
@@ -160,7 +160,7 @@ async def test_what_became_of_a_change_under_too_many_others_is_told_as_unknown(
         await set_on(overtaken(backend, engine, count)).update(counted, **ID)
 
 
-async def test_what_became_of_a_change_under_a_row_of_another_program_is_told_as_unknown(
+async def test_the_outcome_of_an_update_is_unknown_if_another_program_wrote_the_row(
     backend: Any, engine: Engine, storage: Any, table_name: str
 ) -> None:
     def overwrite(other: Any) -> None:
@@ -201,7 +201,7 @@ async def test_an_insert_makes_its_table_though_every_first_answer_is_lost(
     assert len(await rows_of(storage, table_name)) == 2
 
 
-async def test_an_answer_that_broke_off_is_a_lost_one(reliable: Any, engine: Engine) -> None:
+async def test_an_incomplete_response_counts_as_lost(reliable: Any, engine: Engine) -> None:
     await reliable.insert(jones(Age=0))
     with engine.faults.break_body(3, table=reliable.table.name, times=2):
         await reliable.insert(jones(EmployeeId=152, Email="jo@contoso.com"))
@@ -217,7 +217,7 @@ async def test_when_every_answer_breaks_off_the_networks_error_is_raised(
         await employees.insert(jones())
 
 
-async def test_a_load_whose_answer_broke_off_goes_on(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_a_load_continues_after_an_incomplete_response(storage: Any, engine: Engine, table_name: str) -> None:
     employees = EntitySet(storage, table_name, PLAIN)
     await employees.table.create()
     with engine.faults.break_body(3, table=table_name, times=1):
@@ -233,14 +233,14 @@ class NoCredential:
         raise ClientAuthenticationError("nobody is signed in")
 
 
-def test_an_error_of_a_credential_is_no_lost_answer(engine: Engine) -> None:
+def test_an_error_of_a_credential_is_not_a_lost_response(engine: Engine) -> None:
     with connect(engine, credential=NoCredential()) as storage, pytest.raises(ClientAuthenticationError):
         EntitySet(storage, "Staff", PLAIN).insert(jones())
 
 
 @pytest.mark.parametrize("derived", [[], [by_email]], ids=["one row", "several rows"])
 @pytest.mark.parametrize("style", ["sync", "aio"])
-async def test_over_http_an_answer_that_broke_off_is_a_lost_one(engine: Engine, style: str, derived: Any) -> None:
+async def test_over_http_an_incomplete_response_counts_as_lost(engine: Engine, style: str, derived: Any) -> None:
     ports = Listeners(ports=dict.fromkeys(PORTS, 0))
     with serving(engine, ports) as target:
         storage: Any = aio.connect(target) if style == "aio" else connect(target)
@@ -258,7 +258,7 @@ async def test_a_delete_whose_answer_was_lost_is_done(flaky: Any, reliable: Any,
     assert await rows_of(storage, reliable.table.name) == {}
 
 
-async def test_a_delete_of_what_never_was_is_still_refused(reliable: Any) -> None:
+async def test_a_delete_of_what_never_was_is_still_rejected(reliable: Any) -> None:
     entity = await reliable.insert(jones())
     await reliable.delete(await reliable.get(**ID))
     with pytest.raises(EntityNotFound):
@@ -284,7 +284,7 @@ async def test_a_plain_conflict_costs_no_second_read(storage: Any, engine: Engin
 
 
 @pytest.mark.parametrize("others", [MAX_WRITE_IDS, MAX_WRITE_IDS + 3])
-async def test_what_became_of_an_insert_under_too_many_others_is_unknown(
+async def test_the_outcome_of_an_insert_is_unknown_after_too_many_other_writes(
     backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any, others: int
 ) -> None:
     def count(storage: Any) -> None:
@@ -298,7 +298,7 @@ async def test_what_became_of_an_insert_under_too_many_others_is_unknown(
 
 
 @pytest.mark.parametrize("overwrite", ["replace", "delete"])
-async def test_what_became_of_an_insert_that_another_program_overwrote_is_unknown(
+async def test_the_outcome_of_an_insert_is_unknown_if_another_program_overwrote_it(
     backend: Any, engine: Engine, storage: Any, table_name: str, overwrite: str
 ) -> None:
     def write(other: Any) -> None:
@@ -316,7 +316,7 @@ async def test_what_became_of_an_insert_that_another_program_overwrote_is_unknow
         await mine.insert(jones())
 
 
-async def test_what_became_of_a_merge_without_room_for_an_id_is_unknown(
+async def test_the_outcome_of_a_merge_is_unknown_without_room_for_a_write_id(
     backend: Any, engine: Engine, storage: Any, table_name: str
 ) -> None:
     reliable = EntitySet(storage, table_name, PLAIN)

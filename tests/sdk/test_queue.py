@@ -100,7 +100,7 @@ async def test_up_to_32_messages_come_at_once(queue: Any) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 33])
-async def test_more_or_less_than_a_request_can_have_is_refused(queue: Any, engine: Engine, count: int) -> None:
+async def test_more_or_less_than_a_request_can_have_is_rejected(queue: Any, engine: Engine, count: int) -> None:
     for word in (queue.receive, queue.peek):
         with pytest.raises(BadInput, match="1 to 32"):
             await word(count)
@@ -120,7 +120,7 @@ async def test_a_message_that_lives_too_short_for_its_reader_is_gone(queue: Any,
     assert await queue.receive() == []
 
 
-async def test_the_longest_text_is_taken_and_one_byte_more_is_refused(queue: Any) -> None:
+async def test_the_longest_text_is_taken_and_one_byte_more_is_rejected(queue: Any) -> None:
     await queue.send("x" * 65_536)
     with pytest.raises(LimitExceeded, match=r"65,536 bytes in UTF-8, and this has 65,537.*send the blob's name"):
         await queue.send("x" * 65_535 + "é")
@@ -199,7 +199,7 @@ async def test_a_busy_queue_is_asked_again(queue: Any, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("bad", ["ab", "a" * 64, "Orders", "or_ders", "-orders", "orders-", "or--ders", ""])
-def test_a_name_that_the_service_refuses_is_refused_before(bad: str) -> None:
+def test_a_name_that_the_service_rejects_is_rejected_before(bad: str) -> None:
     with connect() as storage, pytest.raises(BadInput, match="3 to 63 lower-case letters"):
         storage.queue(bad)
 
@@ -237,13 +237,13 @@ def test_any_work_reads_back_as_it_was_written(kind: str, body: dict[str, Any], 
         message().replace('"body": {}', '"body": []'),
     ],
 )
-def test_what_is_no_work_is_refused_as_such(text: str) -> None:
+def test_what_is_no_work_is_rejected_as_such(text: str) -> None:
     with pytest.raises(BadMessage):
         Envelope.parse(text)
 
 
 @pytest.mark.parametrize("body", [{"at": object()}, {"x": float("nan")}, {"b": b"bytes"}])
-def test_a_body_without_a_json_form_is_refused_before_it_is_sent(body: dict[str, Any]) -> None:
+def test_a_body_without_a_json_form_is_rejected_before_it_is_sent(body: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="cannot be written as JSON"):
         Envelope("greet", body).text()
 

@@ -31,6 +31,6 @@ def test_the_examples_for_the_console_pass() -> None:
     assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
 
 
-def test_every_fault_is_told_of() -> None:
+def test_every_fault_is_explained() -> None:
     verbs = {name for name, member in vars(Faults).items() if getattr(member, "__annotations__", {}).get("where")}
     assert verbs - {"add"} == set(re.findall(r"^\| `(\w+)\(", TEXT, re.MULTILINE))

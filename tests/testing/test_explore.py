@@ -48,7 +48,7 @@ class TestWhatIsFound:
     def test_what_goes_wrong_without_a_fault_is_found_before_what_needs_one(self) -> None:
         assert found(two(visit), invariant=both_counted, crashes=1, lost_responses=1).schedule == "A B B A"
 
-    def test_the_story_tells_who_asked_for_what_and_what_came_of_it(self) -> None:
+    def test_the_story_has_every_request_with_its_actor_and_response(self) -> None:
         assert str(found(two(visit), invariant=both_counted)) == (
             "the invariant does not hold in the end: 2 visits, and 1 counted\n"
             "\n"
@@ -162,7 +162,7 @@ class TestWhatIsTried:
         orders = set(permutations("".join(name * len(mine) for name, mine in zip("ABC", rows, strict=False))))
         assert ends == {repr(replay(make, " ".join(order)).returned) for order in orders}
 
-    def test_without_preemptions_each_actor_goes_on_as_long_as_it_can(self) -> None:
+    def test_without_preemptions_each_actor_continues_until_it_waits(self) -> None:
         explored = explore(two(visit), invariant=both_counted, preemptions=0)
         assert explored.exhaustive
         assert explored.schedules == 2
@@ -207,7 +207,7 @@ class TestWhatIsTried:
     def test_the_same_is_tried_each_time(self) -> None:
         assert explore(two(visit_carefully), crashes=1) == explore(two(visit_carefully), crashes=1)
 
-    def test_what_was_tried_is_told(self) -> None:
+    def test_the_result_reports_what_was_tried(self) -> None:
         assert str(explore(two(visit), samples=3)) == (
             "every schedule within the bound: 4 ran to the end, 1 reached a state already explored, 3 at random"
         )
@@ -262,11 +262,11 @@ class TestReplay:
     def test_a_schedule_that_is_all_right_gives_its_world(self) -> None:
         assert visits(replay(two(visit), "A A B B", invariant=both_counted)) == 2
 
-    def test_after_the_last_step_everybody_goes_on_to_the_end(self) -> None:
+    def test_after_the_last_step_all_actors_run_to_the_end(self) -> None:
         world = replay(two(visit), "B")
         assert world.returned == {"A": None, "B": None}
 
-    def test_a_step_that_cannot_come_is_refused_and_told(self) -> None:
+    def test_a_step_that_cannot_occur_is_rejected_with_a_reason(self) -> None:
         with pytest.raises(
             BadInput, match=r"'A': it cannot come next, after 2 others; actors with a request to send: B"
         ):

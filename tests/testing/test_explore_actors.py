@@ -47,7 +47,7 @@ class TestWhatActorsMayDo:
         assert os.urandom is source
         assert (first, random.random()) == expected
 
-    def test_an_actor_that_does_something_else_each_time_is_refused(self) -> None:
+    def test_an_actor_that_does_something_else_each_time_is_rejected(self) -> None:
         numbers: Iterator[int] = iter(range(1000))
 
         def make(world: World) -> list[Any]:
@@ -57,14 +57,14 @@ class TestWhatActorsMayDo:
         with pytest.raises(BadInput, match=r"did something else when the schedule '.*' was repeated"):
             explore(make)
 
-    def test_requests_in_a_task_are_refused(self) -> None:
+    def test_requests_in_a_task_are_rejected(self) -> None:
         async def at_once(table: Any) -> None:
             await asyncio.gather(write(table, "1"), write(table, "2"))
 
         with pytest.raises(Counterexample, match="use `gather` of the account"):
             explore(lambda world: [at_once(pages(world))])
 
-    def test_what_waits_for_something_else_is_refused(self) -> None:
+    def test_what_waits_for_something_else_is_rejected(self) -> None:
         class Odd:
             def __await__(self) -> Iterator[str]:
                 yield "odd"
@@ -104,7 +104,7 @@ class TestWhatActorsMayDo:
 
         assert asyncio.run(in_a_notebook())
 
-    def test_the_storage_takes_the_sdks_service_clients_and_plain_clients_alike(self) -> None:
+    def test_actors_may_use_service_clients_and_plain_clients_of_the_sdk(self) -> None:
         async def through_service(world: World) -> int:
             service = world.storage.tables
             table = service.get_table_client("Pages")
@@ -122,7 +122,7 @@ class TestWhatActorsMayDo:
         (lambda: [nothing], "an actor is a coroutine"),
     ],
 )
-def test_what_is_no_actor_is_refused(made: Any, what: str) -> None:
+def test_what_is_no_actor_is_rejected(made: Any, what: str) -> None:
     with pytest.raises(BadInput, match=what):
         explore(lambda world: made())
 
@@ -144,11 +144,11 @@ def test_there_may_be_more_actors_than_letters() -> None:
 @pytest.mark.parametrize(
     "bound", [{"crashes": -1}, {"lost_responses": -1}, {"preemptions": -1}, {"latency": -1}, {"steps": -1}]
 )
-def test_a_bound_below_zero_is_refused(bound: dict[str, int]) -> None:
+def test_a_bound_below_zero_is_rejected(bound: dict[str, int]) -> None:
     with pytest.raises(BadInput, match="must not be negative"):
         explore(two(visit), **bound)  # type: ignore[arg-type]
 
 
-def test_a_stall_of_no_time_is_refused() -> None:
+def test_a_stall_of_no_time_is_rejected() -> None:
     with pytest.raises(BadInput, match="must be above 0 seconds"):
         explore(two(visit), stalls=[0])

@@ -22,7 +22,7 @@ def ends_of(make: Any, **options: Any) -> set[tuple[tuple[str, ...], tuple[str, 
 
 
 class TestDeath:
-    def test_an_actor_dies_before_and_after_each_of_its_requests(self) -> None:
+    def test_an_actor_crashes_before_and_after_each_of_its_requests(self) -> None:
         alive, dead = (), ("A",)
         assert ends_of(writers(["1", "2"]), crashes=1) == {
             (alive, ("1", "2")),
@@ -51,12 +51,12 @@ class TestDeath:
             "to see it again: replay(make, 'A+!', ...)"
         )
 
-    def test_a_death_after_the_commit_is_told_as_such(self) -> None:
+    def test_a_crash_after_the_commit_is_reported_as_such(self) -> None:
         with pytest.raises(Counterexample) as caught:
             replay(writers(["1"]), "A+!", invariant=lambda world: not stored(world))
         assert "insert Pages('pages', '1')  201, but A crashes before the response arrives" in str(caught.value)
 
-    def test_what_the_dead_would_send_on_their_way_out_is_not_sent(self) -> None:
+    def test_a_crashed_actor_sends_no_request_from_its_finally_blocks(self) -> None:
         async def tidy(table: Any) -> None:
             try:
                 await write(table, "1", "2")
@@ -112,7 +112,7 @@ class TestLostAnswers:
 
         assert explore(lambda world: [look(pages(world))], lost_responses=1).schedules == 1
 
-    def test_an_actor_may_end_with_the_error_of_its_own_lost_answer(self) -> None:
+    def test_an_actor_may_end_with_the_error_of_its_own_lost_response(self) -> None:
         assert explore(writers(["1"], retry_total=0), lost_responses=1).exhaustive
 
     def test_an_actor_may_not_end_with_what_it_made_of_it(self) -> None:
@@ -129,7 +129,7 @@ class TestLostAnswers:
         with pytest.raises(Counterexample, match="A raised ServiceRequestError"):
             explore(make)
 
-    def test_a_conditional_update_that_is_repeated_after_a_lost_answer_counts_twice(self) -> None:
+    def test_a_conditional_update_that_is_repeated_after_a_lost_response_counts_twice(self) -> None:
         def counted_at_most_once(world: World) -> bool:
             return bool(visits(world) <= 1)
 
@@ -138,7 +138,7 @@ class TestLostAnswers:
         assert caught.value.schedule == "A A? A A A"
 
 
-def test_an_error_of_the_service_is_no_lost_answer() -> None:
+def test_an_error_of_the_service_is_not_a_lost_response() -> None:
     with pytest.raises(Counterexample, match="A raised ResourceExistsError") as caught:
         explore(writers(["1", "1"]), lost_responses=1, crashes=1)
     assert caught.value.faults == 0

@@ -51,7 +51,7 @@ def counted(explored: Explored) -> tuple[int, ...]:
         pytest.param(indexed_staff.two_moves, {"crashes": 1, "preemptions": 0}, marks=pytest.mark.nightly),
     ],
 )
-def test_as_much_is_tried_as_when_each_schedule_begins_anew(make: Make, bound: dict[str, Any]) -> None:
+def test_the_same_schedules_are_tried_as_without_snapshots(make: Make, bound: dict[str, Any]) -> None:
     options = {"expected": indexed_staff.REFUSED, **bound}
     assert counted(explore(make, **options)) == counted(explore(repeated(make), **options))
 

@@ -86,7 +86,7 @@ def test_after_any_crash_a_message_is_done_or_still_there() -> None:
     assert explore(make, invariant=done_or_there, crashes=1).exhaustive
 
 
-def test_a_message_whose_receiver_died_comes_again_after_a_stall() -> None:
+def test_a_message_of_a_crashed_receiver_is_delivered_again_after_a_stall() -> None:
     def make(world: World) -> list[Coroutine[Any, Any, Any]]:
         made = actors(work, work)(world)
         world.run(send(world))

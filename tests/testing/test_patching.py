@@ -79,7 +79,7 @@ class TestClients:
         with TableClient(URL, "Employees", credential=credential) as table, patch_azure(Engine("contoso", KEY)):
             table.create_table()
 
-    def test_tokens_are_accepted_unless_told_otherwise(self) -> None:
+    def test_tokens_are_accepted_by_default(self) -> None:
         with patch_azure(Engine("contoso")), TableServiceClient(URL, credential=TokenCredential()) as tables:
             tables.create_table("Employees")
         with (

@@ -167,7 +167,7 @@ def test_loading_the_plugin_takes_less_than_five_milliseconds() -> None:
     assert min(taken) < 5
 
 
-def test_help_tells_of_every_fixture(project: pytest.Pytester) -> None:
+def test_help_lists_every_fixture(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess("-p", "pytest_tablepatterns", "--fixtures")
     told = re.findall(r"^(\w+) -- .*pytest_tablepatterns.py:\d+\n    \S", result.stdout.str(), re.MULTILINE)
     assert sorted(told) == sorted(FIXTURES)

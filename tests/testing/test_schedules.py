@@ -32,7 +32,7 @@ def test_a_schedule_comes_back_from_its_line(schedule: list[Choice]) -> None:
 
 
 @pytest.mark.parametrize("word", ["1", "A#", "A!*", ">>", ">-1", "!", "A..1", "Ä"])
-def test_a_word_that_is_no_step_is_refused_with_what_would_be_one(word: str) -> None:
+def test_a_word_that_is_no_step_is_rejected_with_what_would_be_one(word: str) -> None:
     with pytest.raises(BadInput, match=r"no step of a schedule; write A, A\*, A\?, A!"):
         parse(f"A {word}")
 
@@ -54,7 +54,7 @@ async def every_request(world: World, table: Any) -> None:
     await world.storage.queues.create_queue("work")
 
 
-def test_requests_are_told_in_the_words_of_the_recipes() -> None:
+def test_requests_are_shown_in_the_terms_of_the_recipes() -> None:
     with pytest.raises(Counterexample) as caught:
         replay(lambda world: [every_request(world, pages(world))], "", invariant=lambda world: False)
     told = [line.strip().removeprefix("A  ") for line in str(caught.value).splitlines() if line.startswith("  A")]

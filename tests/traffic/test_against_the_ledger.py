@@ -130,7 +130,7 @@ def told(request: Request) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("use", [use_tables, use_queues, use_containers, use_blobs])
-async def test_every_operation_is_reported_as_the_ledger_tells_it(
+async def test_every_operation_is_reported_as_in_the_ledger(
     storage: Any, engine: Engine, use: Callable[[Any], Coroutine[Any, Any, None]]
 ) -> None:
     with Traffic(storage) as traffic, engine.ledger.span() as span:

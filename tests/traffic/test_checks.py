@@ -40,7 +40,7 @@ async def test_a_scan_fails_with_its_line_its_reason_and_the_rewrite(storage: An
     traffic.assert_no_scans(allow=QueryClass.PARTITION_SCAN)
 
 
-async def test_what_a_block_may_cost_is_held_to_the_transaction(storage: Any, table_name: str) -> None:
+async def test_the_transaction_limit_of_a_block_is_exact(storage: Any, table_name: str) -> None:
     employees = staff(storage, table_name)
     await employees.create_table()
     with Traffic(storage) as traffic:

@@ -30,7 +30,7 @@ def operations(traffic: Traffic) -> list[tuple[str, str | None, int]]:
     return [(each.operation, each.partition, each.status) for each in traffic.requests]
 
 
-async def test_only_an_account_in_memory_tells_how_many_entities_were_read(storage: Any, table_name: str) -> None:
+async def test_only_an_in_memory_account_reports_how_many_entities_were_read(storage: Any, table_name: str) -> None:
     employees = staff(storage, table_name)
     for number in range(3):
         await employees.insert(person(number))

@@ -105,7 +105,7 @@ def test_up_to_100_000_blocks_wait_under_a_name(
         blobs.stage(HOME, "b", THREE, of("..."))
 
 
-def test_blocks_that_nobody_commits_are_given_up_after_a_week(blobs: Blobs, clock: Clock, rejected: Rejected) -> None:
+def test_uncommitted_blocks_are_deleted_after_a_week(blobs: Blobs, clock: Clock, rejected: Rejected) -> None:
     blobs.stage(HOME, "b", ONE, of("one"))
     clock.advance(6 * DAY)
     blobs.stage(HOME, "b", TWO, of("two"))
@@ -128,14 +128,14 @@ def log(blobs: Blobs) -> None:
 
 
 @pytest.mark.usefixtures("log")
-def test_blocks_are_appended_and_told_where_they_begin(blobs: Blobs) -> None:
+def test_an_append_returns_the_position_of_its_block(blobs: Blobs) -> None:
     assert blobs.append(HOME, "log", of("one ")).offset == 0
     after = blobs.append(HOME, "log", of("two "), position=4, max_size=8)
     assert (after.offset, after.blob.appends, text_of(after.blob)) == (4, 2, "one two ")
 
 
 @pytest.mark.usefixtures("log")
-def test_an_append_elsewhere_or_beyond_the_size_is_rejected(blobs: Blobs, rejected: Rejected) -> None:
+def test_an_append_at_another_position_or_beyond_the_size_is_rejected(blobs: Blobs, rejected: Rejected) -> None:
     blobs.append(HOME, "log", of("one "))
     for position in (0, 5):
         with rejected("AppendPositionConditionNotMet", "The append position condition specified was not met."):
@@ -165,7 +165,7 @@ def test_an_append_blob_has_up_to_50_000_blocks(
 
 
 @pytest.mark.usefixtures("log")
-def test_nobody_appends_to_a_sealed_blob(blobs: Blobs, rejected: Rejected) -> None:
+def test_an_append_to_a_sealed_blob_is_rejected(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("AppendPositionConditionNotMet"):
         blobs.seal(HOME, "log", position=1)
     assert blobs.seal(HOME, "log", position=0).sealed

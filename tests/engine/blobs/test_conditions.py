@@ -93,7 +93,7 @@ def test_a_read_may_name_several_versions(blobs: Blobs) -> None:
     assert read_outcome(blobs, Terms(none_match=here | OTHER)) == READ_UNMET
 
 
-def test_nobody_reads_what_must_not_be_there(blobs: Blobs, rejected: Rejected) -> None:
+def test_a_read_with_if_none_match_of_anything_is_rejected(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("UnsatisfiableCondition"):
         blobs.get(HOME, "don.jpg", Terms(none_match={ANY}))
 

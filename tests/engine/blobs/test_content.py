@@ -26,13 +26,13 @@ def test_contents_are_joined_in_order(one: list[bytes], other: list[bytes]) -> N
     assert bytes(first) == b"".join(one)
 
 
-def test_a_piece_that_is_handed_out_whole_is_the_one_that_came_in() -> None:
+def test_a_complete_piece_is_returned_without_a_copy() -> None:
     piece = b"x" * (4 * MIB)
     assert next(iter(Content([piece]))) is piece
     assert next(iter(Content([b"before", piece]).part(6, 6 + 4 * MIB))) is piece
 
 
-def test_a_long_piece_is_handed_out_in_pieces_of_4_mib() -> None:
+def test_a_long_piece_is_returned_in_pieces_of_4_mib() -> None:
     assert [len(piece) for piece in Content([bytes(9 * MIB)])] == [4 * MIB, 4 * MIB, MIB]
 
 

@@ -52,7 +52,7 @@ def test_a_write_of_the_copy_forgets_where_it_came_from(blobs: Blobs) -> None:
     assert put(blobs, "c", "...").copy is None
 
 
-def test_what_a_copy_replaces_is_leased_for_ever_or_not_at_all(blobs: Blobs, rejected: Rejected) -> None:
+def test_a_copy_replaces_a_blob_with_an_infinite_lease_or_none(blobs: Blobs, rejected: Rejected) -> None:
     put(blobs, "b", "...")
     put(blobs, "c", "old")
     blobs.lease(HOME, "c", Acquire(15, A))

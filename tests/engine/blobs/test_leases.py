@@ -134,7 +134,7 @@ class TestBlobs:
         put(blobs, "don.jpg", "other", terms=under(A))
         assert blobs.get(HOME, "don.jpg", under(A)).lease.id == A
 
-    def test_nobody_creates_a_blob_under_a_lease(self, blobs: Blobs) -> None:
+    def test_a_blob_cannot_be_created_with_a_lease_id(self, blobs: Blobs) -> None:
         assert code_of(lambda: put(blobs, "other.jpg", terms=under(A))) == NO_LEASE
         assert code_of(
             lambda: blobs.stage(HOME, "other.jpg", "YQ==", blobs.get(HOME, "don.jpg").content, under(A))
@@ -196,7 +196,7 @@ def at(seconds: float) -> Ticks:
 
 
 @pytest.mark.parametrize("duration", [15, 60, INFINITE])
-def test_a_lease_runs_for_15_to_60_seconds_or_for_ever(duration: int) -> None:
+def test_a_lease_lasts_for_15_to_60_seconds_or_is_infinite(duration: int) -> None:
     lease = leased(duration)
     assert lease.state(at(14.999)) is State.LEASED
     assert lease.state(at(60)) is (State.LEASED if duration == INFINITE else State.EXPIRED)

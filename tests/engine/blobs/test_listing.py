@@ -71,7 +71,7 @@ def test_snapshots_come_before_their_blob_oldest_first_on_pages_of_any_size(
     assert taken[:-1] == sorted(moment for moment in taken if moment)
 
 
-def test_the_kinds_of_items_are_told_apart(blobs: Blobs) -> None:
+def test_blobs_and_prefixes_are_distinguished(blobs: Blobs) -> None:
     put(blobs, "a/1")
     put(blobs, "b")
     blobs.stage(HOME, "c", ONE, of("..."))

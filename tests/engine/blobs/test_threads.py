@@ -45,7 +45,7 @@ def carried_out(call: Callable[[], object], unless: str) -> bool:
     return error is None
 
 
-def test_no_append_is_lost_and_each_is_told_where_it_begins(blobs: Blobs) -> None:
+def test_no_append_is_lost_and_each_returns_its_position(blobs: Blobs) -> None:
     put(blobs, "log", kind=Kind.APPEND)
     offsets: list[int] = []
 

@@ -150,7 +150,7 @@ class TestTokens:
         assert credential.scopes[-1] == ("https://storage.azure.com/.default",)
         assert engine.ledger.totals.errors == 2
 
-    def test_an_engine_that_is_told_to_trust_tokens_takes_them_over_https_only(self, engine: Engine) -> None:
+    def test_an_engine_that_trusts_tokens_accepts_them_over_https_only(self, engine: Engine) -> None:
         transport = EngineTransport(engine, trust_tokens=True)
         client: Any = TableClient(URL, "Employees", credential=self.Credential(), transport=transport)
         assert list(client.list_entities()) == []
@@ -190,7 +190,7 @@ class TestTokens:
         response = Wire(engine, trust_tokens="checked").send("GET", "/Tables", headers, signed=False)
         assert response.status == 401
 
-    def test_an_aio_transport_trusts_tokens_where_it_is_told_to(self, engine: Engine) -> None:
+    def test_an_aio_transport_trusts_tokens_on_request(self, engine: Engine) -> None:
         class Credential:
             async def get_token(self, *scopes: str, **options: Any) -> AccessToken:
                 return AccessToken("token", 2**40)

@@ -256,7 +256,7 @@ class TestQueries:
             ("DELETE", entity_path("p", "a"), (400, "InvalidInput", "0:One of the request inputs is not valid.")),
         ],
     )
-    def test_what_it_rejects_is_told_in_its_part(
+    def test_a_rejected_operation_has_its_error_in_its_own_part(
         self, method: str, url: str, error: tuple[int, str, str], wire: Wire
     ) -> None:
         (part,) = send(wire, query_batch(method, url))

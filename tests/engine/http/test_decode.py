@@ -199,7 +199,7 @@ def test_every_type_survives_the_sdk(table: TableClient) -> None:
     assert dict(table.get_entity("Sales", "1")) == entity
 
 
-def test_a_moment_read_from_the_service_is_sent_back_with_all_its_digits(table: TableClient, wire: Wire) -> None:
+def test_a_timestamp_from_the_service_is_written_with_all_its_digits(table: TableClient, wire: Wire) -> None:
     body = {"PartitionKey": "a", "RowKey": "b", "At": "2014-08-22T00:50:32.1234567Z", "At@odata.type": "Edm.DateTime"}
     wire.send("POST", "/Employees", JSON, body)
     table.upsert_entity(table.get_entity("a", "b"))

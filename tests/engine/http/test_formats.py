@@ -111,7 +111,7 @@ def test_a_list_of_tables_has_exactly_the_members_of_its_level(level: str, wire:
     assert ask(wire, "/Tables('Employees')", level)[0] == metadata + row
 
 
-def test_a_double_is_told_from_an_integer_by_its_point_or_exponent(wire: Wire) -> None:
+def test_a_double_differs_from_an_integer_by_its_point_or_exponent(wire: Wire) -> None:
     for number, text in ((4.0, "4.0"), (1e20, "1e+20"), (-0.0, "-0.0")):
         wire.engine.tables.apply("Employees", Operation("insert_or_replace", "Sales", "n", {"Ratio": number}))
         assert wire.send("GET", "/Employees(PartitionKey='Sales',RowKey='n')").body.endswith(

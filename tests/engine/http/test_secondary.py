@@ -54,7 +54,9 @@ def test_a_read_is_answered(path: str, base: str, engine: Engine, wire: Wire) ->
     assert b"core.windows.net" not in response.body or b"contoso-secondary" in response.body
 
 
-def test_the_sdk_reads_there_what_it_wrote_elsewhere(engine: Engine, key: AzureNamedKeyCredential) -> None:
+def test_the_sdk_reads_from_the_secondary_what_it_wrote_to_the_primary(
+    engine: Engine, key: AzureNamedKeyCredential
+) -> None:
     url, transport = "https://contoso.table.core.windows.net", EngineTransport(engine)
     primary = TableClient(url, "Employees", credential=key, transport=transport)
     primary.create_entity({"PartitionKey": "a", "RowKey": "b"})

@@ -93,7 +93,7 @@ class TestPolicies:
         assert set_acl(wire, identifier) == 400
         assert b"<Id>kept</Id>" in wire.send("GET", ACL, XML).body
 
-    def test_a_missing_table_is_told_in_the_words_and_headers_of_these_resources(
+    def test_a_missing_table_has_the_error_and_headers_of_these_resources(
         self, service: TableServiceClient, wire: Wire
     ) -> None:
         response = wire.send("GET", "/Nobody?comp=acl", XML)

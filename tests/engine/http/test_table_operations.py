@@ -112,7 +112,7 @@ def test_tables_are_filtered_by_their_name(
     assert [table.name for table in service.query_tables(text)] == found
 
 
-def test_the_sdk_tells_that_a_table_exists(service: TableServiceClient) -> None:
+def test_the_sdk_reports_that_a_table_exists(service: TableServiceClient) -> None:
     with pytest.raises(ResourceExistsError, match="The table specified already exists"):
         service.create_table("Employees")
     assert service.create_table_if_not_exists("Employees").table_name == "Employees"

@@ -179,7 +179,7 @@ def test_a_tampered_token_is_rejected_as_the_service_rejects_it(token: tuple[Tar
 
 
 @in_every_service
-def test_what_nobody_touched_is_accepted(target: Target) -> None:
+def test_an_unchanged_request_is_accepted(target: Target) -> None:
     assert {target.answer(token) for token in target.tokens()} == {(200, None)}
 
 

@@ -54,13 +54,13 @@ class TestPut:
         clock.advance(0.0000001)
         assert receive(queues).text == "later"
 
-    def test_it_can_live_for_ever(self, queues: Queues, clock: Clock) -> None:
+    def test_it_can_be_stored_without_expiration(self, queues: Queues, clock: Clock) -> None:
         message = queues.put("orders", "text", visibility=WEEK, time_to_live=NEVER)
         assert message.expires == Ticks.MAX
         clock.advance(1000 * WEEK)
         assert receive(queues).text == "text"
 
-    def test_a_time_to_live_beyond_the_end_of_time_is_one_for_ever(self, queues: Queues) -> None:
+    def test_a_time_to_live_beyond_the_last_timestamp_never_ends(self, queues: Queues) -> None:
         assert queues.put("orders", "text", time_to_live=2**62).expires == Ticks.MAX
 
     @pytest.mark.parametrize("text", ["", "<&>]]>", "a\r\n\t b ", "\U0001f6eb" * 10, "x" * MAX_MESSAGE_BYTES])
@@ -185,7 +185,7 @@ class TestPeek:
 
 
 class TestUpdate:
-    def test_it_hides_anew_and_leaves_the_rest(self, queues: Queues, clock: Clock) -> None:
+    def test_an_update_extends_the_visibility_timeout_and_nothing_else(self, queues: Queues, clock: Clock) -> None:
         queues.put("orders", "text")
         message = receive(queues)
         clock.advance(20)
@@ -315,7 +315,7 @@ class TestExpiry:
         assert queues.count("orders") == 0
 
 
-def test_a_message_that_was_handed_out_does_not_change(queues: Queues) -> None:
+def test_a_returned_message_does_not_change(queues: Queues) -> None:
     message = queues.put("orders", "text")
     copy = message._replace()
     queues.update("orders", message.id, message.receipt, 60, "other")

@@ -157,7 +157,7 @@ class TestMetadata:
         with rejected("MetadataTooLarge", "The metadata specified exceeds the maximum permissible limit (8KB)."):
             queues.set_metadata("orders", {"abcd": "x" * (8192 - 6 - 1), "ef": "é"})
 
-    def test_what_was_handed_out_does_not_change(self, queues: Queues) -> None:
+    def test_a_returned_queue_does_not_change(self, queues: Queues) -> None:
         given_metadata = {"colour": "red"}
         queues.set_metadata("orders", given_metadata)
         before = queues.get_metadata("orders")

@@ -124,7 +124,7 @@ def test_a_client_that_does_not_read_its_answer_is_dropped(engine: Engine, monke
     assert (sent, ended) == (["http.response.start", "http.response.body"], ["hung up"])
 
 
-def test_a_client_that_goes_away_before_its_body_is_whole_changes_nothing(engine: Engine, call: Connect) -> None:
+def test_a_client_that_disconnects_within_its_body_changes_nothing(engine: Engine, call: Connect) -> None:
     line = call(head(engine, "POST", TABLES, {"Content-Length": "1000"}) + b'{"TableName": "Employees"}')
     line.close()
     assert call(head(engine, "GET", TABLES)).answer().body == b'{"value":[]}'
@@ -169,7 +169,9 @@ def test_xml_that_would_grow_or_reach_out_is_rejected(engine: Engine, call: Conn
     assert (answer.status, answer.headers["x-ms-error-code"]) == (400, "InvalidXmlDocument")
 
 
-def test_nobody_comes_from_elsewhere_by_saying_so(engine: Engine, listeners: Listeners, served: str) -> None:
+def test_a_forwarded_header_does_not_change_the_client_address(
+    engine: Engine, listeners: Listeners, served: str
+) -> None:
     with connect(served) as storage:
         signature = generate_account_sas(
             storage.target.credential,

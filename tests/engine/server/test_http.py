@@ -32,7 +32,7 @@ def test_a_body_may_come_in_chunks(engine: Engine, call: Callable[..., Line]) ->
     assert engine.tables.names() == (["Employees"], None)
 
 
-def test_a_client_that_asks_first_is_told_to_go_on(engine: Engine, call: Callable[..., Line]) -> None:
+def test_a_client_that_expects_100_continue_gets_it(engine: Engine, call: Callable[..., Line]) -> None:
     asked = {"Expect": "100-continue", "Content-Length": str(len(CREATE))}
     line = call(head(engine, "POST", TABLES, asked))
     assert line.answer().status == 100
@@ -99,7 +99,7 @@ def test_metadata_keep_the_spelling_of_their_names(served: str) -> None:
         assert storage.queues.get_queue_client("orders").get_queue_properties().metadata == {"TeamName": "Sales"}
 
 
-def test_an_answer_that_is_lost_ends_the_connection_after_the_commit(engine: Engine, served: str) -> None:
+def test_a_lost_response_ends_the_connection_after_the_commit(engine: Engine, served: str) -> None:
     with (
         connect(served, retry_total=0) as storage,
         engine.faults.lose_response(operation="CreateTable"),

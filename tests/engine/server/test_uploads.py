@@ -64,14 +64,16 @@ def upload(client: HTTPConnection, address: str, headers: dict[str, str]) -> HTT
 @pytest.mark.parametrize(
     "headers", [{"Content-Length": str(SIZE)}, {"Transfer-Encoding": "chunked"}], ids=["of a length", "in chunks"]
 )
-def test_an_upload_is_held_once(client: HTTPConnection, address: str, engine: Engine, headers: dict[str, str]) -> None:
+def test_an_upload_is_in_memory_once(
+    client: HTTPConnection, address: str, engine: Engine, headers: dict[str, str]
+) -> None:
     with at_most(1.25):
         answer = upload(client, address, headers)
     assert (answer.status, answer.read()) == (201, b"")
     assert len(engine.blobs.get("photos", "b").content) == SIZE
 
 
-def test_a_download_is_held_nowhere(client: HTTPConnection, address: str) -> None:
+def test_a_download_is_not_buffered(client: HTTPConnection, address: str) -> None:
     upload(client, address, {"Content-Length": str(SIZE)}).read()
     size = 0
     with at_most(0.3):

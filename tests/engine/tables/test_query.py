@@ -147,7 +147,7 @@ def test_a_page_of_no_entities_reads_nothing_and_ends_the_query(people: Tables) 
     assert (page.entities, page.next, page.examined) == ([], None, 0)
 
 
-def test_a_continuation_goes_on_where_the_next_entity_is_gone_or_others_came(people: Tables) -> None:
+def test_a_continuation_works_after_its_next_entity_was_deleted_or_others_were_inserted(people: Tables) -> None:
     first = ask(people, SALES, limit=10)
     people.apply("People", delete("Sales", "010"))
     people.apply("People", insert("Sales", "005a"))
@@ -169,7 +169,7 @@ def test_short_and_empty_pages_lose_nothing_and_repeat_nothing(
     assert all_keys(short, "People", parse(text)) == [(e.partition_key, e.row_key) for e in ask(people, text).entities]
 
 
-def test_a_page_that_found_nothing_yet_is_empty_and_goes_on(clock: Clock) -> None:
+def test_a_page_without_results_is_empty_and_has_a_continuation(clock: Clock) -> None:
     tables = Tables(clock, page_examines=2)
     tables.create("People")
     for partition, row in [("a", "1"), ("a", "2"), ("b", "1")]:

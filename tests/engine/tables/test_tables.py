@@ -100,7 +100,7 @@ def test_names_come_in_pages_and_the_last_full_page_has_no_mark(tables: Tables) 
     assert (first, second, end) == (["aaa", "bbb"], ["ccc", "People"], None)
 
 
-def test_a_page_of_names_goes_on_when_the_table_at_its_mark_is_gone(tables: Tables) -> None:
+def test_a_page_of_names_continues_after_the_table_of_its_token_was_deleted(tables: Tables) -> None:
     for name in ["aaa", "bbb", "ccc"]:
         tables.create(name)
     _, mark = tables.names(limit=2)

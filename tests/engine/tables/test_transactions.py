@@ -122,7 +122,7 @@ def test_the_error_carries_the_position_and_what_was_rejected(tables: Tables) ->
 
 
 @pytest.mark.guide("G-070")
-def test_entities_of_one_transaction_need_not_look_alike(tables: Tables) -> None:
+def test_entities_of_one_transaction_may_have_different_properties(tables: Tables) -> None:
     shapes: list[dict[str, Value]] = [{"Age": 34}, {"Age": "old", "City": "Graz"}, {}]
     tables.transact("People", [insert("p", str(n), **shape) for n, shape in enumerate(shapes)])
     assert [dict(entity.properties) for entity in tables.query("People").entities] == shapes

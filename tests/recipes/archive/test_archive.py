@@ -168,7 +168,7 @@ async def test_between_insert_and_delete_the_entity_is_in_both_places(
     assert seen == [(jones(), jones())]
 
 
-async def test_whoever_comes_late_does_not_overwrite_what_was_moved_since(
+async def test_a_late_worker_does_not_overwrite_a_newer_move(
     storage: Any, current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def change_and_move() -> None:
@@ -208,7 +208,7 @@ async def test_a_move_in_the_middle_of_a_move_the_other_way_loses_nothing(
     assert [each for each in held if each is not None] == [jones()]
 
 
-async def test_a_copy_that_was_relied_on_meanwhile_is_not_deleted(
+async def test_a_copy_that_another_worker_used_is_not_deleted(
     current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def move() -> None:
@@ -239,7 +239,7 @@ async def test_what_is_busy_is_tried_again(current: Any, to_table: Any, work: Wo
 @pytest.mark.either_sdk
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("after", [False, True])
-async def test_wherever_a_worker_dies_the_move_is_finished_and_nothing_was_ever_lost(
+async def test_a_move_is_completed_without_loss_after_a_crash_at_any_point(
     backend: Any, engine: Engine, current: Any, target: Any, archive: Any, work: Work, after: bool, back: bool
 ) -> None:
     for at in range(30):

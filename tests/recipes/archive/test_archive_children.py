@@ -131,7 +131,7 @@ async def test_a_child_that_the_set_has_again_goes_to_the_poison_queue_and_both_
 @pytest.mark.either_sdk
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("after", [False, True])
-async def test_wherever_a_worker_dies_no_one_of_the_family_is_lost(
+async def test_no_parent_or_child_is_lost_after_a_crash_at_any_point(
     backend: Any, engine: Engine, in_table: Family, work: Work, after: bool, back: bool
 ) -> None:
     table, closed = in_table.departments.table.name, in_table.archive._there.entities.table.name

@@ -53,7 +53,7 @@ async def test_every_type_comes_back_as_it_was(current: Any, archive: Any, work:
     assert await archive.get(**ID) is None
 
 
-async def test_a_blob_is_json_that_anybody_can_read(storage: Any, current: Any, queue_name: str, work: Work) -> None:
+async def test_an_archived_blob_is_plain_json(storage: Any, current: Any, queue_name: str, work: Work) -> None:
     container = f"c{uuid4().hex}"
     archive: Any = Archive(current, BlobArchive(storage, container), queue=queue_name)
     await archive.archive(await current.insert(jones(Salary=Int64(5))))
@@ -66,7 +66,7 @@ async def test_a_blob_is_json_that_anybody_can_read(storage: Any, current: Any, 
     await storage.container(container).drop()
 
 
-async def test_a_blob_that_somebody_overwrote_is_reported_and_left(
+async def test_a_blob_that_another_program_overwrote_is_reported_and_kept(
     storage: Any, current: Any, queue_name: str, work: Work
 ) -> None:
     container = f"c{uuid4().hex}"

@@ -116,7 +116,7 @@ def test_a_page_without_matplotlib_says_how_to_get_plots(monkeypatch: pytest.Mon
     assert "pip install '.[plot]' in a clone" in page.texts
 
 
-def test_a_design_without_a_fault_is_told_to_be_so() -> None:
+def test_a_design_without_findings_is_reported_as_such() -> None:
     page = Page(written(clean()))
     assert " No findings." in page.texts
 

@@ -99,7 +99,7 @@ def test_plots_are_drawn_and_their_letters_can_be_read(shown: Shown) -> None:
     assert [words for each in plots for words in each["cut"]] == []
 
 
-def test_no_words_of_a_plot_lie_on_others(shown: Shown) -> None:
+def test_no_labels_of_a_plot_overlap(shown: Shown) -> None:
     assert shown.page.eval_on_selector_all("svg", OVERLAPS) == []
 
 
@@ -141,7 +141,7 @@ def brightness(colour: str) -> int:
     return sum(map(int, re.findall(r"\d+", colour)[:3]))
 
 
-def test_a_missing_browser_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_browser_is_reported_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(BrowserMissing, match="apt install chromium"):
         program("/nowhere")

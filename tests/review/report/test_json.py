@@ -68,7 +68,7 @@ def test_the_schema_check_sees_what_does_not_fit() -> None:
     assert faults(without_schema(broken), Reviewed) == [".heat[].partitions[].peak", ".findings[]"]
 
 
-def test_a_report_that_was_read_is_written_alike() -> None:
+def test_a_report_round_trips_through_json() -> None:
     told = as_json(sample())
     assert json.dumps(json.loads(told), indent=2, ensure_ascii=False) + "\n" == told
     assert as_json(sample()) == told

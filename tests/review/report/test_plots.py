@@ -60,7 +60,7 @@ def test_every_colour_is_one_of_the_page(drawn: Plots) -> None:
             assert set(re.findall(r"#[0-9a-f]{6}\b", svg)) == set()
 
 
-def test_nothing_tells_when_or_by_what_they_were_drawn(drawn: Plots) -> None:
+def test_pictures_contain_no_date_and_no_program_version(drawn: Plots) -> None:
     again = plots(sample())
     assert every(again) == every(drawn)
     assert not any("metadata" in each.wide or "matplotlib.org" in each.wide for each in every(drawn))

@@ -42,7 +42,7 @@ def test_no_line_is_wider_than_the_terminal() -> None:
         assert max(map(len, printed(sample(), width).splitlines())) <= width
 
 
-def test_a_design_without_a_fault_is_told_to_be_so() -> None:
+def test_a_design_without_findings_is_reported_as_such() -> None:
     said = printed(clean())
     assert "no findings" in said
     assert "No entity, key, transaction or account is near a limit" in said

@@ -27,7 +27,7 @@ class TestAHotPartition:
         measured = done(EMPLOYEES, HIRE)
         assert [each.severity for each in found(measured, heats=[hot("Employees", peak)])] == expected
 
-    def test_is_told_with_its_peak_its_hour_and_what_buckets_would_do(self) -> None:
+    def test_is_reported_with_its_peak_its_hour_and_the_effect_of_buckets(self) -> None:
         (one,) = found(done(EMPLOYEES, HIRE), heats=[hot("Employees", 6000)])
         assert one.rule == "hot-partition"
         assert "partition 'Sales' of Employees handles up to 6,000 entities a second" in one.says
@@ -35,11 +35,11 @@ class TestAHotPartition:
         assert "with 4 buckets, the busiest handles 1,500 entities a second" in one.better
 
     @pytest.mark.parametrize(("peak", "words"), [(2000, "100% of its target"), (1900, "95% of its target")])
-    def test_is_told_by_how_much_of_its_target_it_takes(self, peak: float, words: str) -> None:
+    def test_is_reported_by_its_share_of_the_target(self, peak: float, words: str) -> None:
         (one,) = found(done(EMPLOYEES, HIRE), heats=[hot("Employees", peak)])
         assert words in one.says
 
-    def test_of_few_is_told_as_that(self) -> None:
+    def test_of_few_values_is_reported_as_such(self) -> None:
         few = replace(
             EMPLOYEES,
             shape=replace(EMPLOYEES.shape, fields={**EMPLOYEES.shape.fields, "Department": Field(distinct=32)}),
@@ -57,7 +57,7 @@ class TestAHotPartition:
         (one,) = found(done(BY_HOUR, HIRE), span, heats=[heat])
         assert (one.rule, one.pattern) == ("prepend-append", "blob_log")
 
-    def test_that_is_the_only_one_is_told_as_that(self) -> None:
+    def test_that_is_the_only_one_is_reported_as_such(self) -> None:
         (one,) = found(done(ALONE, HIRE), heats=[hot("Employees", 6000, partition="all")])
         assert (one.rule, one.pattern) == ("one-partition", "compound_key")
 

@@ -49,7 +49,7 @@ class TestARedundantIndex:
         of = having(BY_EMAIL, longer)
         assert told(found(asked(of, FIND, via="by e-mail"))) == [("redundant-index", "Employees: longer")]
 
-    def test_is_told_once_of_two_that_are_alike(self) -> None:
+    def test_is_reported_once_for_two_equal_indexes(self) -> None:
         again = IntraPartitionIndex(Key("{Department}", "mail_{Email}"), name="again")
         of = having(BY_EMAIL, again)
         assert told(found(asked(of, FIND, via="by e-mail"))) == [("redundant-index", "Employees: again")]
@@ -90,7 +90,9 @@ class TestASecondRead:
         assert found(asked(having(self.BARE), query, via="bare")) == []
 
     @pytest.mark.parametrize(("rate", "rules"), [(10.0, ["second-read"]), (9.9, [])])
-    def test_of_each_entity_on_a_list_is_told_from_a_hundred_a_second_on(self, rate: float, rules: list[str]) -> None:
+    def test_of_each_listed_entity_is_reported_from_a_hundred_per_second_on(
+        self, rate: float, rules: list[str]
+    ) -> None:
         of = having(IndexEntity("LastName"))
         query = Query("it", {"Department": "=", "LastName": "="}, rate=rate)
         listed = found(asked(of, query, via="LastName", returned=10, examined=11))
@@ -110,7 +112,7 @@ class TestAnIndexKey:
         query = Query("it", {"Department": "=", "LastName": "="}, rate=1.0)
         assert found(asked(having(BY_NAME), query, QueryClass.RANGE, via="by name")) == []
 
-    def test_that_should_be_unique_and_is_not_kept_so_is_told(self) -> None:
+    def test_that_should_be_unique_but_is_not_enforced_is_reported(self) -> None:
         index = InterPartitionIndex(Key("email_{Email}", "email"), name="by e-mail")
         query = Query("it", {"Email": "="}, rate=1.0, max_staleness=60)
         assert told(found(asked(having(index), query, via="by e-mail"))) == [

@@ -48,7 +48,7 @@ class TestANumber:
         of = made(Key("{Id:uuid}", "{Line:02d}"), 1000, 1000, Id=Field("guid"), Line=Field("int32", distinct=99))
         assert found(sets=[of]) == []
 
-    def test_that_is_numbered_anew_for_each_of_others_is_not_judged(self) -> None:
+    def test_that_restarts_for_each_group_is_not_reported(self) -> None:
         of = made(Key("{Id:uuid}", "{Line:02d}"), 1000, 0, Id=Field("guid"), Line=Field("int32", within="Id"))
         assert found(sets=[of]) == []
 
@@ -72,7 +72,7 @@ class TestANumber:
         of = made(key, 1000, 0, Order=Field(distinct=8), Line=Field("int32", within="Order"))
         assert [each.rule for each in found(sets=[of])] == rules
 
-    def test_is_told_when_it_ends(self) -> None:
+    def test_is_reported_with_the_time_until_it_ends(self) -> None:
         of = made(Key("things", "{Number:02d}"), 50, 49, Number=Field("int32"))
         (one,) = found(sets=[of])
         assert "ends at 99, which is reached in 12 months" in one.says
@@ -158,7 +158,7 @@ class TestASecret:
         write = Write("it", "update", (changes,), rate=rate)
         assert [each.rule for each in found(done(replace(SECRET, mappings=(mapping,)), write))] == rules
 
-    def test_in_a_key_is_told_once_and_as_that(self) -> None:
+    def test_in_a_key_is_reported_once_as_such(self) -> None:
         index = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail")
         query = Query("it", {"Department": "=", "Email": "="}, rate=1)
         of = replace(SECRET, derived=(index,))

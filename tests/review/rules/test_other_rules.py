@@ -44,18 +44,18 @@ class TestALimit:
         assert found(sets=[EMPLOYEES], in_sight=[sight(limit, 50, 89, None)]) == []
         assert found(sets=[EMPLOYEES], in_sight=[sight(limit, 99, 99, None)]) == []  # It does not grow
 
-    def test_is_told_with_its_numbers_and_when(self) -> None:
+    def test_is_reported_with_its_numbers_and_date(self) -> None:
         (one,) = found(sets=[EMPLOYEES], in_sight=[sight("properties of an entity", 50, 150, 1.5)])
         assert one.says == (
             "An entity of Employees has 50 properties, and 150 at the end of the growth; the limit is 100, "
             "exceeded in 18 months."
         )
 
-    def test_of_an_entity_is_told_as_that_of_its_value(self) -> None:
+    def test_of_an_entity_is_reported_for_its_value(self) -> None:
         both = [sight("bytes of a property", 100, 100, 0.0), sight("bytes of an entity", 100, 100, 0.0)]
         assert told(found(sets=[EMPLOYEES], in_sight=both)) == [("value-too-large", "Employees")]
 
-    def test_of_a_transaction_is_told_beside_a_value_that_fits(self) -> None:
+    def test_of_a_transaction_is_reported_though_each_value_fits(self) -> None:
         both = [sight("bytes of a property", 99, 99, None), sight("bytes of a transaction", 100, 100, 0.0)]
         assert [each.rule for each in found(sets=[EMPLOYEES], in_sight=both)] == ["transaction-too-large"]
 
@@ -145,14 +145,14 @@ class TestAJoin:
         one = asked(of, Query("author", {"AuthorId": "="}, rate=rate))
         return [(each.rule, each.pattern, each.severity) for each in found(many, one)]
 
-    def test_of_one_read_for_each_result_is_told(self) -> None:
+    def test_of_one_read_for_each_result_is_reported(self) -> None:
         assert self.joined(500) == [("join-one-by-one", "denormalize", Severity.WARNING)]
 
     def test_of_few_entities_is_better_kept_by_the_reader(self) -> None:
         assert self.joined(500, authors=1000) == [("join-one-by-one", "lookup", Severity.WARNING)]
 
     @pytest.mark.parametrize("rate", [250, 1000])
-    def test_of_about_one_read_for_each_result_is_told_too(self, rate: float) -> None:
+    def test_of_about_one_read_for_each_result_is_reported_too(self, rate: float) -> None:
         assert [rule for rule, _, _ in self.joined(rate)] == ["join-one-by-one"]
 
     @pytest.mark.parametrize("rate", [249, 1001])
@@ -178,7 +178,9 @@ class TestParts:
             (99, 3.9, []),
         ],
     )
-    def test_that_are_asked_one_by_one_are_told(self, rate: float, requests: float, expected: list[Severity]) -> None:
+    def test_that_are_queried_one_by_one_are_reported(
+        self, rate: float, requests: float, expected: list[Severity]
+    ) -> None:
         query = Query("it", {"Department": "=", "EmployeeId": "="}, rate=rate)
         for of in (self.PERIODS, self.SPREAD):
             told_of = found(asked(of, query, requests=requests))
@@ -186,12 +188,12 @@ class TestParts:
         assert found(asked(EMPLOYEES, query, requests=requests)) == []
 
     @pytest.mark.parametrize(("peak", "rules"), [(62.0, ["needless-spread"]), (62.5, [])])
-    def test_that_nobody_needs_are_told(self, peak: float, rules: list[str]) -> None:
+    def test_that_the_load_does_not_need_are_reported(self, peak: float, rules: list[str]) -> None:
         assert [each.rule for each in found(sets=[self.SPREAD], heats=[hot("Employees", peak)])] == rules
         assert found(sets=[EMPLOYEES], heats=[hot("Employees", peak)]) == []
         assert found(sets=[self.SPREAD], heats=[hot("Others", peak)]) == []
 
-    def test_are_told_by_their_name(self) -> None:
+    def test_are_reported_with_their_name(self) -> None:
         query = Query("it", {"Department": "=", "EmployeeId": "="}, rate=100)
         says = [found(asked(of, query, requests=11.0))[0].says for of in (self.PERIODS, self.SPREAD)]
         assert ["period tables" in each for each in says] == [True, False]
@@ -201,7 +203,7 @@ class TestALargeValue:
     OF = replace(EMPLOYEES, mappings=(LargeProperties(["Photo"], container="photos"),))
 
     @pytest.mark.parametrize(("rate", "severity"), [(10.0, Severity.WARNING), (9.9, Severity.NOTE)])
-    def test_that_is_read_and_not_wanted_is_told(self, rate: float, severity: Severity) -> None:
+    def test_that_is_read_in_vain_is_reported(self, rate: float, severity: Severity) -> None:
         query = Query("it", {"Department": "=", "EmployeeId": "="}, select=("Age",), rate=rate)
         (one,) = found(asked(self.OF, query, transactions=2.0))
         assert (one.rule, one.subject, one.severity) == ("blob-with-every-read", "Employees: it", severity)

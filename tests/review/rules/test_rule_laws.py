@@ -119,7 +119,7 @@ def test_a_higher_rate_never_makes_a_scan_matter_less(data: st.DataObject) -> No
     assert worst == sorted(worst)
 
 
-def test_an_index_may_be_in_the_partition_or_elsewhere_and_is_told_alike() -> None:
+def test_an_index_in_the_partition_or_outside_it_is_reported_the_same_way() -> None:
     here = IntraPartitionIndex(Key("{A}", "c_{C}_{B:06d}"), name="here")
     elsewhere = InterPartitionIndex(Key("c_{C}", "by_{A}_{B:06d}"), name="elsewhere")
     shape = Shape("Thing", 100, {"A": Field(distinct=9), "B": Field("int32"), "C": Field(distinct=50)})

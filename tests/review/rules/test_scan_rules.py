@@ -79,7 +79,7 @@ class TestHowMuchAScanMatters:
 
 
 class TestAMissingIndex:
-    def test_lies_elsewhere_where_the_partition_is_not_known(self) -> None:
+    def test_is_in_another_partition_if_the_query_does_not_give_the_partition(self) -> None:
         query = Query("by e-mail", {"Email": "="}, rate=50)
         (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000))
         assert (one.rule, one.subject, one.pattern) == (
@@ -91,7 +91,7 @@ class TestAMissingIndex:
         assert "a table scan: it reads 20,000 entities to return 1, 50 times a second" in one.says
         assert "MiB, and at least 2 table + 2 queue transactions, as much as" in one.better
 
-    def test_lies_in_the_partition_where_that_is_known(self) -> None:
+    def test_is_in_the_partition_if_the_query_gives_it(self) -> None:
         query = Query("by name", {"Department": "=", "LastName": "="}, rate=50)
         (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500))
         assert one.pattern == "intra_partition_index"
@@ -161,7 +161,7 @@ class TestAKeyOfSeveralFields:
     def test_serves_what_is_known_from_the_left_and_one_range(self) -> None:
         assert self.told_of(Query("it", {"User": "=", "Channel": "=", "At": "range"}, rate=9)) == []
 
-    def test_does_not_serve_what_lies_behind_a_field_that_is_not_known(self) -> None:
+    def test_does_not_serve_fields_after_one_that_the_query_does_not_give(self) -> None:
         query = Query("it", {"User": "=", "Channel": "=", "MailId": "="}, rate=9)
         (one,) = found(asked(self.MAILS, query, QueryClass.RANGE, examined=900))
         assert one.rule == "missing-index"
@@ -179,7 +179,7 @@ class TestAKeyOfSeveralFields:
 
 
 class TestAFilter:
-    def test_of_keys_joined_by_or_is_told_as_that(self) -> None:
+    def test_of_keys_joined_by_or_is_reported_as_such(self) -> None:
         text = "PartitionKey eq 'Sales' and (RowKey eq '1' or RowKey eq '2')"
         query = Query("two of them", filter=text, rate=50)
         (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500, returned=2))

@@ -66,7 +66,7 @@ class TestALateAnswer:
     OF = replace(EMPLOYEES, derived=(INDEX,))
     WRITE = Write("hire", "insert", rate=0.00001)
 
-    def test_is_told_where_it_must_not_be_late(self) -> None:
+    def test_is_reported_if_the_query_must_not_be_stale(self) -> None:
         read = asked(self.OF, Query("it", {"Email": "="}, rate=1), via="by e-mail")
         assert told(found(read, done(self.OF, self.WRITE))) == [("stale-read", "Employees: it")]
 
@@ -163,11 +163,11 @@ class TestGrowth:
         ("growth", "expected"),
         [(1e9, [Severity.WARNING]), (9.9e8, [Severity.NOTE]), (1e8, [Severity.NOTE]), (9.9e7, [])],
     )
-    def test_without_an_end_is_told(self, growth: float, expected: list[Severity]) -> None:
+    def test_without_an_end_is_reported(self, growth: float, expected: list[Severity]) -> None:
         of = DeclaredSet("Log", "Log", Key("{Id:uuid}", "row"), Shape("Row", 1, {"Id": Field("guid")}, growth))
         assert [each.severity for each in found(sets=[of])] == expected
 
-    def test_that_the_writes_exceed_is_told(self) -> None:
+    def test_that_the_writes_exceed_is_reported(self) -> None:
         write = Write("hire", "insert", rate=0.01)
         assert told(found(done(EMPLOYEES, write))) == [("growth-mismatch", "Employees")]
         gone = Write("fire", "delete", rate=0.0099)

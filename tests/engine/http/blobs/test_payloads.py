@@ -32,7 +32,7 @@ def log(engine: Engine, wire: BlobWire) -> None:
 
 
 @every_write
-def test_a_right_md5_is_told_back(write: str, wire: BlobWire) -> None:
+def test_a_correct_md5_is_returned(write: str, wire: BlobWire) -> None:
     path, headers = WRITES[write]
     response = wire.send("PUT", path, {**headers, "Content-MD5": MD5}, TEXT)
     assert (response.status, response.headers["Content-MD5"]) == (201, MD5)
@@ -60,7 +60,7 @@ def test_what_is_no_md5_is_rejected(write: str, md5: str, wire: BlobWire) -> Non
 
 
 @every_write
-def test_a_right_crc64_is_told_back(write: str, wire: BlobWire) -> None:
+def test_a_correct_crc64_is_returned(write: str, wire: BlobWire) -> None:
     path, headers = WRITES[write]
     response = wire.send("PUT", path, {**headers, "x-ms-content-crc64": CRC64}, TEXT)
     assert (response.status, response.headers["x-ms-content-crc64"]) == (201, CRC64)
@@ -132,7 +132,7 @@ def test_so_is_a_range(wire: BlobWire) -> None:
     assert response.headers["Content-Range"] == "bytes 4-7/8"
 
 
-def test_the_digest_of_a_whole_blob_is_kept_and_told(wire: BlobWire) -> None:
+def test_the_md5_of_a_complete_blob_is_stored_and_returned(wire: BlobWire) -> None:
     response = wire.send("PUT", "/photos/b", BLOCK_BLOB, TEXT)
     assert response.headers["Content-MD5"] == MD5
     assert wire.send("HEAD", "/photos/b").headers["Content-MD5"] == MD5

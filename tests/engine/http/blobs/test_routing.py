@@ -113,7 +113,7 @@ def test_a_verb_that_nothing_has_is_rejected(wire: BlobWire, method: str, path: 
 
 
 @pytest.mark.parametrize("verb", ["PUT", "DELETE"])
-def test_nobody_writes_on_the_secondary(wire: BlobWire, verb: str) -> None:
+def test_writes_to_the_secondary_are_rejected(wire: BlobWire, verb: str) -> None:
     base = "https://contoso-secondary.blob.core.windows.net"
     assert wire.error(verb, "/photos/b", BLOCK_BLOB, base=base)[:3] == (
         403,
@@ -122,7 +122,7 @@ def test_nobody_writes_on_the_secondary(wire: BlobWire, verb: str) -> None:
     )
 
 
-def test_everybody_reads_there(wire: BlobWire) -> None:
+def test_reads_from_the_secondary_are_allowed(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB, b"...")
     base = "https://contoso-secondary.blob.core.windows.net"
     assert wire.send("GET", "/photos/b", base=base).body == b"..."

@@ -249,7 +249,7 @@ class TestHeaders:
             assert headers["Content-Disposition"] == "attachment; filename=don.jpg"
             assert (headers["Content-Encoding"], headers["Content-Language"]) == ("identity", "en")
 
-    def test_nobody_adds_to_what_was_signed(self, engine: Engine, wire: BlobWire) -> None:
+    def test_a_signature_that_was_changed_is_rejected(self, engine: Engine, wire: BlobWire) -> None:
         assert ask(wire, f"{blob_sas(engine)}&rsct=text%2Fhtml") == FAILED
 
     def test_the_owner_s_requests_are_not_changed_by_such_options(self, wire: BlobWire) -> None:
@@ -353,7 +353,7 @@ class TestPublicContainers:
             (PublicAccess.CONTAINER, None, None),
         ],
     )
-    def test_anybody_reads_what_is_public(
+    def test_a_public_container_is_read_without_credentials(
         self, access: PublicAccess, reads: Any, lists: Any, engine: Engine, wire: BlobWire
     ) -> None:
         engine.blobs.containers.set_access("photos", access, [])
@@ -363,7 +363,7 @@ class TestPublicContainers:
         assert ask(wire, "", "GET", "/photos?restype=container") == lists
 
     @pytest.mark.parametrize("name", [name for name in ON_BLOBS if "get" not in name or "tags" in name])
-    def test_nobody_writes_there(self, name: str, engine: Engine, wire: BlobWire) -> None:
+    def test_writes_without_credentials_are_rejected(self, name: str, engine: Engine, wire: BlobWire) -> None:
         engine.blobs.containers.set_access("photos", PublicAccess.CONTAINER, [])
         method, options, headers, body, _ = ON_BLOBS[name]
         assert ask(wire, "", method, f"/photos/b{options}", headers, body) == NO_CREDENTIAL

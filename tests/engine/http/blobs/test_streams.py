@@ -142,9 +142,7 @@ PACKED = GZIP.compress(b"Don Hall" * 1000) + GZIP.flush()
 
 
 @pytest.mark.parametrize(("encoding", "packed"), [("gzip", PACKED), ("deflate", zlib.compress(b"Don Hall" * 1000))])
-def test_a_client_takes_the_encoding_away_unless_told_otherwise(
-    container: ContainerClient, encoding: str, packed: bytes
-) -> None:
+def test_a_client_decodes_the_content_by_default(container: ContainerClient, encoding: str, packed: bytes) -> None:
     container.upload_blob("b", packed, content_settings=ContentSettings(content_encoding=encoding))
     assert b"".join(container.download_blob("b").chunks()) == b"Don Hall" * 1000
     assert container.download_blob("b", decompress=False).readall() == packed

@@ -76,7 +76,7 @@ def test_an_append_blob_says_how_many_blocks_it_has_and_whether_it_is_sealed(wir
     assert "x-ms-access-tier" not in head
 
 
-def test_a_tier_that_was_asked_for_is_told_as_such(wire: BlobWire) -> None:
+def test_a_tier_that_was_set_is_reported_as_set(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-access-tier": "Cool"})
     head = told(wire.send("HEAD", "/photos/b"))
     assert (head["x-ms-access-tier"], head["x-ms-access-tier-change-time"]) == ("Cool", MOMENT)
@@ -86,7 +86,7 @@ def test_a_tier_that_was_asked_for_is_told_as_such(wire: BlobWire) -> None:
     assert statuses == [200, 200, 202]
 
 
-def test_a_lease_is_told_with_its_duration(wire: BlobWire, engine: Engine) -> None:
+def test_a_lease_is_reported_with_its_duration(wire: BlobWire, engine: Engine) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
     for duration, word in ((15, "fixed"), (-1, "infinite")):
         engine.blobs.lease("photos", "b", Acquire(duration, UUID(LEASE)))
@@ -151,7 +151,7 @@ def test_the_account_says_what_it_is(wire: BlobWire) -> None:
         ("PUT", "/photos/b", APPEND_BLOB, "", 201),
     ],
 )
-def test_a_write_is_told_the_version_that_it_made(
+def test_a_write_returns_the_version_that_it_created(
     wire: BlobWire, engine: Engine, method: str, path: str, headers: dict[str, str], body: str, status: int
 ) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
@@ -230,7 +230,7 @@ def test_a_list_of_blobs_is_this_document(wire: BlobWire, engine: Engine) -> Non
     )
 
 
-def test_a_list_tells_leases_copies_tiers_snapshots_and_seals(wire: BlobWire, engine: Engine) -> None:
+def test_a_list_contains_leases_copies_tiers_snapshots_and_seals(wire: BlobWire, engine: Engine) -> None:
     wire.send("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-access-tier": "Cool"})
     wire.send("PUT", "/photos/b?comp=snapshot")
     engine.blobs.lease("photos", "b", Acquire(15))

@@ -210,9 +210,7 @@ def test_a_copy_has_the_tags_of_its_source_if_asked_to(wire: BlobWire, engine: E
     assert wire.error("PUT", "/photos/c", both)[:2] == (400, "InvalidHeaderValue")
 
 
-def test_what_is_put_from_a_url_says_of_itself_what_its_source_does_unless_told_otherwise(
-    wire: BlobWire, engine: Engine
-) -> None:
+def test_put_from_url_copies_the_properties_of_its_source_by_default(wire: BlobWire, engine: Engine) -> None:
     _public(wire)
     asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}
     for own, found in (
@@ -237,7 +235,7 @@ def test_a_copy_of_an_append_blob_is_sealed_if_asked_to(wire: BlobWire, engine: 
     assert wire.error("PUT", "/photos/new", asked)[:2] == (409, "InvalidBlobType")
 
 
-def test_the_answer_about_a_source_tells_what_the_source_answered(wire: BlobWire) -> None:
+def test_an_error_of_the_source_is_passed_on(wire: BlobWire) -> None:
     _public(wire)
     asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b", "x-ms-source-if-match": '"0x1"'}
     response = wire.send("PUT", "/photos/c", asked)
@@ -289,7 +287,7 @@ def test_the_holder_of_a_lease_replaces_a_blob_that_must_not_be_there(wire: Blob
         ("/photos/b", {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}, b""),
     ],
 )
-def test_every_write_of_content_tells_its_crc64(
+def test_every_write_of_content_returns_its_crc64(
     wire: BlobWire, path: str, headers: dict[str, str], body: bytes
 ) -> None:
     wire.send("PUT", "/photos/log", APPEND_BLOB)
@@ -346,7 +344,7 @@ def test_the_default_version_is_kept_and_is_that_of_requests_without_one(wire: B
 
 
 @pytest.mark.parametrize("permission", ["r", "w", "t"])
-def test_a_signature_of_a_container_or_a_blob_tells_what_the_account_is(
+def test_a_signature_of_a_container_or_a_blob_gives_the_account_information(
     wire: BlobWire, engine: Engine, permission: str
 ) -> None:
     later, key = datetime(2014, 8, 23, tzinfo=timezone.utc), engine.account_key

@@ -105,7 +105,7 @@ def test_a_request_without_a_date_is_rejected(wire: QueueWire) -> None:
     assert wire.error("GET", "/orders/messages", headers, signed=False)[:2] == FAILED
 
 
-def test_a_request_without_credentials_is_told_how_to_get_some(wire: QueueWire) -> None:
+def test_a_request_without_credentials_gets_the_authentication_challenge(wire: QueueWire) -> None:
     response = wire.send("GET", "/orders/messages", signed=False)
     assert (response.status, response.headers["x-ms-error-code"]) == (401, "NoAuthenticationInformation")
     assert response.headers["WWW-Authenticate"].startswith("Bearer authorization_uri=")
@@ -135,7 +135,7 @@ def test_an_option_may_have_anything_in_it(service: QueueServiceClient, queue: Q
     assert any("+" in (message.pop_receipt or "") for message in sent)
 
 
-def test_whoever_has_another_key_is_turned_away(engine: Engine) -> None:
+def test_a_request_with_another_key_is_rejected(engine: Engine) -> None:
     stranger = AzureNamedKeyCredential("contoso", "d3Jvbmc=")
     url = "https://contoso.queue.core.windows.net"
     with pytest.raises(ClientAuthenticationError, match="Server failed to authenticate the request"):

@@ -25,7 +25,7 @@ def put(wire: QueueWire, content: str = "text", options: str = "") -> tuple[str,
 
 
 class TestMessages:
-    def test_putting_tells_what_the_sender_may_need(self, wire: QueueWire) -> None:
+    def test_putting_returns_id_times_and_receipt(self, wire: QueueWire) -> None:
         response = wire.send("POST", "/orders/messages?visibilitytimeout=60", {}, text("text"))
         (message,) = wire.engine.queues._queue("orders")._messages.values()
         assert (response.status, response.headers["Content-Type"]) == (201, "application/xml")
@@ -39,7 +39,7 @@ class TestMessages:
             ).encode()
         )
 
-    def test_getting_tells_all(self, wire: QueueWire) -> None:
+    def test_getting_returns_all_properties(self, wire: QueueWire) -> None:
         put(wire, "a&lt;b")
         response = wire.send("GET", "/orders/messages")
         (message,) = wire.engine.queues._queue("orders")._messages.values()
@@ -55,7 +55,7 @@ class TestMessages:
             ).encode()
         )
 
-    def test_peeking_tells_nothing_that_gives_power(self, wire: QueueWire) -> None:
+    def test_peeking_returns_no_receipt(self, wire: QueueWire) -> None:
         message_id, _ = put(wire, "")
         assert (
             wire.send("GET", "/orders/messages?peekonly=TRUE").body
@@ -71,7 +71,7 @@ class TestMessages:
         response = wire.send("GET", f"/orders/messages{options}")
         assert response.body == BOM + f"{PROLOGUE}<QueueMessagesList />".encode()
 
-    def test_updating_tells_the_new_receipt_in_headers(self, wire: QueueWire) -> None:
+    def test_updating_returns_the_new_receipt_in_headers(self, wire: QueueWire) -> None:
         message_id, receipt = put(wire)
         response = wire.send(
             "PUT", f"/orders/messages/{message_id}?popreceipt={receipt.replace('=', '%3d')}&visibilitytimeout=90"
@@ -181,7 +181,7 @@ class TestMessages:
 
 
 class TestQueues:
-    def test_creating_tells_whether_it_was_there(self, wire: QueueWire) -> None:
+    def test_creating_reports_whether_the_queue_existed(self, wire: QueueWire) -> None:
         assert wire.send("PUT", "/bills", {"x-ms-meta-Colour": "red"}).status == 201
         assert wire.send("PUT", "/bills", {"x-ms-meta-colour": "red"}).status == 204
         assert wire.error("PUT", "/bills")[:3] == (409, "QueueAlreadyExists", "The specified queue already exists.")
@@ -202,7 +202,7 @@ class TestQueues:
         assert wire.error("PUT", "/orders?comp=metadata", {name: "x"})[:2] == (400, code)
         assert wire.error("PUT", "/bills", {name: "x"})[:2] == (400, code)
 
-    def test_a_list_repeats_what_was_asked_and_says_where_it_goes_on(self, wire: QueueWire) -> None:
+    def test_a_list_repeats_the_request_and_has_the_next_marker(self, wire: QueueWire) -> None:
         for name in ("order-1", "order-2"):
             wire.send("PUT", f"/{name}", {"x-ms-meta-Colour": "<red>"})
         path = "/?comp=list&prefix=order&maxresults=1&include=metadata"
@@ -234,7 +234,7 @@ class TestQueues:
         assert found.attrib == {"ServiceEndpoint": 'http://"<&>:10001/contoso/'}
 
     @pytest.mark.parametrize("marker", ["orders", "/orders", "/other/orders", "/contoso/", "2"])
-    def test_a_marker_of_somebody_else_is_rejected(self, marker: str, wire: QueueWire) -> None:
+    def test_a_foreign_marker_is_rejected(self, marker: str, wire: QueueWire) -> None:
         said = wire.error("GET", f"/?comp=list&marker={marker}")
         assert said[:3] == (400, "InvalidMarker", "The specified marker is invalid.")
 
@@ -258,7 +258,7 @@ class TestQueues:
 
 
 class TestAnswers:
-    def test_an_error_is_told_in_body_header_and_reason(self, wire: QueueWire) -> None:
+    def test_an_error_is_in_body_header_and_reason(self, wire: QueueWire) -> None:
         response = wire.send("GET", "/orders/messages?numofmessages=0")
         assert (response.status, response.reason) == (
             400,
