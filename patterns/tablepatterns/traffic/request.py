@@ -215,7 +215,7 @@ _SKIPPED, _USERS, _ENDS = range(3)
 
 _STDLIB: Final = sysconfig.get_path("stdlib")
 _INSTALLED: Final = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
-# As a frame spells them, which in a linked virtual environment is not the resolved path
+# As spelled in frames; in a linked virtual environment this is not the resolved path
 _OURS: Final = tuple(
     f"{Path(str(module)).parents[up]}/"
     for module, up in ((__file__, 1), (azure.core.__file__, 1), (_file_of("tenacity"), 0))
@@ -296,13 +296,13 @@ def is_throttled(status: int) -> bool:
 
 
 def is_billed(status: int) -> bool:
-    """Whether a storage transaction is billed; none is if it failed in the service, or there was no response."""
+    """Whether a request with this status is billed; it is not after a service failure, or without a response."""
     return 0 < status < 500
 
 
 @lru_cache(maxsize=512)
 def plan_of(text: str) -> Explanation | None:
-    """Return the class of a query by the text of its filter; None if the service rejects the filter."""
+    """Return the query plan of the text of a filter; None if the service rejects the filter."""
     try:
         return classify(parse(text))
     except BadFilter:

@@ -1,4 +1,4 @@
-"""Read the Table service's resource logs, and report what an application asks of its tables in production."""
+"""Read the Table service's resource logs, and report the requests of an application in production."""
 
 from .read import LogRecord, read_logs
 from .summary import LogSummary, summarize

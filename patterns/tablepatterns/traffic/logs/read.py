@@ -25,17 +25,17 @@ from ..request import Named, named
 _SUFFIXES: Final = (".json", ".jsonl", ".log", ".csv")
 _COMPRESSED: Final = ".gz"
 _REPORTED: Final = 1_000
-"""After so many records the progress is reported."""
+"""The number of records after which progress is reported."""
 _CHUNK: Final = 1 << 20
 _LONGEST: Final = 1 << 24
-"""No record has so many characters: its end is missing."""
+"""The length from which a record must be damaged: its end is missing."""
 _BETWEEN: Final = re.compile(r"[\s,\]]*")
 _PORTAL_TIME: Final = "%m/%d/%Y, %I:%M:%S.%f %p"
 """The time in the CSV that the portal exports."""
 _OPERATIONS: Final = {"EntityGroupTransaction": "Transaction"}
-"""The log's names of operations that `Traffic` names otherwise."""
+"""The log's names of operations that have other names in `Traffic`."""
 _NO_STATUS: Final = (None, "", "Unknown")
-# What a record holds: as a diagnostic setting writes it, and as the columns of StorageTableLogs
+# The fields of a record, as written by a diagnostic setting and as columns of StorageTableLogs
 _NAMES: Final = (
     ("time", "TimeGenerated"),
     ("operationName", "OperationName"),
@@ -59,15 +59,15 @@ class LogRecord(NamedTuple):
 
     :param moment: when the service received it, in seconds since 1970
     :param operation: the service's name of the operation, as in `Traffic`
-    :param table: the table, None for a request about none
-    :param partition: the PartitionKey of a point operation; the log has none of an insert or a transaction
-    :param filter: the value of `$filter`, None for anything but a query
-    :param status: the HTTP status, 0 where the request was aborted
+    :param table: the table, or None
+    :param partition: the PartitionKey of a point operation; the log has none for an insert or a transaction
+    :param filter: the value of `$filter`; None if it is not a query
+    :param status: the HTTP status; 0 if the request was aborted
     :param status_text: such as Success, ServerBusy or ResourceNotFound
-    :param seconds: until the client had the response
-    :param server_seconds: of these, the seconds that the service worked
-    :param bytes_in: of the request's body
-    :param bytes_out: of the response's body
+    :param seconds: the time until the client had the response
+    :param server_seconds: the part of it that the service took
+    :param bytes_in: the size of the request's body
+    :param bytes_out: the size of the response's body
     :param user_agent: the client, with its version
     """
 
@@ -87,10 +87,10 @@ class LogRecord(NamedTuple):
 
 @dataclass
 class Skipped:
-    """What was read and is no request to the Table service.
+    """The records that are not requests to the Table service.
 
     :param unreadable: records that are damaged, or have no time or operation
-    :param first: where the first of these is, as file:line
+    :param first: the position of the first of these, as file:line
     :param others: requests to other services
     """
 
@@ -135,7 +135,7 @@ def read_logs(
 
     :param paths: the files, as `log_files` returns them
     :param skipped: counts what is skipped
-    :param on_read: called now and then with the number of bytes read since the last call, as stored
+    :param on_read: called from time to time with the number of stored bytes read since the last call
     :raises BadInput: a file is neither JSON nor CSV of this table
     :raises OSError: a file cannot be read
     """
@@ -234,7 +234,7 @@ def _csv(path: Path, start: str, text: TextIO) -> Iterator[tuple[int, Fields]]:
 
 
 def _record(fields: Fields) -> LogRecord | None:
-    """Return the request that a record is about, None for one to another service.
+    """Return the request of a record; None for one to another service.
 
     :raises KeyError, TypeError, ValueError: the record is damaged
     """
@@ -266,7 +266,7 @@ def _record(fields: Fields) -> LogRecord | None:
 
 @lru_cache(maxsize=4_096)
 def _about(uri: str) -> Named:
-    # The method only decides the operation, which the log names
+    # The method only determines the operation, which the log has
     return named("table", "", "GET", uri, {})
 
 

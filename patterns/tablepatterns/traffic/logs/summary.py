@@ -26,13 +26,13 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 
 _KEPT: Final = 10_000
-"""So many queries, partitions and intervals are counted at a time; the least frequent make room for new ones."""
+"""The maximum number of queries, partitions and intervals to count; new ones replace the least frequent."""
 _LITERAL: Final = re.compile(r"[^\s()']*'[^']*(?:''[^']*)*'|\b(?:true|false)\b|(?<![\w.])[-+]?\d[\w.+-]*")
 _REPEATED: Final = re.compile(r"(\([^()]*\)|\w+ eq \?)(?: or \1)+")
 _PARTITION: Final = re.compile(r"PartitionKey\s+eq\s+'([^']*(?:''[^']*)*)'")
 _PRODUCT: Final = re.compile(r"[^\s()/]+/[^\s()]+")
 _PRODUCTS: Final = 2
-"""A client is told by its first products, such as the SDK's and Python's; what follows is the operating system."""
+"""A client is identified by its first products, such as the SDK's and Python's; the rest is the operating system."""
 _LATENCY_CLASS: Final = log(1.05)
 """Latencies are counted in classes of 5 %, so that a percentile is exact to 2.5 %."""
 _SHORTEST: Final = 1e-4
@@ -43,10 +43,10 @@ _HASH_CHARACTERS: Final = 12
 class RequestSums:
     """Sums over some logged requests.
 
-    :param throttled: answered that the service is too busy
-    :param failed: answered with another error, of which 404 and 412 may be part of the program
+    :param throttled: responses that the service is too busy
+    :param failed: responses with other errors; 404 and 412 may be expected by the program
     :param transactions: storage transactions billed
-    :param seconds: until the clients had the responses, in all
+    :param seconds: the total time until clients had the responses
     """
 
     requests: int = 0
@@ -89,7 +89,7 @@ class LoggedQuery:
     """Queries that differ only in their values.
 
     :param filter: the filter with `?` for each value
-    :param plan: the class of the query, why, and what would be better; None for a filter that the service rejects
+    :param plan: the query plan; None for a filter that the service rejects
     """
 
     table: str
@@ -99,7 +99,7 @@ class LoggedQuery:
 
     @property
     def query_class(self) -> QueryClass | None:
-        """The class of the query, None for a filter that the service rejects."""
+        """The class of the query; None for a filter that the service rejects."""
         return None if self.plan is None else self.plan.query_class
 
     @property
@@ -111,7 +111,7 @@ class LoggedQuery:
 class LoggedPartition(NamedTuple):
     """A partition and its busiest interval.
 
-    :param start: of the interval with the most requests
+    :param start: the start of the interval with the most requests
     :param peak: requests in that interval
     :param share_of_target: the requests a second of that interval, divided by the 2,000 entities a second that one
         partition is designed for; a request that reads or writes several entities counts once
@@ -128,19 +128,19 @@ class LoggedPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogSummary:
-    """What an application asked of its tables, according to the logs.
+    """The requests of an application, according to the logs.
 
     :param start: the time of the first request
     :param end: the time of the last request
-    :param interval: the seconds in which the load of a partition is measured
+    :param interval: the length of the intervals of partition loads, in seconds
     :param overall: all requests
     :param scans: how many of them searched a partition or a table
-    :param queries: queries without their values, those that took the most time in all first
-    :param operations: by the service's name of the operation, the most frequent first
+    :param queries: queries without their values, those with the most total time first
+    :param operations: by operation, the most frequent first
     :param partitions: those with the busiest intervals first
     :param clients: by user agent, the most frequent first
-    :param errors: how often each error code was answered, the most frequent first
-    :param skipped: what was read and is no request to the Table service
+    :param errors: the number of responses with each error code, the most frequent first
+    :param skipped: records that are not requests to the Table service
     """
 
     start: datetime
@@ -157,7 +157,7 @@ class LogSummary:
 
     @property
     def monthly_cost(self) -> float:
-        """What a month of such requests costs, in the currency of the package's prices.
+        """The monthly cost of such requests, in the currency of the package's prices.
 
         Blobs, queues and stored data are not included.
         """
@@ -168,8 +168,8 @@ class LogSummary:
 class _Frequent(dict[KeyT, ValueT]):
     """Values by key, of which the least frequent are dropped when there are too many.
 
-    A key that is dropped and comes again starts from zero. So the sums of frequent keys are exact, unless a key was
-    rare for as long as it takes to see that many others.
+    A dropped key that occurs again starts from zero. So the sums of frequent keys are exact, unless a key was rare at
+    first.
     """
 
     def __init__(self, frequency: Callable[[ValueT], int]) -> None:
@@ -286,7 +286,7 @@ def summarize(
 ) -> LogSummary:
     """Sum up logged requests: queries by class, busy partitions, throttling, latencies, cost and clients.
 
-    Use it to learn what an application asks of its tables in production, without changing the application.
+    Use it to learn which requests an application sends in production, without changing the application.
 
     >>> from tablepatterns.traffic.logs import LogRecord, summarize
     >>> scan = LogRecord(0.0, "QueryEntities", "Claims", None, "Amount gt 100", 200, "Success", 2.5, 2.4, 0, 900, "sdk")
@@ -294,14 +294,14 @@ def summarize(
     >>> [(query.filter, query.query_class.label, query.sums.requests) for query in found.queries]
     [('Amount gt ?', 'table scan', 2)]
 
-    Memory stays constant, however many records there are: only the most frequent 10,000 queries, partitions, intervals
-    and clients are sure to be counted; the sums over all requests are always exact.
+    Memory is constant: only the most frequent 10,000 queries, partitions, intervals and clients are certain to be
+    counted. The sums over all requests are always exact.
 
     Cost: no storage transactions.
 
     :param records: the requests, as `read_logs` yields them
-    :param interval: the seconds in which the load of a partition is measured
-    :param hash_keys: whether to show a hash instead of each PartitionKey; another one each time
+    :param interval: the length of the intervals of partition loads, in seconds
+    :param hash_keys: whether to show a hash instead of each PartitionKey, with a new secret each time
     :param skipped: what `read_logs` skipped
     :raises BadInput: there are no records, or the interval is not above zero
 
@@ -330,7 +330,7 @@ def _client(user_agent: str) -> str:
 
 
 def _hashing() -> Callable[[str], str]:
-    # A key that nobody keeps: a plain hash of a short value could be found by trying
+    # Keyed with a random secret: a plain hash of a short value could be found by trying
     key = secrets.token_bytes(32)
     return lambda value: hmac.new(key, value.encode(), "sha256").hexdigest()[:_HASH_CHARACTERS]
 
