@@ -183,7 +183,10 @@ def entity_size(partition_key: str, row_key: str, properties: Mapping[str, objec
     size = 4 + 2 * utf16_length(partition_key + row_key)
     for name, value in properties.items():
         units = len(name) if name.isascii() else utf16_length(name)
-        size += 8 + 2 * units + (SIZES.get(type(value)) or value_size(value))
+        if type(value) is str and value.isascii():
+            size += 12 + 2 * (units + len(value))
+        else:
+            size += 8 + 2 * units + (SIZES.get(type(value)) or value_size(value))
     return size
 
 
