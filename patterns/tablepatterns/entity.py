@@ -134,6 +134,15 @@ def entity_of_row(
     return entity
 
 
+def entity_of_keys(partition_key: str, row_key: str, etag: str | None, write_ids: WriteIds) -> Entity:
+    """Return an entity with the keys of a row, and no other properties."""
+    entity = Entity.__new__(Entity)
+    entity["PartitionKey"], entity["RowKey"] = partition_key, row_key
+    entity.partition_key, entity.row_key = partition_key, row_key
+    entity.etag, entity._timestamp, entity._write_ids, entity._reading = etag, None, write_ids, None
+    return entity
+
+
 def identify(entity: Entity, row: Entity) -> None:
     """Give an entity the keys, the ETag, the Timestamp and the write ids of a row."""
     entity.partition_key, entity.row_key, entity.etag = row.partition_key, row.row_key, row.etag

@@ -13,7 +13,7 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
 from .. import limits
-from ..entity import STALE_ETAG, Entity, entity_of_row
+from ..entity import STALE_ETAG, Entity, entity_of_keys
 from ..errors import (
     BadDesign,
     BadInput,
@@ -397,7 +397,6 @@ def _new_write_ids(operations: Sequence[Operation], write_id: WriteId) -> list[W
 
 
 def _written(operation: Operation, etag: str | None, write_ids: WriteIds) -> Entity:
-    keys = (("PartitionKey", operation.partition_key), ("RowKey", operation.row_key))
     if operation.kind == "delete" or etag is None:
-        return entity_of_row(keys, None, None, ())
-    return entity_of_row(keys, etag, None, write_ids)
+        return entity_of_keys(*operation.key, None, ())
+    return entity_of_keys(operation.partition_key, operation.row_key, etag, write_ids)
