@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import os
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,9 +44,15 @@ MARKERS = (
     "browser: the body looks at a page in Chromium, which must be installed",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
     "nightly: it takes long, and a smaller case of the same rule runs in every run; --nightly runs it too",
-    "either_sdk: each case runs in memory with the sync or the async SDK, in turn, and with both with --nightly",
+    "both_sdks: each case runs in memory with the sync and the async SDK; others with one of them, unless --nightly",
     "nightly_on_azurite: it runs in memory in every run, and on Azurite with --nightly",
 )
+LONGEST = (
+    *("tests/docs/test_site.py", "tests/docs/test_run_button.py", "tests/project/test_benchmarks.py"),
+    *("tests/notebooks/test_notebooks.py", "tests/differential/test_services.py", "tests/cli/test_main.py"),
+    *("tests/docs/test_lite.py", "tests/compositions/test_compositions.py", "tests/review/"),
+)
+"""The modules whose tests take seconds each, the longest first."""
 DEVIATIONS = pytest.StashKey[Counter[tuple[str, str]]]()
 AZURITE_LOG = pytest.StashKey[Path | None]()
 LIVE_REQUESTS = pytest.StashKey[Counter[str]]()
@@ -106,13 +112,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("nightly") or config.getoption("record_guarantees"):
         return
     config.hook.pytest_deselected(items=[item for item in items if _is_left_to_the_night(item)])
-    items[:] = [item for item in items if not _is_left_to_the_night(item)]
+    items[:] = _longest_first([item for item in items if not _is_left_to_the_night(item)])
+
+
+def _longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests in an order in which each process begins with some of the longest, so that all end together.
+
+    Each process takes an equal share of the list, from its beginning, and then helps the others.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    modules = [[item for item in items if item.nodeid.startswith(module)] for module in LONGEST]
+    others = deque(item for item in items if not item.nodeid.startswith(LONGEST))
+    ordered: list[pytest.Item] = []
+    for process in range(processes):
+        end = len(items) * (process + 1) // processes
+        ordered += [item for module in modules[process::processes] for item in module]
+        ordered += [others.popleft() for _ in range(min(end - len(ordered), len(others)))]
+    return [*ordered, *others]
 
 
 def _is_left_to_the_night(item: pytest.Item) -> bool:
     """Return whether a test is marked so, or is a case that the other SDK, sync or async, runs.
 
-    Azurite does not know which of them asks. In memory every case runs with both, if it is not marked otherwise.
+    A recipe is written once for both. A case that runs in memory with one of them runs on Azurite with the other.
     """
     if item.get_closest_marker("nightly"):
         return True
@@ -125,11 +147,10 @@ def _is_left_to_the_night(item: pytest.Item) -> bool:
     is_azurite = kind == "azurite"
     if is_azurite and item.get_closest_marker("nightly_on_azurite"):
         return True
-    if not is_azurite and not item.get_closest_marker("either_sdk"):
+    if not is_azurite and item.get_closest_marker("both_sdks"):
         return False
     case = re.sub(rf"(?<=[\[-]){backend}(?=[-\]])", "", item.nodeid, count=1)
     turn = crc32(case.encode()) % 2
-    # So a case that runs once in memory and once on Azurite runs with both SDKs
     return bool(style) != (bool(turn) != is_azurite)
 
 

@@ -17,6 +17,8 @@ from tablepatterns.errors import BadTableName, BadTarget
 from tablepatterns.recipe import finish, keeps_key_order
 from tablepatterns.sdk.table import Table
 
+pytestmark = pytest.mark.both_sdks
+
 KEY = "c2VjcmV0LWtleS1vZi1hbi1hY2NvdW50"
 LONG_KEY = b64encode(bytes(range(64))).decode()
 STRING = f"DefaultEndpointsProtocol=https;AccountName=contoso;AccountKey={KEY};EndpointSuffix=core.windows.net"

@@ -10,6 +10,8 @@ from budgets.statements import costs_in
 from tablepatterns.cost import Cost
 from tablepatterns.review import PriceTable
 
+pytestmark = pytest.mark.both_sdks
+
 COUNTS = st.integers(0, 2_000)
 COSTS = st.builds(Cost, *[COUNTS] * 6)
 PRICES = PriceTable.default().operations

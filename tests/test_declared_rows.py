@@ -26,6 +26,8 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.index_entities import IndexEntity
 
+pytestmark = pytest.mark.both_sdks
+
 KEY = Key("{Department}", "{Number:06d}")
 TEXT = Key("{Department}", "{Anything}")
 

@@ -16,6 +16,8 @@ from tablepatterns.edm import entity_size
 from tablepatterns.entity import check_key, measured
 from tablepatterns.errors import BadKey, BadProperty, LimitExceeded
 
+pytestmark = pytest.mark.both_sdks
+
 # ------------------------------------------------------------------ names of properties
 
 

@@ -47,6 +47,8 @@ from tablepatterns.errors import (
     said,
 )
 
+pytestmark = pytest.mark.both_sdks
+
 KEPT = Path(__file__).parents[1] / "docs" / "errors.md"
 NEVER_RAISED = {"ServiceError", "TablePatternsError"}
 PLAIN = {"object", "BaseException", "Exception"}

@@ -15,6 +15,8 @@ from tablepatterns import Entity, EntitySet, Int64, Ticks
 from tablepatterns.entity import measured
 from tablepatterns.errors import BadProperty
 
+pytestmark = pytest.mark.both_sdks
+
 # ------------------------------------------------------------------ types
 
 VALUES = {

@@ -14,6 +14,8 @@ import tablepatterns.aio
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.recipe import Account_co, Pattern, finish, finish_each, recipe, stream
 
+pytestmark = pytest.mark.both_sdks
+
 
 class Bus:
     """Something that a recipe must not wait for."""

@@ -23,6 +23,8 @@ from tablepatterns import (
 )
 from tablepatterns.errors import BadDesign, BadInput, BadProperty
 
+pytestmark = pytest.mark.both_sdks
+
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 JONES = {"Department": "Sales", "EmployeeId": 223}
 

@@ -13,6 +13,8 @@ from tablepatterns import Int64, Ticks
 from tablepatterns.same_value import same_value
 from tablepatterns.sdk.operation import Operation
 
+pytestmark = pytest.mark.both_sdks
+
 NOON = datetime(2014, 8, 22, 12, 0, 0, 123456, timezone.utc)
 VALUES: list[Any] = [
     1,

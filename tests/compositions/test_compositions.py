@@ -56,7 +56,6 @@ class Person:
     Ssn: str
 
 
-@pytest.mark.either_sdk
 @pytest.mark.nightly_on_azurite
 @pytest.mark.parametrize("pair", PAIRS, ids=name_of)
 async def test_two_parts_work_together(storage: Any, staff_name: str, pair: Pair) -> None:
@@ -81,8 +80,11 @@ async def _drop(storage: Any, name: str) -> None:
         await blobs.delete_container(container)
 
 
-@pytest.mark.either_sdk
-@pytest.mark.parametrize("home", [Home, *HOMES, WideHome, ModelWide], ids=lambda home: home.name)
+@pytest.mark.parametrize(
+    "home",
+    [Home, *(pytest.param(home, marks=pytest.mark.nightly_on_azurite) for home in (*HOMES, WideHome, ModelWide))],
+    ids=[home.name for home in (Home, *HOMES, WideHome, ModelWide)],
+)
 async def test_all_parts_work_together(storage: Any, staff_name: str, home: type[Home]) -> None:
     await live(storage, staff_name, everything_in(home))
 

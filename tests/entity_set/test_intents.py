@@ -77,7 +77,6 @@ WORDS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.guide("G-134", "G-135")
-@pytest.mark.either_sdk
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("kind", [by_email, unique], ids=["plain", "unique"])
 async def test_copies_become_consistent_after_a_crash_at_any_point(

@@ -8,8 +8,10 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
+pytestmark = pytest.mark.both_sdks
+
 CONFTEST = (Path(__file__).parents[1] / "conftest.py").read_text(encoding="utf-8")
-MEMORY = ("-m", "memory")
+MEMORY = ("-m", "memory", "--nightly")
 SWEEPS = ["test_sweep[memory]", "test_sweep[memory-aio]"]
 
 
@@ -106,10 +108,10 @@ def test_what_is_nightly_runs_when_it_is_asked_for(suite: pytest.Pytester) -> No
         @pytest.mark.parametrize("bound", [1, pytest.param(3, marks=pytest.mark.nightly)])
         def test_bound(bound): ...
 
+        @pytest.mark.both_sdks
         @pytest.mark.nightly_on_azurite
         async def test_at_length(backend): ...
 
-        @pytest.mark.either_sdk
         async def test_sweep(backend, engine): ...
         """
     )

@@ -277,7 +277,6 @@ async def test_texts_come_back_as_they_were(storage: Any, container: str) -> Non
     assert [entry async for entry in log.between(THREE, THREE)] == sent
 
 
-@pytest.mark.either_sdk
 @pytest.mark.guide("G-265", "G-268")
 @examples(25)
 @given(

@@ -66,7 +66,6 @@ async def test_a_transaction_is_filled_to_its_hundred_operations(
     assert dict(span.totals.by_operation) == ({"Transaction": transactions} if transactions else {})
 
 
-@pytest.mark.either_sdk
 @pytest.mark.guide("G-066", "G-073")
 async def test_large_entities_are_split_by_their_bytes(storage: Any, engine: Engine, table_name: str) -> None:
     large = {f"Text{number}": "naïve" * 6000 for number in range(8)}
@@ -78,7 +77,6 @@ async def test_large_entities_are_split_by_their_bytes(storage: Any, engine: Eng
     assert await rows_of(storage, table_name) == rows_for(entities)
 
 
-@pytest.mark.either_sdk
 async def test_large_entities_close_a_window_early(plain: Any) -> None:
     large = {f"Text{number}": "\u00ef" * 32_000 for number in range(16)}
     entities = iter(staff(200, **large))

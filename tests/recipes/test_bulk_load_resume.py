@@ -50,7 +50,6 @@ async def lived(load: Any, entities: Any, notebook: Notebook, **options: Any) ->
 # In the one mode two chunks to a partition of the first window; in the other, where each entity is read, fewer of all
 @pytest.mark.parametrize(("mode", "count", "window"), [("insert", 150, 120), ("insert_or_replace", 24, 10)])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.either_sdk
 class TestDying:
     async def test_at_any_request_a_load_resumes_from_its_last_report(
         self, backend: Any, engine: Engine, table_name: str, mode: str, count: int, window: int, after: bool
@@ -211,7 +210,6 @@ async def test_a_token_is_short(storage: Any, table_name: str) -> None:
 # ------------------------------------------------------------------ any input, any crash
 
 
-@pytest.mark.either_sdk
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30)), max_size=60),
     st.integers(1, 25),

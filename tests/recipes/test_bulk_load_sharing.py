@@ -287,7 +287,6 @@ async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engin
 # ------------------------------------------------------------------ broken off and resumed
 
 
-@pytest.mark.either_sdk
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 async def test_at_any_request_a_load_resumes_with_a_writer_beside_it(
@@ -330,7 +329,6 @@ async def test_a_lost_response_counts_no_entity_twice(backend: Any, engine: Engi
     await check(storage, table_name, staff(250) + staff(1, start=1000))
 
 
-@pytest.mark.either_sdk
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.integers(0, 12), st.sampled_from(NAMES)), max_size=40),
     st.integers(1, 25),

@@ -290,7 +290,6 @@ STEPS = st.one_of(
 )
 
 
-@pytest.mark.either_sdk
 @examples(25)
 @given(steps=st.lists(STEPS, max_size=8))
 async def test_whatever_the_steps_a_series_is_as_a_list(

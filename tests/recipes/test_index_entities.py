@@ -159,7 +159,6 @@ async def test_a_transaction_of_several_entities_writes_their_list_once(places: 
     assert await numbers(employees, via) == [1]
 
 
-@pytest.mark.either_sdk
 @pytest.mark.guide("G-166", "G-170")
 @EVERYWHERE
 async def test_sixteen_writers_of_one_list_at_a_time_lose_no_entry(places: DerivedTables, make: Make) -> None:

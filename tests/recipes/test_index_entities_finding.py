@@ -91,7 +91,6 @@ async def test_a_list_may_be_of_several_fields(places: DerivedTables) -> None:
 # -- what is older, and what went wrong
 
 
-@pytest.mark.either_sdk
 @EVERYWHERE
 async def test_lists_can_be_filled_for_entities_that_are_older(places: DerivedTables, make: Make) -> None:
     past = places.employees()
@@ -108,7 +107,6 @@ async def test_lists_can_be_filled_for_entities_that_are_older(places: DerivedTa
     assert (await employees.verify(via)).is_clean
 
 
-@pytest.mark.either_sdk
 @EVERYWHERE
 async def test_stale_lists_of_crashed_writers_are_found_and_repaired(places: DerivedTables, make: Make) -> None:
     via = make(places)

@@ -243,7 +243,6 @@ WORDS = st.sampled_from(["insert", "replace", "merge", "delete", "put", "put_par
 STEPS = st.tuples(WORDS, st.integers(0, 2), st.sampled_from([None, "a", "b", "c"]), st.integers(0, 9))
 
 
-@pytest.mark.either_sdk
 @pytest.mark.guide("G-125")
 @examples(40)
 @given(steps=st.lists(STEPS, max_size=12))

@@ -240,7 +240,6 @@ def test_the_cosmos_table_api_is_rejected() -> None:
         events_of(storage, "Events")
 
 
-@pytest.mark.either_sdk
 @examples(15)
 @given(
     texts=st.lists(st.text(max_size=3), unique=True, max_size=20), buckets=st.integers(1, 7), count=st.integers(0, 9)

@@ -238,7 +238,6 @@ async def test_latest_reads_as_few_tables_as_possible(storage: Any, engine: Engi
     assert await logs.latest(0, User="jo") == await logs.latest(3, User="nobody") == []
 
 
-@pytest.mark.either_sdk
 @pytest.mark.guide("G-222", "G-213")
 @examples(15)
 @given(

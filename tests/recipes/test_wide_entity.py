@@ -341,7 +341,6 @@ VALUES = st.one_of(st.none(), st.integers(0, 9), st.text("xyz", max_size=60))
 CHANGES = st.tuples(st.sampled_from(["replace", "merge"]), st.dictionaries(NAMES, VALUES, max_size=5))
 
 
-@pytest.mark.either_sdk
 @examples(40)
 @given(first=st.dictionaries(NAMES, VALUES, max_size=5), changes=st.lists(CHANGES, max_size=5))
 async def test_whatever_the_changes_the_value_is_as_in_one_row(

@@ -219,7 +219,6 @@ VALUES = st.one_of(st.none(), st.integers(0, 9), st.text("xyz", max_size=60), st
 CHANGES = st.tuples(st.sampled_from(["replace", "merge"]), st.dictionaries(NAMES, VALUES, max_size=4))
 
 
-@pytest.mark.either_sdk
 @examples(25)
 @given(
     first=st.dictionaries(NAMES, VALUES, max_size=4),

@@ -38,6 +38,8 @@ from tablepatterns.sdk.batch import Batches, is_supported
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
 from tablepatterns.sdk.table import Table
 
+pytestmark = pytest.mark.both_sdks
+
 STALE = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\""
 Rows = Sequence[Operation]
 Tables = tuple[Table, Table]

@@ -15,6 +15,8 @@ from tablepatterns.engine.content import Content
 from tablepatterns.errors import BadInput, BlobChanged
 from tablepatterns.sdk.container import ABSENT
 
+pytestmark = pytest.mark.both_sdks
+
 MIB = 1024 * 1024
 
 

@@ -20,6 +20,8 @@ from tablepatterns.limits import KIB, MAX_ENTITY_BYTES
 from tablepatterns.recipe import as_async
 from tablepatterns.write_id import MAX_WRITE_IDS
 
+pytestmark = pytest.mark.both_sdks
+
 KINDS = ["response lost", "request lost", "timed out", "busy"]
 ID = {"Department": "Sales", "EmployeeId": 223}
 PLAIN = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -26,6 +26,8 @@ from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.page_body import entities_of, entity_of
 from tablepatterns.sdk.table import Table
 
+pytestmark = pytest.mark.both_sdks
+
 ETAG = "W/\"datetime'2020-07-24T14%3A34%3A27.8639974Z'\""
 
 

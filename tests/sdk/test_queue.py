@@ -20,6 +20,8 @@ from tablepatterns.messages.envelope import Envelope
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipe import run_with_heartbeat
 
+pytestmark = pytest.mark.both_sdks
+
 WORK = Envelope("greet", {"Name": "Jones"})
 
 

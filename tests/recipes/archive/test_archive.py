@@ -185,7 +185,6 @@ async def test_a_late_worker_does_not_overwrite_a_newer_move(
     assert (await current.get(**ID), await archive.get(**ID)) == (None, {**ID, "LastName": "Smith"})
 
 
-@pytest.mark.either_sdk
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("word", ["insert", "get", "replace", "delete"])
 async def test_a_move_in_the_middle_of_a_move_the_other_way_loses_nothing(
@@ -236,7 +235,6 @@ async def test_what_is_busy_is_tried_again(current: Any, to_table: Any, work: Wo
 
 
 @pytest.mark.guide("G-147", "G-148", "G-149", "G-151")
-@pytest.mark.either_sdk
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("after", [False, True])
 async def test_a_move_is_completed_without_loss_after_a_crash_at_any_point(

@@ -128,7 +128,6 @@ async def test_a_child_that_the_set_has_again_goes_to_the_poison_queue_and_both_
     assert (await here(in_table), await there(in_table)) == (DEPARTED, (DEPARTED[0], [223]))
 
 
-@pytest.mark.either_sdk
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("after", [False, True])
 async def test_no_parent_or_child_is_lost_after_a_crash_at_any_point(
