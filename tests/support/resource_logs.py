@@ -16,12 +16,12 @@ _ERRORS: Final = {404: "ResourceNotFound", 409: "EntityAlreadyExists", 412: "Upd
 class ResourceLog:
     """Resource logs of the requests of SDK clients; pass it to `connect` as `raw_response_hook`.
 
-    :param now: the time of the first request
+    :param now: the time of the next request
     :param step: from one request to the next
     """
 
     def __init__(self, now: datetime, step: timedelta = timedelta(0)) -> None:
-        self._now, self._step = now, step
+        self.now, self._step = now, step
         self.records: list[dict[str, Any]] = []
 
     def __call__(self, response: Any) -> None:
@@ -33,7 +33,7 @@ class ResourceLog:
         reads = request.method == "GET"
         self.records.append(
             {
-                "time": f"{self._now:%Y-%m-%dT%H:%M:%S.%f}7Z",
+                "time": f"{self.now:%Y-%m-%dT%H:%M:%S.%f}7Z",
                 "category": "StorageRead" if reads else "StorageWrite",
                 "operationName": "EntityGroupTransaction" if operation == "Transaction" else operation,
                 "operationVersion": "2019-02-02",
@@ -54,7 +54,7 @@ class ResourceLog:
                 "protocol": "HTTPS",
             }
         )
-        self._now += self._step
+        self.now += self._step
 
     def json_lines(self) -> str:
         """Return the log as a diagnostic setting writes it."""

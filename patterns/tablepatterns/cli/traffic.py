@@ -38,7 +38,7 @@ def traffic(
     from ..traffic.logs.summary import summarize
 
     paths, skipped = log_files(logs), Skipped()
-    with _progress(paths) as advance:
+    with reading_progress(paths) as advance:
         records = read_logs(paths, skipped=skipped, on_read=advance)
         found = summarize(records, interval=interval, hash_keys=hash_keys, skipped=skipped)
     if as_json:
@@ -48,7 +48,8 @@ def traffic(
 
 
 @contextmanager
-def _progress(paths: Sequence[Path]) -> Generator[Callable[[int], None], None, None]:
+def reading_progress(paths: Sequence[Path]) -> Generator[Callable[[int], None], None, None]:
+    """Show a progress bar while files are read; the value is called with the number of bytes read since the last."""
     columns = (BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
     err = console(stderr=True)
     with Progress(TextColumn("reading"), *columns, console=err, transient=True, disable=not err.is_terminal) as bars:

@@ -123,11 +123,11 @@ def named(service: str, root: str, method: str, url: str, headers: Mapping[str, 
     :param root: the path of the account's endpoint, "" if the host name contains the account
     :param headers: the request's `DISTINCTIVE_HEADERS`
     """
+    if service == "table":
+        return _table(method, url, root, headers)
     address = urlsplit(url)
     query = {name: values[0] for name, values in parse_qs(address.query, keep_blank_values=True).items()}
     path = address.path.removeprefix(root).lstrip("/")
-    if service == "table":
-        return _table(method, path, query, headers)
     first, _, below = path.partition("/")
     found = None if first else _account(service, method, query)
     if found is not None:
@@ -144,10 +144,21 @@ def _account(service: str, method: str, query: Mapping[str, str]) -> str:
     return _OF_ACCOUNT.get((method, restype, comp), _UNKNOWN).format(service.capitalize())
 
 
-def _table(method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> Named:
-    name = unquote(path)
+def parameter(parameters: str, name: str) -> str:
+    """Return a parameter of a URL, "" if it is not there; faster than all of them, which logs of gigabytes need."""
+    for each in parameters.split("&"):
+        given, _, value = each.partition("=")
+        if given == name or unquote(given) == name:
+            return unquote(value.replace("+", " "))
+    return ""
+
+
+def _table(method: str, url: str, root: str, headers: Mapping[str, str]) -> Named:
+    address, _, parameters = url.partition("?")
+    path = address.partition("//")[2].partition("/")[2]
+    name = unquote(f"/{path}".removeprefix(root).lstrip("/"))
     if not name:
-        return Named(_account("table", method, query))
+        return Named(_account("table", method, {each: parameter(parameters, each) for each in ("restype", "comp")}))
     if name == "$batch":
         return Named("Transaction")
     if name == "Tables":
@@ -158,11 +169,11 @@ def _table(method: str, path: str, query: Mapping[str, str], headers: Mapping[st
     if entity:
         return Named(_write(method, headers), entity["table"], entity["key"].replace("''", "'"))
     table = name.removesuffix("()")
-    if query.get("comp") == "acl":
+    if parameter(parameters, "comp") == "acl":
         return Named("GetTableACL" if method == "GET" else "SetTableACL", table)
     if method == "POST":
         return Named("InsertEntity", table)
-    return Named("QueryEntities", table, None, query.get("$filter", ""))
+    return Named("QueryEntities", table, None, parameter(parameters, "$filter"))
 
 
 def _write(method: str, headers: Mapping[str, str]) -> str:

@@ -28,7 +28,7 @@ def field_of(values: Sequence[Any], count: int, *, is_whole: bool) -> Field:
     :param count: how many entities there are
     :param is_whole: whether all of them were read
     """
-    kind = Counter(map(type_of, values)).most_common(1)[0][0]
+    kind = Counter[FieldType](map(type_of, values)).most_common(1)[0][0]
     found = Field(kind, distinct=distinct_of(values, count, is_whole=is_whole))
     if kind not in ("string", "binary"):
         return replace(found, distinct=None) if kind == "boolean" else found
@@ -77,4 +77,4 @@ def rises(values: Sequence[Any], times: Sequence[Any]) -> bool:
 
 def types_of(values: Sequence[Any]) -> list[FieldType]:
     """Return the types that some values have, the most frequent first."""
-    return [kind for kind, _ in Counter(map(type_of, values)).most_common()]
+    return [kind for kind, _ in Counter[FieldType](map(type_of, values)).most_common()]

@@ -59,6 +59,7 @@ class DraftSet:
     notes: list[str] = field(default_factory=list[str])
     queries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     writes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    growth: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -365,7 +366,7 @@ def _points(rows: Rows) -> tuple[str, int, str] | None:
     if len(names) < _FEWEST_POINTS or not all(found):
         return None
     prefixes, digits = {each[1] for each in found if each}, {each[2] for each in found if each}
-    kinds = {type(row[name]) for row in rows.rows for name in names & set(row)}
+    kinds: set[type[object]] = {type(row[name]) for row in rows.rows for name in names & set(row)}
     if len(prefixes) > 1 or len(kinds) > 1 or not kinds <= _POINT_TYPES.keys():
         return None
     number = max(int(each) for each in digits) + 1

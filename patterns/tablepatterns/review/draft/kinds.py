@@ -46,7 +46,8 @@ class Kind:
     @property
     def always(self) -> frozenset[str]:
         """The properties that each of its rows has."""
-        return frozenset.intersection(*(frozenset(row) for row in self.rows)) - _KEYS
+        often = Counter(name for row in self.rows for name in row)
+        return frozenset(name for name, count in often.items() if count == len(self.rows)) - _KEYS
 
 
 @dataclass(frozen=True)

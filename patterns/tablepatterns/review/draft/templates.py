@@ -146,7 +146,7 @@ def _is_plausible(form: Format, text: str) -> bool:
     if isinstance(value, (date, datetime)):
         return _FIRST_YEAR <= value.year <= _LAST_YEAR
     if isinstance(value, float):
-        return math.isfinite(value) and (value == 0 or _SMALLEST <= abs(value) <= _LARGEST)
+        return math.isfinite(value) and (not value or _SMALLEST <= abs(value) <= _LARGEST)
     return True
 
 

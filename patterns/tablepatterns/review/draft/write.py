@@ -54,6 +54,8 @@ def _set(draft: DraftSet) -> Any:
         found[name] = value
     found["key"] = _inline(draft.key)
     found["count"] = draft.count
+    if draft.growth:
+        found["growth"] = draft.growth
     found["fields"] = _fields(draft.fields)
     for name, tables in (
         ("derived", draft.derived),

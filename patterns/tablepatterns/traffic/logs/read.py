@@ -69,6 +69,7 @@ class LogRecord(NamedTuple):
     :param bytes_in: the size of the request's body
     :param bytes_out: the size of the response's body
     :param user_agent: the client, with its version
+    :param uri: the URL of the request
     """
 
     moment: float
@@ -83,6 +84,7 @@ class LogRecord(NamedTuple):
     bytes_in: int
     bytes_out: int
     user_agent: str
+    uri: str = ""
 
 
 @dataclass
@@ -261,6 +263,7 @@ def _record(fields: Fields) -> LogRecord | None:
         int(bytes_in or 0),
         int(bytes_out or 0),
         agent or "",
+        uri or "",
     )
 
 
@@ -272,10 +275,12 @@ def _about(uri: str) -> Named:
 
 def _seconds_since_1970(time: str) -> float:
     # The service writes seven decimals, which Python 3.10 does not read
-    whole, fraction = time[:19], time[19:].removesuffix("Z")
     try:
-        start = datetime.fromisoformat(whole)
-        seconds = float(fraction or 0)
+        return _second(time[:19]) + float(time[19:].removesuffix("Z") or 0)
     except ValueError:
-        start, seconds = datetime.strptime(time, _PORTAL_TIME), 0.0
-    return start.replace(tzinfo=timezone.utc).timestamp() + seconds
+        return datetime.strptime(time, _PORTAL_TIME).replace(tzinfo=timezone.utc).timestamp()
+
+
+@lru_cache(maxsize=1_024)
+def _second(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()

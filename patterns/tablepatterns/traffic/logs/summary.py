@@ -39,6 +39,11 @@ _SHORTEST: Final = 1e-4
 _HASH_CHARACTERS: Final = 12
 
 
+@lru_cache(maxsize=4_096)
+def _latency_class(seconds: float) -> int:
+    return int(log(max(seconds, _SHORTEST)) // _LATENCY_CLASS)
+
+
 @dataclass(slots=True)
 class RequestSums:
     """Sums over some logged requests.
@@ -69,7 +74,7 @@ class RequestSums:
         self.bytes_in += record.bytes_in
         self.bytes_out += record.bytes_out
         self.seconds += record.seconds
-        self._latencies[int(log(max(record.seconds, _SHORTEST)) // _LATENCY_CLASS)] += 1
+        self._latencies[_latency_class(record.seconds)] += 1
 
     def __add__(self, other: RequestSums) -> RequestSums:
         return RequestSums(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
