@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "tools.sphinx_extensions.docstrings",
     "tools.sphinx_extensions.linked_names",
+    "tools.sphinx_extensions.notebook_pages",
     "tools.sphinx_extensions.run_button",
 ]
 exclude_patterns = ["_build", "data", "patterns/code", "patterns/schedules", "code"]

@@ -51,20 +51,27 @@ def test_what_a_notebook_imports_is_loaded_from_the_site(tmp_path: Path, wheel: 
     assert done.stdout == "223\n", done.stderr[-1000:]
 
 
-def test_the_name_of_a_notebook_leads_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_a_notebook_leads_to_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site, source, built = (tmp_path / name for name in ("lite", "source", "built"))
     (site / "lab").mkdir(parents=True)
     (site / "lab" / "index.html").write_text("lab", "utf-8")
-    (source / "patterns").mkdir(parents=True)
-    (source / "conf.py").write_text('extensions = ["myst_parser", "tools.sphinx_extensions.run_button"]', "utf-8")
-    (source / "index.md").write_text("# Site\n\nAll of `notebooks/`.\n```{toctree}\npatterns/one\n```\n", "utf-8")
-    (source / "patterns" / "one.md").write_text("# One\n\n`notebooks/01_one.ipynb`, `notebooks.py`\n", "utf-8")
+    pages = {
+        "conf.py": 'extensions = ["myst_parser", "tools.sphinx_extensions.run_button"]',
+        "index.md": "# Site\n\nAll of `notebooks/`.\n```{toctree}\n:glob:\npatterns/*\nnotebooks/*\n```\n",
+        "patterns/one.md": "# One\n\n`notebooks/01_one.ipynb`, `notebooks.py`, `notebooks/02_none.ipynb`\n",
+        "notebooks/index.md": "# Notebooks\n",
+        "notebooks/01_one.md": "# One\n",
+    }
+    for name, text in pages.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text, "utf-8")
     monkeypatch.setattr(assets, "LITE", site)
     monkeypatch.setattr(assets, "MODULES", tmp_path / "none")
     Sphinx(source, source, built, built / ".doctrees", "html", status=None, warning=None).build()
     page = (built / "patterns" / "one.html").read_text("utf-8")
-    assert re.findall(r'href="([^"]*lite/[^"]*)"', page) == ["../lite/lab/index.html?path=01_one.ipynb"]
-    assert 'href="lite/lab/index.html"' in (built / "index.html").read_text("utf-8")
+    body = page[page.index('<div class="body"') : page.index('<div class="sphinxsidebar"')]
+    assert re.findall(r'href="([^"]*notebooks/[^"]*)"', body) == ["../notebooks/01_one.html"]
+    assert 'href="notebooks/index.html"' in (built / "index.html").read_text("utf-8")
     assert (built / "lite" / "lab" / "index.html").exists()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from support.page_programs import DOCS
 
-MADE_OF = {"_build", "data"}
+MADE_OF = {"_build", "data", "notebooks"}
 FILES = sorted(path for path in DOCS.rglob("*.md") if not MADE_OF.intersection(path.parts))
 FENCED = re.compile(r"^(`{3,}|:{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"(?:^|\n\n)(\|.*)\n(.*)")
@@ -98,11 +98,126 @@ def test_a_broken_link_of_the_site_is_found(tmp_path: Path) -> None:
     assert dead_links_of_site(tmp_path.resolve()) == ["a.html: #two", "a.html: b.svg"]
 
 
-def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path: Path) -> None:
-    site, options = tmp_path.resolve() / "site", ["-q", "-W", "--keep-going", "-n", "-E", "-d", str(tmp_path / "read")]
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
+    """The whole site: the status and the warnings of the build, and its folder."""
+    folder = tmp_path_factory.mktemp("site").resolve()
+    site, options = folder / "site", ["-q", "-W", "--keep-going", "-n", "-E", "-d", str(folder / "read")]
     # With a bare theme: the menu on each page takes a third of the time, and has no text of ours
     command = [sys.executable, "-m", "sphinx", *options, "-D", "html_theme=basic", "-b", "html", str(DOCS), str(site)]
     ran = subprocess.run(command, capture_output=True, text=True)
-    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.returncode, ran.stderr, site
+
+
+def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(built: tuple[int, str, Path]) -> None:
+    status, warnings, site = built
+    assert (status, warnings) == (0, "")
     assert (site / "patterns" / "archive.html").exists()
+    assert (site / "notebooks" / "01_intra_partition_index.html").exists()
     assert dead_links_of_site(site) == []
+
+
+# ---------------------------------------------------------------- what learners look for
+
+QUESTIONS = {
+    "What happens when my function dies?": ("questions#what-happens-when-my-function-crashes", "poison queue"),
+    "What does it cost a month?": ("questions#what-does-it-cost-a-month", "USD"),
+    "Delete last year's data from an existing table": (
+        "questions#delete-last-year-s-data-from-an-existing-table",
+        "BulkDelete",
+    ),
+    "Which types can I store?": ("questions#which-types-can-i-store", "Int64"),
+    "How do I back up?": ("operations#back-up-and-restore", "copy"),
+    "What are a partition and a row?": ("tables-in-pictures#account-table-partition-row", "sorted by RowKey"),
+    "Why is my query slow?": ("tables-in-pictures#query-classes", "scan"),
+    "How do I find an entity by another property?": ("patterns/intra_partition_index#goal", "second unique value"),
+    "How do I read the newest entries first?": ("patterns/log_tail#goal", "newest"),
+    "What if two processes change the same row?": ("tables-in-pictures#two-writers-of-one-row", "ETag"),
+    "How do I try it without an account?": ("backends#which-backend-to-use-when", "memory"),
+    "How do I test my code?": ("testing-your-own-code#use-the-pytest-fixtures", "azure_storage"),
+    "How do I test crashes?": ("exploring-schedules#a-crash-between-two-writes", "crashes=1"),
+    "How do I run a worker?": ("operations#run-workers-and-scheduled-jobs", "derived data"),
+    "Can I use it in Azure Functions?": ("workers#in-an-azure-function", "function"),
+    "How do I give a client access to some rows?": ("security#grant-access-to-some-rows", "shared access signature"),
+    "How do I encrypt a property?": ("patterns/encrypted_properties#goal", "secret"),
+    "How do I add an index to an existing table?": ("migrating#backfill", "backfill"),
+    "What does this error mean?": ("errors#badkey", "key"),
+    "Is my design good?": ("explain-and-review#review-a-design", "report"),
+    "How do I store a value of 2 MB?": ("patterns/large_properties#goal", "too large for an entity"),
+    "How do I see it run on real data?": ("notebooks/index#notebooks", "flights"),
+    "What do I do with poison messages?": ("operations#poison-messages", "requeue"),
+}
+MAX_CLICKS = 3
+
+
+class Text(HTMLParser):
+    """The body of a page: its links, and the text of each section."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.texts: dict[str, str] = {}
+        self._open: list[tuple[str, str]] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    @property
+    def _is_in_body(self) -> bool:
+        return any(name == "body-of-page" for _, name in self._open)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in ("div", "section"):
+            is_body = given.get("class") == "body"
+            name = "body-of-page" if is_body else given.get("id") or ""
+            self._open.append((tag, name))
+        if tag == "span" and given.get("id") and self._is_in_body:
+            # Another name of the section
+            self.texts.setdefault(str(given["id"]), "")
+        if tag == "a" and self._is_in_body and given.get("href"):
+            self.links.append(str(given["href"]))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("div", "section") and self._open:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        for _, name in self._open:
+            if name:
+                self.texts[name] = self.texts.get(name, "") + data
+
+
+@pytest.fixture(scope="module")
+def clicks(built: tuple[int, str, Path]) -> dict[str, int]:
+    """How many clicks on links in the texts of pages lead from the home page to each page; menus do not count."""
+    _, _, site = built
+    found, waiting = {"index": 0}, ["index"]
+    for name in waiting:
+        path = site / f"{name}.html"
+        for link in Text(path).links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc or not parts.path.endswith(".html"):
+                continue
+            target = (path.parent / parts.path).resolve().relative_to(site).as_posix().removesuffix(".html")
+            if target not in found and (site / f"{target}.html").exists():
+                found[target] = found[name] + 1
+                waiting.append(target)
+    return found
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_answered_within_three_clicks(
+    question: str, clicks: dict[str, int], built: tuple[int, str, Path]
+) -> None:
+    place, answer = QUESTIONS[question]
+    page, _, section = place.partition("#")
+    assert clicks.get(page, 99) <= MAX_CLICKS
+    texts = Text(built[2] / f"{page}.html").texts
+    assert section in texts, sorted(texts)
+    assert answer.lower() in " ".join(texts[section].lower().split())
+
+
+def test_no_page_is_without_a_link_to_it(clicks: dict[str, int], built: tuple[int, str, Path]) -> None:
+    generated = {"genindex", "search", "py-modindex"}
+    pages = {path.relative_to(built[2]).as_posix().removesuffix(".html") for path in built[2].rglob("*.html")}
+    unlinked = {page for page in pages - clicks.keys() - generated if not page.startswith(("lite/", "_", "reviews/"))}
+    assert unlinked == set()

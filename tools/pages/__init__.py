@@ -2,6 +2,7 @@
 
 sections      what stands between the markers of a page: code, output, costs, guarantees, catalogue text
 program       runs a page's program and records what each part prints and stores
+pictures      draws what explains tables, races and crashes
 stored_rows   draws the rows of a table before and after
 readme, exploring, review, catalogue, errors, pattern_map    one page or picture each
 budgets       what each call costs

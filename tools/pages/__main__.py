@@ -11,6 +11,7 @@ from tools.pages import (
     exploring,
     guarantees,
     pattern_map,
+    pictures,
     readme,
     review,
     sections,
@@ -31,6 +32,7 @@ PAGES = (
     command_line,
     benchmarks,
     *benchmarks.CHARTS,
+    *pictures.PICTURES,
     readme,
 )
 

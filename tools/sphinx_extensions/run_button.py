@@ -1,7 +1,7 @@
 """Adds to pages what runs in the reader's browser: their programs, and the playground; see tools/site.
 
-The pages stay plain Markdown. Where the npm packages of tools/site are not installed, they get no button. After `make
-lite`, the names of notebooks lead to the notebooks in JupyterLite.
+The pages stay plain Markdown. Where the npm packages of tools/site are not installed, they get no button. The names of
+notebooks lead to their pages.
 """
 
 from __future__ import annotations
@@ -87,15 +87,13 @@ def add_places(app: Sphinx, doctree: nodes.document, name: str) -> None:
 
 
 def link_notebooks(app: Sphinx, doctree: nodes.document, name: str) -> None:
-    """Make links of the names of notebooks, such as `notebooks/01_intra_partition_index.ipynb`."""
-    if not assets.LITE.is_dir() or app.builder.format != "html":
-        return
-    up = "../" * name.count("/")
+    """Make links of the names of notebooks, such as `notebooks/01_intra_partition_index.ipynb`, to their pages."""
     for literal in list(doctree.findall(nodes.literal)):
         found = _NOTEBOOK.fullmatch(literal.astext())
-        if found and not isinstance(literal.parent, nodes.reference):
-            query = f"?path={found[1]}" if found[1] else ""
-            link = nodes.reference("", "", internal=False, refuri=f"{up}lite/lab/index.html{query}")
+        page = found and f"notebooks/{found[1].removesuffix('.ipynb') or 'index'}"
+        if page in app.env.found_docs and not isinstance(literal.parent, nodes.reference):
+            uri = app.builder.get_relative_uri(name, page)
+            link = nodes.reference("", "", internal=True, refuri=uri)
             literal.replace_self(link)
             link += literal
 
