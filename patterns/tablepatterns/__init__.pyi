@@ -77,6 +77,9 @@ from .recipes.partition_spread.hot_partitions import sequence_of as sequence_of
 from .recipes.partition_spread.partition_spread import PartitionSpread as PartitionSpread
 from .recipes.period_tables.period import Period as Period
 from .recipes.period_tables.period_tables import PeriodTables as PeriodTables
+from .recipes.rekey.difference import Mismatch as Mismatch
+from .recipes.rekey.phase import Phase as Phase
+from .recipes.rekey.rekey import Rekey as Rekey
 from .recipes.summary import Summary as Summary
 from .recipes.wide_entity.wide_entity import WideEntity as WideEntity
 from .recipes.work_division import HashDivision as HashDivision

@@ -25,6 +25,7 @@
     ├── DerivedDataMismatch       HttpResponseError; a derived row does not match its primary, nothing has changed
     ├── BlobChanged               ResourceModifiedError; the blob has another ETag, nothing has changed
     ├── OutcomeUnknown            HttpResponseError; the response to a write was lost, and it may have succeeded
+    ├── RekeyNotReady             HttpResponseError; a move to new keys cannot change its phase yet
     ├── LeaseLost                 HttpResponseError; the lease of a message has ended, and it is delivered again
     ├── StepFailed                a step of an eventual transaction failed, and is retried
     ├── LoadInterrupted           HttpResponseError; a part of a bulk load is stored, its `token` resumes it
@@ -77,6 +78,7 @@ __all__ = [
     "OutcomeUnknown",
     "PeriodExpired",
     "ReferenceNotFound",
+    "RekeyNotReady",
     "StepFailed",
     "TableBeingDeleted",
     "TablePatternsError",
@@ -298,6 +300,10 @@ class BlobChanged(ServiceError, ResourceModifiedError):
 
 class OutcomeUnknown(ServiceError, HttpResponseError):
     """The response to a write was lost, and later writes have removed the evidence whether it succeeded."""
+
+
+class RekeyNotReady(ServiceError, HttpResponseError):
+    """A move to new keys cannot change its phase yet; writers continue in the phase before."""
 
 
 class LeaseLost(ServiceError, HttpResponseError):

@@ -21,6 +21,7 @@ from tablepatterns import (
 )
 from tablepatterns.cost import Cost
 from tablepatterns.recipes.partition_move import PartitionMove
+from tablepatterns.recipes.rekey.rekey import Rekey
 
 
 @budget("BulkLoad", "load", 10, "1,000 entities of a partition")
@@ -205,3 +206,118 @@ def move_partition(account: Any) -> Call:
     mover.move(entities.get(Department="Sales", EmployeeId=2), Department="Marketing")
     read = first(entities)
     return lambda: mover.move(read, Department="Marketing")
+
+
+BY_EMAIL = Key("{Email}", "employee")
+
+
+def moving(account: Any, *, numbers: tuple[int, ...] = (1,), until: str = "copying") -> Any:
+    """Return a move to new keys in a phase, as a process that has read the phase."""
+    move = Rekey(staff(account, numbers=numbers), EntitySet(account, "StaffByEmail", BY_EMAIL))
+    move.copy()
+    if until == "copied":
+        return move
+    move.verify()
+    if until != "copying":
+        move.cut_over()
+    if until == "committed":
+        move.commit()
+    # The queues exist, and the phase has just been read
+    account.queues.create_queue(f"{move.queue}-poison")
+    move.status()
+    return move
+
+
+@budget("Rekey", "insert", Cost(table=4, queue=2), "until the move is committed")
+def insert_moving(account: Any) -> Call:
+    move = moving(account)
+    return lambda: move.entities.insert(employee(7))
+
+
+@budget("Rekey", "replace", Cost(table=5, queue=2), "until the move is committed")
+def replace_moving(account: Any) -> Call:
+    return changing_moving(moving(account), Age=35)
+
+
+@budget("Rekey", "replace", Cost(table=6, queue=2), "the same if the key of the copy changes")
+def rekey_moving(account: Any) -> Call:
+    return changing_moving(moving(account), Email="new@contoso.com")
+
+
+@budget("Rekey", "delete", Cost(table=5, queue=2), "until the move is committed")
+def delete_moving(account: Any) -> Call:
+    move = moving(account)
+    read = first(move.entities)
+    return lambda: move.entities.delete(read)
+
+
+@budget("Rekey", "insert", Cost(table=4, queue=2), "after the cut-over")
+def insert_cut_over(account: Any) -> Call:
+    move = moving(account, until="cut over")
+    return lambda: move.entities.insert(employee(7))
+
+
+@budget("Rekey", "replace", Cost(table=5, queue=2), "after the cut-over")
+def replace_cut_over(account: Any) -> Call:
+    return changing_moving(moving(account, until="cut over"), Age=35)
+
+
+@budget("Rekey", "delete", Cost(table=5, queue=2), "after the cut-over")
+def delete_cut_over(account: Any) -> Call:
+    move = moving(account, until="cut over")
+    read = first(move.entities)
+    return lambda: move.entities.delete(read)
+
+
+@budget("Rekey", "insert", 1, "once the move is committed")
+def insert_committed(account: Any) -> Call:
+    move = moving(account, until="committed")
+    return lambda: move.entities.insert(employee(7))
+
+
+@budget("Rekey", "replace", 1, "once the move is committed")
+def replace_committed(account: Any) -> Call:
+    move = moving(account, until="committed")
+    return changing_moving(move, move.entities.get(Email="1@contoso.com"), Age=35)
+
+
+@budget("Rekey", "get", 1, "by the key of the primary table")
+def get_moving(account: Any) -> Call:
+    move = moving(account)
+    return lambda: first(move.entities)
+
+
+@budget("Rekey", "get", 2, "by the other key")
+def get_by_other_key(account: Any) -> Call:
+    move = moving(account, until="cut over")
+    return lambda: first(move.entities)
+
+
+@budget("Rekey", "copy", Cost(table=203, queue=2), "100 entities without a copy")
+def copy_to_new_keys(account: Any) -> Call:
+    move = moving(account)
+    for number in range(100, 199):
+        move.old_set.insert(employee(number))
+    move.old_set.delete(first(move.old_set))
+    move.new_set.delete(move.new_set.get(Email="1@contoso.com"))
+    move.old_set.insert(employee(199))
+    call: Call = move.copy
+    return call
+
+
+@budget("Rekey", "verify", 207, "100 entities and their copies")
+def verify_new_keys(account: Any) -> Call:
+    call: Call = moving(account, numbers=tuple(range(1, 101))).verify
+    return call
+
+
+@budget("Rekey", "cut_over", Cost(table=3, queue=5), "if no write is in progress")
+def cut_over(account: Any) -> Call:
+    call: Call = moving(account).cut_over
+    return call
+
+
+def changing_moving(move: Any, read: Any = None, **changes: Any) -> Call:
+    entity = first(move.entities) if read is None else read
+    entity.update(changes)
+    return lambda: move.entities.replace(entity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import AsyncIterator, Coroutine, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import assert_type
@@ -30,11 +31,15 @@ from tablepatterns import (
     PartitionMove,
     Period,
     PeriodTables,
+    Rekey,
     Storage,
     Summary,
     WideEntity,
     Worker,
 )
+from tablepatterns.recipes.rekey.difference import RekeyReport
+from tablepatterns.recipes.rekey.entities import RekeyedEntities
+from tablepatterns.recipes.rekey.rekey import RekeyStatus
 from tablepatterns.recipes.worker import Report
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -107,3 +112,41 @@ async def time_and_volume_on_an_async_account(storage: tablepatterns.aio.Storage
     log = BlobLog(storage, "logs", "queue")
     assert_type(await log.append("INFO", "x"), LogEntry)
     assert_type(log.between(day), AsyncIterator[LogEntry])
+
+
+@dataclass
+class Member:
+    Department: str
+    EmployeeId: int
+    Email: str
+
+
+BY_ADDRESS = Key("{Email}", "member")
+
+
+def new_keys(storage: Storage) -> None:
+    move = Rekey(EntitySet(storage, "Old", KEY), EntitySet(storage, "New", BY_ADDRESS))
+    assert_type(move.entities, RekeyedEntities[Storage, Entity])
+    assert_type(move.entities.get(Email="jo@contoso.com"), "Entity | None")
+    assert_type(move.entities.insert({"Department": "Sales"}), Entity)
+    assert_type(move.entities.range(Department="Sales"), Iterator[Entity])
+    assert_type(move.copy(), RekeyReport)
+    assert_type(move.cut_over(), RekeyStatus)
+    members = Rekey(
+        EntitySet(storage, "Members", KEY, model=Member), EntitySet(storage, "MembersNew", BY_ADDRESS, model=Member)
+    ).entities
+    found = members.get(Email="jo@contoso.com")
+    assert_type(found, "Member | None")
+    if found is not None:
+        assert_type(members.replace(found), Member)
+        assert_type(members.update(found, Email="jones@contoso.com"), Member)
+    assert_type(members.range(Email="jo@contoso.com"), Iterator[Member])
+
+
+async def new_keys_async(storage: tablepatterns.aio.Storage) -> None:
+    move = Rekey(
+        EntitySet(storage, "Members", KEY, model=Member), EntitySet(storage, "MembersNew", BY_ADDRESS, model=Member)
+    )
+    assert_type(await move.verify(), RekeyReport)
+    assert_type(await move.entities.get(Email="jo@contoso.com"), "Member | None")
+    assert_type(await move.entities.insert(Member("Sales", 1, "jo@contoso.com")), Member)

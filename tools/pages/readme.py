@@ -10,6 +10,8 @@ from tools.pages.benchmarks import speedup
 from tools.pages.markdown import between, table
 
 PAGE = "README.md"
+PAGES = {"rekey": "docs/moving-to-new-keys.md"}
+"""The pages of patterns that are elsewhere than those of the others."""
 FIGURES = {
     "recipes": ("docs/guarantees.md", r"each of these ([\d,]+) recipes"),
     "schedules": ("docs/guarantees.md", r"([\d,]+) schedules ran to the end"),
@@ -47,7 +49,7 @@ def render() -> str:
 
 def patterns() -> str:
     """Return the table of patterns, each with its main class and a link to its page."""
-    rows = [_cells(each) for each in ENTRIES if each.classes and each.kind not in ("anti-pattern", "guidance")]
+    rows = [_cells(each) for each in ENTRIES if each.modules and each.kind != "anti-pattern"]
     return table(("Pattern", "What it does", "Class"), rows)
 
 
@@ -58,7 +60,7 @@ def figures() -> dict[str, str]:
 
 
 def _cells(each: CatalogueEntry) -> tuple[str, ...]:
-    page = f"docs/patterns/{each.name}.md"
+    page = PAGES.get(each.name, f"docs/patterns/{each.name}.md")
     title = f"[{each.title}]({page})" if (ROOT / page).exists() else each.title
     return title, each.summary, f"`{each.classes[0]}`"
 

@@ -15,6 +15,7 @@ from .derived import Index, Keys, RowLayout
 from .entity_set import EntitySet
 from .intents import Intents
 from .mapping import Mappings
+from .model_adapter import ModelAdapter
 from .reconcile import DerivedRows
 
 
@@ -61,6 +62,11 @@ def derived_rows(entity_set: EntitySet[Any, Any]) -> DerivedRows:
 def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
     """Return the intents of a set; None if all it derives is in the primary's partition."""
     return entity_set._intents
+
+
+def adapter_or_none(entity_set: EntitySet[Any, Any]) -> ModelAdapter[Any] | None:
+    """Return the adapter of a set's model; None if the set has no model."""
+    return entity_set._adapter
 
 
 async def entity_of(entity_set: EntitySet[Account], row: Entity, via: Index | None = None) -> Entity | None:

@@ -1,0 +1,1 @@
+"""Move a live table to new keys, to another table or to another account."""

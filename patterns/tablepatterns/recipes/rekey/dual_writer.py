@@ -1,0 +1,287 @@
+"""Write entities to the primary table of a move, and then to the other one.
+
+A writer sends a message, and then reads the phase. A process that changes the phase writes it, and then waits until
+there are no messages. So either the writer sees the new phase, or the change of the phase waits for the writer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from azure.core.exceptions import AzureError
+
+from ...entity import Entity
+from ...entity_set.entity_set import EntitySet
+from ...errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
+from ...messages.envelope import Envelope
+from ...messages.lease import Lease
+from ...recipe import Account, Account_co, Pattern
+from ...retry import RETRY_FOR, Overtaken
+from .difference import Difference
+from .mirror import Claim, Mirror, keys_or_none
+from .phase import Phase, PhaseStore, State
+
+T = TypeVar("T")
+Act = Callable[[EntitySet[Account]], Awaitable[Entity | None]]
+"""Writes an entity to the set of the primary table, and returns it; None if it deleted it."""
+
+_REJECTED: Final = (BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound)
+"""The errors of a write that has changed nothing."""
+_FIRST_WAIT: Final = 0.05
+_LONGEST_WAIT: Final = 1.0
+_AT_ONCE: Final = 32
+_log: Final = logging.getLogger(__name__)
+
+
+class DualWriter(Pattern[Account_co]):
+    """The two sets of a move, its phase and its messages.
+
+    :param account: where the phase and the messages are
+    :param old_set: the set to move, without its model
+    :param new_set: the set to move to, without its model
+    :param phases: the phase of the move
+    :param queue: the name of the queue of the messages
+    :param kind: the kind of the messages
+    :param lease: for how many seconds a message is hidden
+    :param refresh: for how many seconds readers use a phase that they have read
+    :param max_pause: for how many seconds writers wait for a change of the phase, before they cancel it
+    """
+
+    def __init__(
+        self,
+        account: Account_co,
+        old_set: EntitySet[Account_co],
+        new_set: EntitySet[Account_co],
+        *,
+        phases: PhaseStore,
+        queue: str,
+        kind: str,
+        lease: int,
+        refresh: float,
+        max_pause: float,
+    ) -> None:
+        super().__init__(account)
+        self.old_set: EntitySet[Account] = old_set
+        self.new_set: EntitySet[Account] = new_set
+        self._phases = phases
+        self.queue = queue
+        self.kind = kind
+        self.lease = lease
+        self.refresh = refresh
+        self.max_pause = max_pause
+        self._messages = account.queue(queue)
+        self._last = _LastRead()
+
+    # ------------------------------------------------------------------ the phase
+
+    async def read_state(self) -> State:
+        """Return the state as it is now. Cost: 1 transaction."""
+        asked_at = self.account.now()
+        return self._known(await self._phases.read(), asked_at)
+
+    async def change_state(self, state: State, **changes: Any) -> State:
+        """Change the state that was read, on condition of its ETag. Cost: 1 transaction.
+
+        :raises Overtaken: it has changed since
+        """
+        asked_at = self.account.now()
+        return self._known(await self._phases.change(state, **changes), asked_at)
+
+    def _known(self, state: State, asked_at: datetime) -> State:
+        self._last.state, self._last.until = state, asked_at + timedelta(seconds=self.refresh)
+        return state
+
+    async def recent_state(self) -> State:
+        """Return the state as it was at most `refresh` seconds ago. Cost: 1 transaction or none."""
+        return self._last.state if self._is_recent() else await self.read_state()
+
+    async def is_readable(self, entity_set: EntitySet[Any]) -> bool:
+        """Whether a table is still kept up to date: the old one until the move is committed. Cost: 0 or 1 transaction.
+
+        Call it after a read: the phase that the read relied on may be out of date by then.
+        """
+        return entity_set is not self.old_set or (await self.recent_state()).phase is not Phase.COMMITTED
+
+    def _is_recent(self) -> bool:
+        last = self._last
+        return last.state.phase is Phase.COMMITTED or (last.until is not None and self.account.now() < last.until)
+
+    async def wait_for_phase(self, state: State) -> State:
+        """Wait until writers may continue, and return the state then.
+
+        If that takes too long, the process that changes the phase may have crashed, so its change is canceled.
+
+        :param state: one in which writers wait
+        """
+        seen, since, pause = state, self.account.now(), _FIRST_WAIT
+        while True:
+            await self.account.sleep(pause)
+            now = await self.read_state()
+            if not now.phase.is_paused:
+                return now
+            if now.etag != seen.etag:
+                seen, since = now, self.account.now()
+            elif (self.account.now() - since).total_seconds() >= self.max_pause:
+                with suppress(Overtaken):
+                    return await self.change_state(now, phase=now.phase.canceled)
+            pause = min(2 * pause, _LONGEST_WAIT)
+
+    def mirror(self, state: State) -> Mirror:
+        """Return what copies the primary table in a phase to the other one."""
+        if state.phase.has_new_primary:
+            return Mirror(self.new_set, self.old_set, is_new_primary=True)
+        return Mirror(self.old_set, self.new_set, is_new_primary=False)
+
+    # ------------------------------------------------------------------ writes
+
+    def claim(self, *versions: Mapping[str, Any] | None) -> Claim:
+        """Return the claim on the rows of an entity before and after a change."""
+        known = [fields for fields in versions if fields is not None]
+        old, new = (
+            tuple(dict.fromkeys(keys for fields in known if (keys := keys_or_none(each, fields))))
+            for each in (self.old_set, self.new_set)
+        )
+        return Claim(old, new)
+
+    async def write(
+        self, act: Act, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, retry_for: float
+    ) -> Entity | None:
+        """Write an entity to the primary table and then to the other one; return what `act` returns.
+
+        :param act: the write to the primary table; it is called once
+        :param before: the fields before the change; None for a new entity
+        :param after: the fields after the change; None if the entity is deleted
+        :param retry_for: for how many seconds to retry the copy while others write the entity
+        """
+        claim = self.claim(before, after)
+        lease, state = await self.begin([claim])
+        if lease is None:
+            return await act(self.new_set)
+        mirror = self.mirror(state)
+        try:
+            await lease.renew_if_due()
+            written = await act(mirror.source)
+        except _REJECTED:
+            await self._finish(lease, mirror, claim, retry_for)
+            raise
+        lease = await self._still_announced(lease, [claim], mirror)
+        sources, targets = mirror.sources(claim), mirror.targets(claim)
+        known = {keys: written for keys in sources if written is None or written.key == keys}
+        had = None if before is None else keys_or_none(mirror.target, before)
+        await self._finish(lease, mirror, claim, retry_for, known, [keys for keys in targets if keys != had])
+        return written
+
+    async def begin(self, claims: Sequence[Claim]) -> tuple[Lease | None, State]:
+        """Announce a change, and return the lease of its message with the state that holds until it is deleted.
+
+        There is no lease once the move is committed, since the old table is not written any more. Cost: 2 transactions,
+        none once the move is known to be committed.
+        """
+        state = self._last.state
+        while state.phase is not Phase.COMMITTED:
+            lease = await self._announce(claims)
+            state = await self.read_state()
+            if not state.phase.is_paused and state.phase is not Phase.COMMITTED:
+                return lease, state
+            # The change of the phase waits for this message
+            await lease.complete()
+            if state.phase.is_paused:
+                state = await self.wait_for_phase(state)
+        return None, state
+
+    async def _announce(self, claims: Sequence[Claim]) -> Lease:
+        body = {"entities": [each.plain() for each in claims]}
+        return await Lease.on_new(self.account, self._messages, Envelope(self.kind, body), self.lease)
+
+    async def _still_announced(self, lease: Lease, claims: Sequence[Claim], mirror: Mirror) -> Lease:
+        """Check after a write that its message existed until then, so that the phase cannot have changed before.
+
+        :raises OutcomeUnknown: the message is gone, and the primary table is another one now
+        """
+        try:
+            await lease.renew_if_due()
+        except LeaseLost as lost:
+            # A worker that received the message may have read the entity before it was written
+            lease = await self._announce(claims)
+            state = await self.read_state()
+            if state.phase.has_new_primary != mirror.is_new_primary:
+                await self.handle(lease)
+                await lease.complete()
+                text = "the write took so long that the table was cut over or rolled back; read the entity"
+                raise OutcomeUnknown(text) from lost
+        return lease
+
+    async def _finish(
+        self,
+        lease: Lease,
+        mirror: Mirror,
+        claim: Claim,
+        retry_for: float,
+        known: Mapping[Any, Entity | None] | None = None,
+        absent: Sequence[Any] = (),
+    ) -> None:
+        """Update the copies after a write, and delete its message.
+
+        The change itself is made. If this fails, the failure is logged, and a worker does it when the message appears.
+        """
+        try:
+            await self.note(await mirror.settle(lease, claim, retry_for, known, absent))
+            await lease.complete()
+        except AzureError as error:
+            _log.warning("%s: the copy of an entity is left to a worker (%s)", self.kind, type(error).__name__)
+
+    async def note(self, problems: Sequence[Difference]) -> None:
+        """Make the verification invalid if entities could not be copied. Cost: none; 1 or 2 if there are some."""
+        while problems:
+            state = await self.read_state()
+            if state.verification is None and not state.is_verified:
+                return
+            with suppress(Overtaken):
+                await self.change_state(state, verification=None, is_verified=False)
+                return
+
+    # ------------------------------------------------------------------ messages
+
+    async def handle(self, lease: Lease) -> None:
+        """Update the copies that a message names."""
+        claims = Claim.parse(lease.work.body)
+        state = await self.read_state()
+        if state.phase is Phase.COMMITTED:
+            return
+        mirror = self.mirror(state)
+        found = await self.account.gather(*(mirror.settle(lease, claim, RETRY_FOR) for claim in claims))
+        await self.note([each for problems in found for each in problems])
+
+    async def process_messages(self, seconds: int) -> int:
+        """Process all messages that can be received now, and return how many there were.
+
+        :param seconds: for how long a received message is hidden
+        """
+        handled = 0
+        while True:
+            since = self.account.now()
+            messages = await self._messages.receive(_AT_ONCE, lease=seconds)
+            if not messages:
+                return handled
+            for message in messages:
+                lease = Lease(self.account, self._messages, message, seconds, requested_at=since)
+                if lease.work.kind == self.kind:
+                    # If it took too long, the process that received the message next completes it
+                    with suppress(LeaseLost):
+                        await self.handle(lease)
+                        handled += await lease.complete()
+
+    async def waiting(self) -> int:
+        """Return the number of messages, including hidden ones: 0 if no change is in progress. Cost: 1 transaction."""
+        return await self._messages.length()
+
+
+class _LastRead:
+    """The state that this process has read last, shared by the views of an object."""
+
+    state: State = State()
+    until: datetime | None = None

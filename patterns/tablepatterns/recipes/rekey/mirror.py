@@ -1,0 +1,270 @@
+"""Make the entities of one table the copy of those of the other, entity by entity."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...entity import Entity
+from ...entity_set.derived import Keys
+from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import primary_keys
+from ...errors import (
+    NOT_SHOWN,
+    BadInput,
+    BadMessage,
+    BadProperty,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    said,
+)
+from ...messages.lease import Lease
+from ...recipe import Account
+from ...retry import Overtaken, contended
+from ...same_value import same_value
+from .difference import Difference, Mismatch
+
+_ATTEMPTS: Final = 3
+"""How often an entity that changes is compared again: its writers update its copy."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The rows that the change of one entity may make stale, by their keys in both tables."""
+
+    old: tuple[Keys, ...] = ()
+    new: tuple[Keys, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """Return the claim as JSON values."""
+        return {"old": [list(keys) for keys in self.old], "new": [list(keys) for keys in self.new]}
+
+    @classmethod
+    def parse(cls, body: Mapping[str, Any]) -> list[Claim]:
+        """Return the claims in the body of a message.
+
+        :raises BadMessage: the body holds no claims
+        """
+        try:
+            return [cls(_all_keys(each["old"]), _all_keys(each["new"])) for each in body["entities"]]
+        except (KeyError, TypeError, ValueError) as error:
+            rule = 'it has "entities" with their keys in the "old" and the "new" table'
+            hint = "process it with the version of the library that sent it"
+            raise BadMessage("rekey", NOT_SHOWN, rule, hint) from error
+
+
+def _all_keys(rows: Iterable[Sequence[object]]) -> tuple[Keys, ...]:
+    return tuple((str(partition_key), str(row_key)) for partition_key, row_key in rows)
+
+
+def keys_or_none(entity_set: EntitySet[Any], fields: Mapping[str, Any]) -> Keys | None:
+    """Return the keys of an entity in a set; None if a field of the key is missing or invalid."""
+    with suppress(BadInput):
+        return primary_keys(entity_set, fields)
+    return None
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Copies the entities of one set to another.
+
+    :param source: the set of the primary table, as recipes see it, without its model
+    :param target: the set of the copies
+    """
+
+    source: EntitySet[Account]
+    target: EntitySet[Account]
+    is_new_primary: bool
+    """Whether the source is the new table."""
+
+    def sources(self, claim: Claim) -> tuple[Keys, ...]:
+        """Return the keys of a claim in the primary table."""
+        return claim.new if self.is_new_primary else claim.old
+
+    def targets(self, claim: Claim) -> tuple[Keys, ...]:
+        """Return the keys of a claim in the table of the copies."""
+        return claim.old if self.is_new_primary else claim.new
+
+    def claim(self, source: Keys | None, target: Keys | None) -> Claim:
+        """Return the claim on one entity and one copy."""
+        sources, targets = ((keys,) if keys else () for keys in (source, target))
+        return Claim(targets, sources) if self.is_new_primary else Claim(sources, targets)
+
+    async def settle(
+        self,
+        lease: Lease,
+        claim: Claim,
+        retry_for: float,
+        known: Mapping[Keys, Entity | None] | None = None,
+        absent: Iterable[Keys] = (),
+    ) -> list[Difference]:
+        """Update the copies that a claim names, until their entities have not changed during the update.
+
+        The process must have the message that names the claim: as long as the message exists, the phase in which this
+        set is the primary one does not end.
+
+        :param known: entities that were just written, by their keys, None for a deleted one; these are not read first
+        :param absent: the keys of copies that most likely do not exist; these are not read first
+        :return: the entities that cannot be copied
+        :raises LeaseLost: the message was delivered to another process
+        :raises TooMuchContention: others wrote the entities during every attempt
+        """
+        seen: dict[Keys, Entity | None] = dict(known or {})
+        expected_absent = set(absent)
+
+        async def attempt() -> list[Difference]:
+            entities = {
+                keys: seen.pop(keys) if keys in seen else await get_row(self.source, keys)
+                for keys in self.sources(claim)
+            }
+            problems = await self._settled(lease, claim, entities, expected_absent)
+            for keys, entity in entities.items():
+                seen[keys] = now = await get_row(self.source, keys)
+                if (now and now.etag) != (entity and entity.etag):
+                    raise Overtaken
+            return problems
+
+        return await contended(self.source.account, attempt, retry_for)
+
+    async def _settled(
+        self, lease: Lease, claim: Claim, entities: Mapping[Keys, Entity | None], absent: set[Keys]
+    ) -> list[Difference]:
+        problems: list[Difference] = []
+        wanted: dict[Keys, tuple[Keys, Entity]] = {}
+        for keys, entity in entities.items():
+            if entity is None:
+                continue
+            found = self.place(keys, entity)
+            if isinstance(found, Difference):
+                problems.append(found)
+            elif found in wanted:
+                problems.append(Difference(Mismatch.SAME_KEY, keys, found, wanted[found][0]))
+            else:
+                wanted[found] = keys, entity
+        # First the copies that are needed, so that an entity with a new key always has one
+        for place, (keys, entity) in wanted.items():
+            problem = await self._put(lease, place, keys, entity, is_absent=place in absent)
+            problems += [problem] if problem else []
+        for place in self.targets(claim):
+            if place not in wanted:
+                await self._remove(lease, place, entities.keys())
+        return problems
+
+    def place(self, keys: Keys, entity: Entity) -> Keys | Difference:
+        """Return the keys of an entity's copy, or why it can have none."""
+        try:
+            return primary_keys(self.target, entity)
+        except BadInput as error:
+            return Difference(Mismatch.NO_KEY, keys, reason=said(error))
+
+    async def _put(
+        self, lease: Lease, place: Keys, keys: Keys, entity: Entity, *, is_absent: bool
+    ) -> Difference | None:
+        """Make the row at a place the copy of an entity; return what prevents it."""
+        copied = None if is_absent else await get_row(self.target, place)
+        if copied is not None:
+            if same(copied, entity):
+                return None
+            owner = self.owner(copied)
+            if owner != keys and (owner is None or await self._has(owner, place)):
+                return Difference(Mismatch.SAME_KEY, keys, place, owner)
+        await lease.renew_if_due()
+        try:
+            if copied is None:
+                await self.target.insert(dict(entity))
+            else:
+                copied.clear()
+                copied.update(entity)
+                await self.target.replace(copied)
+        except EntityAlreadyExists as error:
+            if is_absent:
+                return await self._put(lease, place, keys, entity, is_absent=False)
+            if not isinstance(error, DuplicateIndexValue):
+                raise Overtaken from error
+            return Difference(Mismatch.REJECTED, keys, place, reason=said(error))
+        except (EntityChanged, EntityNotFound) as error:
+            raise Overtaken from error
+        except BadInput as error:
+            return Difference(Mismatch.REJECTED, keys, place, reason=said(error))
+        return None
+
+    async def _remove(self, lease: Lease, place: Keys, owners: Collection[Keys | None]) -> None:
+        """Delete the row at a place, if it is the copy of one of these entities, which have none there."""
+        copied = await get_row(self.target, place)
+        if copied is None or self.owner(copied) not in owners:
+            return
+        await lease.renew_if_due()
+        try:
+            await self.target.delete(copied)
+        except (EntityChanged, EntityNotFound) as error:
+            raise Overtaken from error
+
+    def owner(self, copied: Entity) -> Keys | None:
+        """Return the keys of the entity that a row is the copy of; None if the row does not have their fields."""
+        return keys_or_none(self.source, copied)
+
+    async def _has(self, owner: Keys, place: Keys) -> bool:
+        """Whether an entity exists whose copy has this place."""
+        entity = await get_row(self.source, owner)
+        return entity is not None and self.place(owner, entity) == place
+
+    async def difference(self, keys: Keys, entity: Entity) -> Difference | None:
+        """Compare an entity with its copy. Cost: 1 transaction; 3 more for a difference.
+
+        :param entity: as it was read some time ago
+        """
+        if await self._compared(keys, entity) is None:
+            return None
+        before = await get_row(self.source, keys)
+        for _ in range(_ATTEMPTS):
+            found = None if before is None else await self._compared(keys, before)
+            after = await get_row(self.source, keys)
+            if found is None or (after and after.etag) == (before and before.etag):
+                return found
+            before = after
+        return None
+
+    async def _compared(self, keys: Keys, entity: Entity) -> Difference | None:
+        place = self.place(keys, entity)
+        if isinstance(place, Difference):
+            return place
+        copied = await get_row(self.target, place)
+        if copied is None:
+            return Difference(Mismatch.MISSING, keys, place)
+        if same(copied, entity):
+            return None
+        owner = self.owner(copied)
+        if owner != keys and (owner is None or await self._has(owner, place)):
+            return Difference(Mismatch.SAME_KEY, keys, place, owner)
+        return Difference(Mismatch.STALE, keys, place)
+
+    async def orphan(self, place: Keys, copied: Entity) -> Difference | None:
+        """Return the difference of a copy that belongs to no entity. Cost: 1 transaction; 3 more for an orphan."""
+        owner = self.owner(copied)
+        if owner is not None and await self._has(owner, place):
+            return None
+        now = await get_row(self.target, place)
+        if now is None:
+            return None
+        owner = self.owner(now)
+        if owner is None:
+            return Difference(Mismatch.ORPHANED, None, place, reason="it lacks a field of the other key")
+        return None if await self._has(owner, place) else Difference(Mismatch.ORPHANED, owner, place)
+
+
+def same(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether two entities have the same fields, as their sets return them."""
+    try:
+        return same_value(some, others)
+    except BadProperty:
+        # A mapping may return values that no property could have
+        return dict(some) == dict(others)
+
+
+async def get_row(entity_set: EntitySet[Account], keys: Keys) -> Entity | None:
+    """Return the entity with these keys, or None. Cost: 1 transaction."""
+    return await entity_set.get(entity_set.key.parse(*keys))

@@ -1,0 +1,558 @@
+"""Move a live table to new keys, to another table or to another account."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Generic, cast
+from uuid import uuid4
+
+from azure.core.exceptions import AzureError
+
+from ...argument_types import check_least, checked
+from ...entity import Entity
+from ...entity_set.derived import Keys
+from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import adapter_or_none, derived_rows, entity_of
+from ...entity_set.maintenance import Mark, pages
+from ...entity_set.model_recipes import E
+from ...errors import BadDesign, BadInput, EntityNotFound, RekeyNotReady
+from ...messages.lease import Lease
+from ...rate_limit import Pace
+from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
+from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
+from ...set_identity import SetIdentity
+from .declaration import check_sets, is_same_table, name_of
+from .difference import Difference, RekeyProgress, RekeyReport
+from .dual_writer import DualWriter
+from .entities import RekeyedEntities
+from .mirror import Claim
+from .phase import Phase, PhaseStore, State
+from .verification import Verification, copy_difference, entity_difference, keys_of
+
+_BATCH = 100
+"""How many entities a message of the copier names."""
+
+
+@dataclass(frozen=True)
+class RekeyStatus:
+    """The state of a move to new keys.
+
+    :param phase: the phase
+    :param is_verified: whether the copy is verified, and each write since has its copy
+    :param primary: the name of the primary table
+    :param copy: the name of the table of the copies; None once the move is committed
+    :param waiting: how many messages there are: changes in progress, or left to a worker
+    :param poison: how many messages could not be processed
+    """
+
+    phase: Phase
+    is_verified: bool
+    primary: str
+    copy: str | None
+    waiting: int
+    poison: int
+
+
+class Rekey(Pattern[Account_co], Generic[Account_co, E]):
+    """Move a live table to new keys, to another table or to another account, while programs read and write it.
+
+    Use it if the keys of a table were wrong. Programs use `entities` in place of the set; its writers write both
+    tables. Then `copy`, `verify` and `cut_over` make the new table the primary one, `roll_back` goes back without
+    losing a write, `commit` ends the move, and `clean_up` deletes the old entities.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> storage = connect()
+    >>> by_id = EntitySet(storage, "Employees", Key("{Department}", "{EmployeeId:06d}"))
+    >>> _ = by_id.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"})
+    >>> by_email = EntitySet(storage, "EmployeesByEmail", Key("{Email}", "employee"))
+    >>> move = Rekey(by_id, by_email)
+    >>> move.copy().copies, move.verify().is_clean
+    (1, True)
+    >>> move.cut_over().primary
+    'EmployeesByEmail'
+    >>> move.entities.get(Email="jonesj@contoso.com")["EmployeeId"]
+    223
+    >>> move.entities.get(Department="Sales", EmployeeId=223)["Email"]
+    'jonesj@contoso.com'
+
+    An entity needs the fields of both keys. An entity that lacks one, and two entities with the same new key, stay as
+    they are; `copy` and `verify` report them with their keys, and the phase cannot be changed before they are
+    corrected. Both sets may have derived data and mappings of their own; they have the same model, or none.
+
+    Consistency: each entity is always complete in the primary table, and its copy is eventually consistent, as that of
+    an `InterPartitionIndex`. If any process crashes at any point, a `Worker` with this object as its handler, or the
+    next change of the phase, completes the copy; no entity is lost or duplicated. A change of the phase waits until no
+    write is in progress, while writers wait for it; if it takes longer than `max_pause`, or its process crashes,
+    writers cancel it. All writers must use `entities`: a write by another program reaches only one table, is found by
+    `verify` and corrected by `repair`, and is lost if it is made between the verification and the cut-over. A process
+    that stalls for more than half the lease between two requests may leave a stale copy. How this works, and the steps:
+    docs/moving-to-new-keys.md.
+
+    Cost: `insert` 4 table + 2 queue transactions, as much as 26 table operations, until the move is committed.
+    `replace` 5 table + 2 queue transactions, as much as 27 table operations; if the key of the copy changes, 6 table +
+    2 queue transactions, as much as 28 table operations. `delete` 5 table + 2 queue transactions, as much as 27 table
+    operations. Once the move is committed, each of them 1 table transaction. `get` 1 table transaction. The derived
+    data of both sets comes on top.
+
+    :param old_set: the set to move
+    :param new_set: the set to move to; in another table, in another account, or under keys that the old ones cannot be
+    :param control: the table in the account of the new set that holds the phase. Keep it as long as programs declare
+        the move
+    :param queue: the queue of the messages, in the same account; None for `rekey-` and the name of the move
+    :param name: the name of the move; by default made of the tables and the keys
+    :param lease: for how many seconds a message is hidden: twice as long as a request may take
+    :param refresh: for how many seconds readers use a phase that they have read
+    :param max_pause: the longest time in seconds that writers wait for a change of the phase
+    :raises BadDesign: the sets are the same, have different models, or are sync and async; or a number is too small
+
+    Guide: inter-partition secondary index pattern; eventually consistent transactions pattern.
+    """
+
+    @checked
+    def __init__(
+        self,
+        old_set: EntitySet[Account_co, E],
+        new_set: EntitySet[Account_co, E],
+        *,
+        control: str = "Rekeys",
+        queue: str | None = None,
+        name: str | None = None,
+        lease: int = 60,
+        refresh: float = 10,
+        max_pause: float = 30,
+    ) -> None:
+        super().__init__(cast("Account_co", new_set.account))
+        check_least("lease", lease, 1, BadDesign)
+        check_least("refresh", refresh, 0, BadDesign)
+        check_least("max_pause", max_pause, 0, BadDesign)
+        check_sets(old_set, new_set)
+        self.old_set = old_set
+        self.new_set = new_set
+        self.name = name or name_of(old_set, new_set)
+        self.queue = f"rekey-{self.name}" if queue is None else queue
+        self.kind = f"rekey {self.name}"
+        account = self.account
+        self._writer: DualWriter[Account_co] = DualWriter(
+            cast("Account_co", account),
+            old_set.without_model(),
+            new_set.without_model(),
+            phases=PhaseStore(account, control, ("rekey", self.name)),
+            queue=self.queue,
+            kind=self.kind,
+            lease=lease,
+            refresh=refresh,
+            max_pause=max_pause,
+        )
+        self._poison = account.queue(f"{self.queue}-poison")
+        identity = SetIdentity(identity_of(account), f"rekey {self.name}", new_set.key)
+        self.entities: RekeyedEntities[Account_co, E] = RekeyedEntities(
+            self._writer, identity, adapter_or_none(old_set)
+        )
+
+    @recipe
+    async def status(self) -> RekeyStatus:
+        """Return the phase, and what is left to do before it can change. Cost: 3 transactions, 2 of them of queues."""
+        return await self._status(await self._writer.read_state())
+
+    @recipe
+    async def copy(
+        self,
+        *,
+        resume: str | None = None,
+        progress: RekeyProgress | None = None,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
+        retry_for: float = RETRY_FOR,
+    ) -> RekeyReport:
+        """Copy the entities of the old table that have no copy yet, while writers keep running.
+
+        First let every writer use `entities`. Correct copies stay as they are, so running it again is safe. The report
+        lists the entities that cannot be copied.
+
+        Cost: for 100 entities without a copy 203 table + 2 queue transactions, as much as 225 table operations; a third
+        more for those that have one.
+
+        :param resume: the token of a report of an earlier call, to continue it; None to start
+        :param progress: called after each page with a report, whose `token` resumes from there
+        :param max_per_second: how many entities a second, evenly spaced; None for no limit
+        :param max_concurrency: how many entities at a time
+        :param retry_for: for how many seconds to retry while others write the same entity
+        :raises BadInput: the new table is the primary one already, or a number is not above zero
+        :raises BadToken: the token is of other work
+
+        Guide: writing efficiently.
+        """
+        check_least("max_concurrency", max_concurrency, 1)
+        check_retry_for(retry_for)
+        pace = Pace(self.account, max_per_second)
+        report: RekeyReport = RekeyReport()
+        old_set, rows = self._writer.old_set, derived_rows(self._writer.old_set)
+        await self._require(Phase.COPYING)
+        mark = Mark.parse(resume, f"copy {self.kind}")
+        async for _, items, following in pages([rows.primaries], mark):
+            own = [row for row in items if rows.is_primary(row)]
+            for start in range(0, len(own), _BATCH):
+                entities = [await entity_of(old_set, row) for row in own[start : start + _BATCH]]
+                found = [entity for entity in entities if entity is not None]
+                written, problems = await self._copy_batch(found, pace, max_concurrency, retry_for)
+                report = replace(
+                    report,
+                    entities=report.entities + len(found),
+                    copies=report.copies + written,
+                    differences=report.differences + tuple(problems),
+                )
+            report = replace(report, token=following.text() if following else None)
+            if progress is not None:
+                progress(report)
+        return report
+
+    @recipe
+    async def verify(
+        self,
+        *,
+        resume: str | None = None,
+        progress: RekeyProgress | None = None,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
+    ) -> RekeyReport:
+        """Compare each entity of the primary table with its copy, and each copy with its entity; no entity is written.
+
+        If a complete run, resumed or not, finds no difference, the phase may be changed. Each difference is checked
+        again before it is reported; a write in progress may be reported, and be copied seconds later.
+
+        Cost: 1 transaction for each page of 1,000 rows of both tables, 2 for each entity, 4 more for each difference,
+        and 5 in all to keep the result.
+
+        :param progress: called after each page with a report of what was found so far
+        :raises BadInput: the move is committed, or a number is not above zero
+        :raises RekeyNotReady: the phase is being changed
+
+        The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
+        """
+        check_least("max_concurrency", max_concurrency, 1)
+        turn = Pace(self.account, max_per_second).turn
+        verification = await self._begin_verification(resume)
+        mirror = self._writer.mirror(await self._require(Phase.COPYING, Phase.CUT_OVER))
+        stores = [derived_rows(each) for each in (mirror.source, mirror.target)]
+        report = RekeyReport()
+
+        async def look_at(row: Entity, number: int) -> Difference | None:
+            await turn()
+            return await (entity_difference(mirror, row) if number == 0 else copy_difference(mirror, row))
+
+        async for number, items, following in pages([each.primaries for each in stores], verification.mark):
+            own = [row for row in items if stores[number].is_primary(row)]
+            found = await self.account.gather(*(look_at(row, number) for row in own), max_concurrency=max_concurrency)
+            differences = tuple(each for each in found if each is not None)
+            verification = replace(verification, is_clean=verification.is_clean and not differences)
+            report = replace(
+                report,
+                entities=report.entities + (len(own) if number == 0 else 0),
+                copies=report.copies + (len(own) if number == 1 else 0),
+                differences=report.differences + differences,
+                token=replace(verification, mark=following).text() if following else None,
+            )
+            if progress is not None:
+                progress(report)
+        if verification.is_clean:
+            await self._keep_verified(verification.id)
+        return report
+
+    @recipe
+    async def repair(
+        self,
+        report: RekeyReport | None = None,
+        *,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
+        retry_for: float = RETRY_FOR,
+    ) -> int:
+        """Correct the copies in a report, and return how many that were; then verify again.
+
+        The primary table decides: copies of no entity are deleted. Before you repair after the cut-over, make sure that
+        no program still writes the old table. Entities without a key in the other table, and those that share one, are
+        left as they are: change them.
+
+        Cost: about 8 transactions for each copy.
+
+        :param report: what `verify` returned; None to verify first
+        :param max_per_second: how many copies a second, evenly spaced; None for no limit
+        :param max_concurrency: how many copies at a time
+        :param retry_for: for how many seconds to retry while others write the same entity
+        :raises BadInput: the move is committed, or a number is not above zero
+
+        Guide: eventually consistent transactions.
+        """
+        check_least("max_concurrency", max_concurrency, 1)
+        check_retry_for(retry_for)
+        pace = Pace(self.account, max_per_second)
+        found = report or await self.verify(max_per_second=max_per_second, max_concurrency=max_concurrency)
+        state = await self._require(Phase.COPYING, Phase.CUT_OVER)
+
+        async def correct(each: Difference) -> None:
+            await pace.turn()
+            claim = self._writer.mirror(state).claim(each.entity, each.copy)
+            lease, now = await self._writer.begin([claim])
+            if lease is None:
+                return
+            await self._writer.note(await self._writer.mirror(now).settle(lease, claim, retry_for))
+            await lease.complete()
+
+        needed = [each for each in found.differences if each.is_repairable]
+        await self.account.gather(*map(correct, needed), max_concurrency=max_concurrency)
+        return len(needed)
+
+    @recipe
+    async def cut_over(self) -> RekeyStatus:
+        """Make the new table the primary one, and the old one its copy. Writers wait, usually for less than a second.
+
+        Run it again after a crash: it continues. If it fails, writers continue in the phase before.
+
+        Cost: 3 table + 5 queue transactions, as much as 59 table operations, and more for each message that is still to
+        be processed.
+
+        :raises RekeyNotReady: `verify` has not found both tables equal, or a write since could not be copied; messages
+            are on the poison queue, or were not processed within `max_pause`; or writers have canceled the change
+        :raises BadInput: the move is committed
+
+        Guide: eventually consistent transactions.
+        """
+        return await self._switch(Phase.CUTTING_OVER, Phase.CUT_OVER)
+
+    @recipe
+    async def roll_back(self) -> RekeyStatus:
+        """Make the old table the primary one again, with all writes since the cut-over.
+
+        It also ends a cut-over that was interrupted. Cost and errors are those of `cut_over`.
+
+        Guide: eventually consistent transactions.
+        """
+        return await self._switch(Phase.ROLLING_BACK, Phase.COPYING)
+
+    @recipe
+    async def commit(self) -> RekeyStatus:
+        """End the move: the old table is neither read nor written any more, and there is no way back.
+
+        It waits `refresh` seconds first, so that no process still reads the old table. Cost: 5 transactions.
+
+        :raises BadInput: the new table is not the primary one
+
+        Guide: eventually consistent transactions.
+        """
+
+        async def attempt() -> State:
+            state = await self._require(Phase.CUT_OVER, Phase.COMMITTED)
+            if state.phase is Phase.COMMITTED:
+                return state
+            return await self._writer.change_state(state, phase=Phase.COMMITTED)
+
+        await self._require(Phase.CUT_OVER, Phase.COMMITTED)
+        await self.account.sleep(self._writer.refresh)
+        return await self._status(await contended(self.account, attempt, RETRY_FOR))
+
+    @recipe
+    async def clean_up(
+        self,
+        *,
+        drop_table: bool = False,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
+        retry_for: float = RETRY_FOR,
+    ) -> int:
+        """Delete the entities of the old set with their derived rows, and the queue; return how many entities.
+
+        It waits until no write from before `commit` is in progress. The phase stays stored, for programs that still
+        declare the move. It is safe to run again.
+
+        Cost: 1 transaction for each page of up to 1,000 rows of the old table, and that of `delete` for each entity; 1
+        in all with `drop_table`.
+
+        :param drop_table: whether to drop the old table with everything in it, also the rows of other sets
+        :param max_per_second: how many entities a second, evenly spaced; None for no limit
+        :param max_concurrency: how many entities at a time
+        :param retry_for: for how many seconds to retry while others write the same rows
+        :raises BadInput: the move is not committed, or the table that would be dropped is also the new one
+        :raises RekeyNotReady: writes are still in progress after `max_pause`
+
+        Guide: high volume delete pattern.
+        """
+        check_least("max_concurrency", max_concurrency, 1)
+        check_retry_for(retry_for)
+        pace = Pace(self.account, max_per_second)
+        old_set, rows = self._writer.old_set, derived_rows(self._writer.old_set)
+        if drop_table and is_same_table(self.old_set, self.new_set):
+            rule = "the new entities are in the same table"
+            raise BadInput("drop_table", drop_table, rule, "leave it out, to delete the old entities one by one")
+        await self._require(Phase.COMMITTED)
+        if not await self._drained():
+            raise RekeyNotReady(
+                "writes from before the commit are still in progress; nothing was deleted, run it again"
+            )
+        await self.account.sleep(self._writer.refresh)
+        deleted = 0
+        if drop_table:
+            await old_set.drop_table()
+        else:
+
+            async def delete(row: Entity) -> bool:
+                await pace.turn()
+                with suppress(EntityNotFound):
+                    await old_set.delete(rows.key.parse(*keys_of(row)), force=True, retry_for=retry_for)
+                    return True
+                return False
+
+            async for _, items, _ in pages([rows.primaries], Mark("clean up")):
+                own = [row for row in items if rows.is_primary(row)]
+                done = await self.account.gather(*map(delete, own), max_concurrency=max_concurrency)
+                deleted += sum(done)
+        await self.account.queue(self.queue).drop()
+        return deleted
+
+    async def handle(self, lease: Lease) -> None:
+        """Complete the copies that an interrupted write left; a `Worker` calls this.
+
+        :raises BadMessage: the message does not name entities
+        :raises TooMuchContention: others wrote the entity during each attempt; the message is delivered again
+        """
+        await bound_async(self._writer).handle(lease)
+
+    @recipe
+    async def process_intents(self, *, lease: int = 60) -> int:
+        """Process all messages that can be received now, and return how many there were.
+
+        Use it in tests and small programs; in production run a `Worker` with this object as its handler. Cost: a
+        receive for each 32 messages and one more, and for each message its copies and its deletion.
+
+        :param lease: for how many seconds a received message is hidden
+
+        Guide: eventually consistent transactions.
+        """
+        return await self._writer.process_messages(lease)
+
+    # ------------------------------------------------------------------ steps
+
+    async def _status(self, state: State) -> RekeyStatus:
+        names = self.old_set.table.name, self.new_set.table.name
+        primary, other = reversed(names) if state.phase.has_new_primary else names
+        copies = None if state.phase is Phase.COMMITTED else other
+        waiting, poison = await self._writer.waiting(), await self._poison.length()
+        return RekeyStatus(state.phase, state.is_verified, primary, copies, waiting, poison)
+
+    async def _require(self, *phases: Phase) -> State:
+        """Return the state, if its phase is one of these.
+
+        :raises BadInput: it is another one
+        :raises RekeyNotReady: it is about to change
+        """
+        state = await self._writer.read_state()
+        if state.phase in phases:
+            return state
+        if state.phase.is_paused:
+            raise RekeyNotReady(f"the move is {state.phase.value}; wait for it, or run cut_over or roll_back")
+        rule = f"this needs the phase {' or '.join(each.value for each in phases)}"
+        raise BadInput("phase", state.phase.value, rule, "see status, and docs/moving-to-new-keys.md")
+
+    async def _copy_batch(
+        self, entities: Sequence[Entity], pace: Pace, max_concurrency: int, retry_for: float
+    ) -> tuple[int, list[Difference]]:
+        """Copy entities of one page under one message; return how many, and what cannot be copied."""
+        claims = [self._writer.claim(entity) for entity in entities]
+        lease, state = await self._writer.begin(claims)
+        if lease is None or state.phase is not Phase.COPYING:
+            raise BadInput("phase", state.phase.value, "the table was cut over during the copy", "see status")
+        mirror = self._writer.mirror(state)
+
+        async def copy(entity: Entity, claim: Claim) -> list[Difference]:
+            await pace.turn()
+            known = {cast("Keys", entity.key): entity}
+            return await mirror.settle(lease, claim, retry_for, known, mirror.targets(claim))
+
+        calls = map(copy, entities, claims)
+        found = await self.account.gather(*calls, max_concurrency=max_concurrency)
+        problems = [each for some in found for each in some]
+        await self._writer.note(problems)
+        await lease.complete()
+        return len(entities) - len(problems), problems
+
+    async def _begin_verification(self, resume: str | None) -> Verification:
+        if resume is not None:
+            return Verification.parse(resume, self.kind)
+        verification = Verification(uuid4().hex, Mark(f"verify {self.kind}"))
+
+        async def attempt() -> None:
+            state = await self._require(Phase.COPYING, Phase.CUT_OVER)
+            await self._writer.change_state(state, is_verified=False, verification=verification.id)
+
+        await contended(self.account, attempt, RETRY_FOR)
+        return verification
+
+    async def _keep_verified(self, verification: str) -> None:
+        """Keep the result of a verification, unless a write since it began could not be copied."""
+
+        async def attempt() -> None:
+            state = await self._writer.read_state()
+            if state.verification == verification and not state.is_verified:
+                await self._writer.change_state(state, is_verified=True)
+
+        await contended(self.account, attempt, RETRY_FOR)
+
+    async def _switch(self, during: Phase, after: Phase) -> RekeyStatus:
+        """Change the primary table: let writers wait, wait for those in progress, and let them continue there."""
+        state = await self._writer.read_state()
+        if state.phase is Phase.COMMITTED:
+            raise BadInput("phase", state.phase.value, "the move is committed, and the old table not kept", "leave it")
+        if state.phase.has_new_primary == after.has_new_primary:
+            # Nothing to do, or the opposite change was interrupted
+            return await self._status(await self._change(state, after) if state.phase.is_paused else state)
+        if state.phase is not during:
+            self._check_ready(state)
+            await self._writer.process_messages(self._writer.lease)
+            state = await self._change(state, during)
+        try:
+            await self._wait_for_writers(state)
+            state = await self._change(state, after)
+        except AzureError:
+            # Otherwise writers would wait until one of them cancels the change
+            with suppress(Overtaken, AzureError):
+                now = await self._writer.read_state()
+                if now.phase is during:
+                    await self._writer.change_state(now, phase=during.canceled)
+            raise
+        return await self._status(state)
+
+    async def _wait_for_writers(self, state: State) -> None:
+        self._check_ready(state)
+        if not await self._drained():
+            text = f"writes were still in progress after {self._writer.max_pause:g} seconds; nothing has changed"
+            raise RekeyNotReady(f"{text}, run it again")
+        if await self._poison.length():
+            text = f"messages on {self._poison.name} could not be processed; nothing has changed"
+            raise RekeyNotReady(f"{text}, requeue them, and run it again")
+
+    async def _drained(self) -> bool:
+        """Wait until there are no messages, which are processed meanwhile; return False if it takes too long."""
+        begun, pause = self.account.now(), 0.05
+        while await self._writer.waiting():
+            if (self.account.now() - begun).total_seconds() >= self._writer.max_pause:
+                return False
+            if not await self._writer.process_messages(self._writer.lease):
+                await self.account.sleep(pause)
+                pause = min(2 * pause, 1.0)
+        return True
+
+    async def _change(self, state: State, phase: Phase) -> State:
+        try:
+            return await self._writer.change_state(state, phase=phase)
+        except Overtaken:
+            now = await self._writer.read_state()
+            if now.phase is phase:
+                return now
+            text = "a write could not be copied, or another process or a waiting writer changed the phase"
+            raise RekeyNotReady(f"{text}; see status, and run it again") from None
+
+    def _check_ready(self, state: State) -> None:
+        if not state.is_verified:
+            text = "the tables are not verified to be equal, or a write since could not be copied"
+            raise RekeyNotReady(f"{text}; run verify until it finds no difference")
