@@ -31,6 +31,7 @@ from .help import shown as help_on
 from .maintenance import COMMANDS
 from .output import WRONG_USE, console, fail
 from .poison import poison
+from .rekey import rekey
 from .review import FailOn, Form, compared, fixed, run_review, schema_text, status
 from .status import status as show_status
 from .traffic import traffic
@@ -54,6 +55,7 @@ _START: Final = """\
   [bold]tablepatterns status[/] app               what a module's sets, queues and tables need
   [bold]tablepatterns verify[/] app:employees     check derived data; also repair, backfill, migrate, rotate,
                                            collect-orphans, drop-expired and poison
+  [bold]tablepatterns rekey[/] status app:move    move a live table to new keys
 
 What a command takes: tablepatterns tour --help. In Python:
 
@@ -71,6 +73,7 @@ main.command("status")(show_status)
 main.command()(traffic)
 main.command("design")(draft_design)
 main.add_typer(poison, name="poison")
+main.add_typer(rekey, name="rekey")
 
 
 def _port(service: str) -> Any:

@@ -197,7 +197,9 @@ def backfill(
     pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
     reports = _walk("backfill", load(name, EntitySet, "set", storage), derived, pace, resume, as_json)
     result = {each.name: {"entities": report.entities} for each, report in reports}
-    _print(result, as_json, (f"{each}: {count(found['entities'])} entities checked" for each, found in result.items()))
+    print_result(
+        result, as_json, (f"{each}: {count(found['entities'])} entities checked" for each, found in result.items())
+    )
 
 
 @reporting_errors
@@ -226,7 +228,7 @@ def repair(
         return found
 
     result = run(entities.account, work())
-    _print(
+    print_result(
         result,
         as_json,
         (
@@ -263,7 +265,7 @@ def rotate(
         f"key {key!r}: {count(rows)} rows" if key else f"not encrypted: {count(rows)} rows"
         for key, rows in result["rows_by_key"].items()
     )
-    _print(result, as_json, (f"{count(result['rewritten'])} entities re-encrypted", *keys))
+    print_result(result, as_json, (f"{count(result['rewritten'])} entities re-encrypted", *keys))
 
 
 @reporting_errors
@@ -294,7 +296,7 @@ def migrate(
 
     done = walks.run(entities.account, work())
     result = {"entities": done.seen, "rewritten": done.rewritten}
-    _print(result, as_json, (f"{count(done.seen)} entities checked, {count(done.rewritten)} rewritten",))
+    print_result(result, as_json, (f"{count(done.seen)} entities checked, {count(done.rewritten)} rewritten",))
 
 
 @reporting_errors
@@ -308,7 +310,7 @@ def collect_orphans(
     entities: Any = load(name, Encryptable, "set", storage)
     values: Any = bound_async(LargePropertyStore(entities))
     found = run(entities.account, values.collect_orphans(grace=timedelta(hours=grace_hours)))
-    _print(
+    print_result(
         asdict(found),
         as_json,
         (f"{count(found.seen)} blobs seen, {count(found.marked)} marked, {count(found.deleted)} deleted",),
@@ -325,7 +327,7 @@ def drop_expired(
     periods: PeriodTables[Any, Any] = load(name, PeriodTables, "tables", storage)
     bound: Any = bound_async(periods)
     dropped: list[str] = run(periods.account, bound.drop_expired())
-    _print({"dropped": dropped}, as_json, dropped or ("no period has expired",))
+    print_result({"dropped": dropped}, as_json, dropped or ("no period has expired",))
 
 
 def _walk(
@@ -375,10 +377,11 @@ def _print_reports(reports: Sequence[tuple[Derived, Report]], as_json: bool) -> 
     drifts = [drift for _, report in reports for drift in report.drifts]
     lines = [f"{each.derived}: {each.row} is {each.finding.value}; entity {each.owner}" for each in drifts[:SHOWN]]
     more = [f"and {count(len(drifts) - SHOWN)} more; --json lists all"] if len(drifts) > SHOWN else []
-    _print(result, as_json, (table, *lines, *more))
+    print_result(result, as_json, (table, *lines, *more))
 
 
-def _print(result: object, as_json: bool, lines: Iterable[RenderableType]) -> None:
+def print_result(result: object, as_json: bool, lines: Iterable[RenderableType]) -> None:
+    """Print a result as JSON, or as lines."""
     if as_json:
         typer.echo(json.dumps(result, indent=2))
         return

@@ -1,4 +1,4 @@
-"""Show the state of everything that a module declares: sets, workers, period tables: `tablepatterns status app`."""
+"""Show the state of the sets, workers, period tables and moves of a module: `tablepatterns status app`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ..figures import counted, duration
 from ..limits import MAX_MESSAGES_PER_GET
 from ..recipe import Account, Pattern, bound_async
 from ..recipes.period_tables.period_tables import PeriodTables
+from ..recipes.rekey.rekey import Rekey
 from ..recipes.worker import Worker
 from .declared import module_of, run
 from .maintenance import AsJson
 from .output import console, reporting_errors
 
 _MOST: Final = 32
-_KINDS: Final = (EntitySet, Worker, PeriodTables)
+_KINDS: Final = (EntitySet, Worker, PeriodTables, Rekey)
 
 
 @reporting_errors
@@ -28,9 +29,10 @@ def status(
     name: Annotated[str, typer.Argument(metavar="MODULE", help="The module that declares the sets and workers.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show the sets, workers and period tables of a module: derived data, waiting intents, poison, expired periods.
+    """Show what a module declares: derived data of sets, waiting intents, poison, expired periods, moves to new keys.
 
-    Cost: 2 queue transactions for each queue, and 1 transaction for each series of period tables.
+    Cost: 2 queue transactions for each queue, 1 transaction for each series of period tables, and 3 for each move to
+    new keys.
     """
     names: dict[str, Any] = vars(module_of(name))
     patterns: dict[str, Any] = {key: each for key, each in names.items() if issubclass(type(each), _KINDS)}
@@ -60,6 +62,9 @@ async def _state(pattern: Any) -> dict[str, Any]:
     if issubclass(type(pattern), Worker):
         return await _state_of_worker(pattern)
     bound: Any = pattern
+    if issubclass(type(pattern), Rekey):
+        found = await bound.status()
+        return {"phase": found.phase.value, "primary table": found.primary, "writes in progress": found.waiting}
     return {"expired periods": len(await bound.expired()) if bound.retention is not None else "kept indefinitely"}
 
 

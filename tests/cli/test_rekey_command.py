@@ -1,0 +1,114 @@
+"""`tablepatterns rekey`: each step of a move to new keys from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tablepatterns.cli.main import main
+from tablepatterns.cli.maintenance import ResumeTokens
+
+MODULE = """
+from tablepatterns import *
+from tablepatterns import aio
+
+def declared(storage, other=None):
+    by_id = EntitySet(storage, "Employees", Key("{{Department}}", "{{EmployeeId:06d}}"))
+    return Rekey(by_id, EntitySet(other or storage, "EmployeesByEmail", Key("{{Email}}", "employee")))
+
+def on_loop():
+    return declared(aio.connect({account!r}), aio.connect({account!r}))
+
+move = declared(connect({account!r}))
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module that declares a move of 30 employees, on an account of its own."""
+    name = f"app_{uuid4().hex}"
+    (tmp_path / f"{name}.py").write_text(MODULE.format(account=f"memory://{name}"), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    found = __import__(name)
+    for number in range(30):
+        found.move.old_set.insert({"Department": "Sales", "EmployeeId": number, "Email": f"{number}@contoso.com"})
+    yield found
+    del sys.modules[name]
+
+
+def run(command: str) -> Result:
+    return CliRunner().invoke(main, ["rekey", *command.split()])
+
+
+def test_a_table_is_moved_by_commands(app: Any) -> None:
+    name = f"{app.__name__}:move"
+    status = json.loads(run(f"status {name} --json").stdout)
+    assert (status["phase"], status["is_verified"], status["primary"]) == ("copying", False, "Employees")
+    copied = run(f"copy {name} --max-per-second 1000")
+    assert copied.exit_code == 0
+    assert "30 of 30 entities have a copy" in copied.stdout
+    assert "30 entities and 30 copies compared" in run(f"verify {name}").stdout
+    assert "phase: cut over" in run(f"cut-over {name}").stdout
+    assert "primary table: Employees;" in run(f"roll-back {name}").stdout
+    assert json.loads(run(f"cut-over {name} --json").stdout)["primary"] == "EmployeesByEmail"
+    assert run(f"commit {name}").exit_code == 1
+    assert "next: clean-up" in run(f"commit {name} --yes").stdout
+    assert "30 old entities deleted" in run(f"clean-up {name}").stdout
+    assert "dropped" in run(f"clean-up {name} --drop-table").stdout
+    assert len([*app.move.new_set.scan()]) == 30
+
+
+def test_a_move_of_an_async_connection_runs_too(app: Any) -> None:
+    name = f"{app.__name__}:on_loop"
+    assert run(f"copy {name} --json").exit_code == 0
+    assert run(f"verify {name} --json").exit_code == 0
+    assert json.loads(run(f"cut-over {name} --json").stdout)["phase"] == "cut over"
+
+
+def test_what_blocks_the_cut_over_is_listed_with_the_exit_status_1(app: Any) -> None:
+    name = f"{app.__name__}:move"
+    app.move.old_set.insert({"Department": "Sales", "EmployeeId": 99, "Email": "7@contoso.com"})
+    for command in ("copy", "verify"):
+        found = run(f"{command} {name}")
+        assert found.exit_code == 1
+        assert "same key: ('Sales', '000099') and ('Sales', '000007') -> ('7@contoso.com'" in found.stdout
+    (difference,) = json.loads(run(f"verify {name} --json").stdout)["differences"]
+    assert (difference["mismatch"], difference["other"]) == ("same key", ["Sales", "000007"])
+    refused = run(f"cut-over {name}")
+    assert refused.exit_code == 1
+    assert "verify" in refused.output
+
+
+def test_differences_are_repaired(app: Any) -> None:
+    name = f"{app.__name__}:move"
+    run(f"copy {name}")
+    app.move.old_set.insert({"Department": "Sales", "EmployeeId": 99, "Email": "99@contoso.com"})
+    assert "1 copies repaired" in run(f"repair {name}").stdout
+    assert run(f"verify {name}").exit_code == 0
+
+
+def test_an_interrupted_copy_is_continued(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"{app.__name__}:move"
+    monkeypatch.setattr("tablepatterns.entity_set.maintenance.MAX_PAGE_ENTITIES", 10)
+    pages: list[Any] = []
+
+    def interrupt(self: Any, work: str, token: str | None) -> None:
+        keep(self, work, token)
+        pages.append(token)
+        if len(pages) == 2:
+            raise KeyboardInterrupt
+
+    keep = ResumeTokens.keep
+    monkeypatch.setattr(ResumeTokens, "keep", interrupt)
+    stopped = run(f"copy {name}")
+    assert stopped.exit_code == 130
+    found = run(f"copy {name} --resume tablepatterns-rekey-copy.resume.json --json")
+    assert json.loads(found.stdout)["entities"] == 10
