@@ -91,7 +91,17 @@ def test_the_wheel_holds_the_package_and_the_plugin_and_nothing_else(wheel: Path
     found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     assert names == found
     assert {"tablepatterns/py.typed", "tablepatterns/cli/errors.md", "pytest_tablepatterns.py"} <= names
-    assert {Path(name).suffix for name in names} <= {".py", ".pyi", ".md", ".typed", ".html", ".css", ".svg", ".toml"}
+    assert {Path(name).suffix for name in names} <= {
+        ".py",
+        ".pyi",
+        ".md",
+        ".typed",
+        ".html",
+        ".css",
+        ".js",
+        ".svg",
+        ".toml",
+    }
 
 
 def test_the_wheel_says_what_pyproject_says(wheel: Path) -> None:

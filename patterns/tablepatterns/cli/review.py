@@ -67,9 +67,8 @@ def run_review(source: str, form: Form | None, output: Path | None, prices: Path
     from ..review.report.formatting import plain, verdict
     from ..review.reviewer import review
 
-    table = _price_table(prices)
-    found = review(design_of(source), prices=table)
     form = form or (_ENDINGS.get(output.suffix.lower(), Form.TEXT) if output else Form.TEXT)
+    found = review(design_of(source), prices=_price_table(prices), detailed=form in (Form.JSON, Form.HTML))
     if output is not None:
         # Line breaks as they are, on every system
         output.write_bytes(_written(found, form).encode("utf-8"))

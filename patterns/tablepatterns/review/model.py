@@ -351,9 +351,146 @@ class Finding:
     fix: int | None = None
 
 
+RowKind = Literal["primary", "copy", "list", "summary", "part"]
+PlaceKind = Literal["set", "copy", "list", "summary", "queue", "container"]
+
+
+@dataclass(frozen=True)
+class StoredRow:
+    """A row of a table of the sample.
+
+    :param number: its number, by which requests refer to it
+    :param partition: the PartitionKey
+    :param key: the RowKey
+    :param kind: `primary`; `copy`, `list` or `summary` for derived data; `part` for a further row of an entity
+    :param derived: the name of its derived data; None for the entity itself
+    :param template: the template of its key
+    :param properties: its properties with their values, shortened
+    :param stored: whether the sample has it; if not, a write inserts it
+    """
+
+    number: int
+    partition: str
+    key: str
+    kind: RowKind
+    of: str = field(metadata=_json("set"))
+    derived: str | None
+    template: str
+    properties: str
+    stored: bool
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """A table of the sample, with its rows in key order."""
+
+    name: str
+    rows: tuple[StoredRow, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A set, its derived data, or a queue or container that its writes use.
+
+    :param of: the name of the set
+    :param where: the table, queue or container
+    :param template: the template of its key; an empty text for queues and containers
+    :param is_eventual: whether it is updated after the entity, by a message, and not in its transaction
+    """
+
+    kind: PlaceKind
+    name: str
+    of: str = field(metadata=_json("set"))
+    where: str
+    template: str
+    is_eventual: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request of a call, as it was sent in the sample.
+
+    :param request: the operation, with its keys or filter
+    :param service: table, queue or blob
+    :param query_class: the class of a query; None for any other request
+    :param read: the numbers of the rows that the service read
+    :param returned: the numbers of the rows in the response
+    :param written: the numbers of the rows that were inserted, changed or deleted
+    :param crash: what is stored if the process crashes right after it; None if it changed nothing so far
+    :param recovery: what a worker made of that in the sample; None if there was no worker to run
+    """
+
+    request: str
+    service: str
+    query_class: str | None
+    read: tuple[int, ...]
+    returned: tuple[int, ...]
+    written: tuple[int, ...]
+    crash: str | None = None
+    recovery: str | None = None
+
+
+@dataclass(frozen=True)
+class Walkthrough:
+    """One call of an access pattern in the sample, request by request.
+
+    :param rejected: why it was rejected; None if it was carried out
+    """
+
+    of: DeclaredSet = field(metadata=_json("set", by_name=True))
+    access: Query | Write = field(metadata=_json("name", by_name=True))
+    steps: tuple[Step, ...]
+    rejected: str | None = None
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A small sample of a design's entities, as it is stored, and each access pattern carried out on it.
+
+    :param entities: how many entities of each set were stored, by its name
+    """
+
+    entities: Mapping[str, int]
+    tables: tuple[StoredTable, ...]
+    places: tuple[Place, ...]
+    walkthroughs: tuple[Walkthrough, ...]
+
+
+@dataclass(frozen=True)
+class Projections:
+    """The figures of a design with other numbers of entities, other rates, and after some years of growth.
+
+    The figures are in the order of the factors of entities, then of rates, then of the years.
+
+    :param entities: the factors of the entities of every set
+    :param rates: the factors of the rate of every access pattern
+    :param years: the years of growth
+    :param cost: the cost of a month
+    :param busiest: the load of the busiest partition, as a share of its target
+    :param partition: the table and the busiest partition
+    :param account: the load of the account, as a share of its target
+    :param limits: the limits that are near at one of the points
+    :param used: for each of these limits, which share of it is used
+    """
+
+    entities: tuple[float, ...]
+    rates: tuple[float, ...]
+    years: tuple[float, ...]
+    cost: tuple[float, ...]
+    busiest: tuple[float, ...]
+    partition: tuple[str, ...]
+    account: tuple[float, ...]
+    limits: tuple[str, ...]
+    used: tuple[tuple[float, ...], ...]
+
+
 @dataclass(frozen=True)
 class Reviewed:
-    """Everything that a review found out; the worst findings first."""
+    """Everything that a review found out; the worst findings first.
+
+    :param simulation: a sample as it is stored; only in a detailed review
+    :param projections: the figures at other scales; only in a detailed review
+    """
 
     IN_JSON: ClassVar[Mapping[str, str]] = {"severity": "severity"}
 
@@ -365,6 +502,8 @@ class Reviewed:
     bill: Bill
     promises: tuple[Consistency, ...] = field(metadata=_json("consistency"))
     findings: tuple[Finding, ...]
+    simulation: Simulation | None = None
+    projections: Projections | None = None
 
     @property
     def severity(self) -> Severity | None:

@@ -35,7 +35,8 @@ def test_a_size_has_one_spelling_in_every_format(largest: float) -> None:
     pages = {
         "text": " ".join(printed(review, 400).split()),
         "markdown": markdown(review),
-        "html": html(review),
+        # What rules look for names limits that the design has nothing to do with
+        "html": re.sub(r"<details>.*?</details>", "", html(review)),
         "json": as_json(review),
     }
     for name, page in pages.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,6 +12,7 @@ from ...entity_set.derived import Derived
 from ...filters import QueryClass
 from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..measure.sample import names_one, values_in, values_of
+from ..measure.scaling import pages
 from ..model import LimitUse, Measured
 from .load import key_of, moves, moves_away, partitions_of, primaries, touched
 from .sizes import derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
@@ -93,15 +94,68 @@ def in_sight(design: Design, measured: Iterable[Measured]) -> tuple[LimitUse, ..
 
     Guide: limits per entity; capacity; entity group transactions; scalability targets.
     """
-    uses = [use for declared in design.sets for use in _of_set(declared, design.years)]
-    uses += [use for each in measured for use in _of_query(each, design.years)]
-    uses += [use for declared in design.sets for use in _of_messages(declared)]
-    uses += _of_account(design)
+    uses = _uses(design, measured)
     near = [use for use in uses if max(use.now, use.then) >= IN_SIGHT * use.most]
     near.sort(key=lambda use: (-use.then / use.most, use.limit, use.subject))
     return tuple(
         LimitUse(use.limit, use.subject, use.now, use.then, use.most, _reached(use, design.years)) for use in near
     )
+
+
+def _uses(design: Design, measured: Iterable[Measured]) -> list[_Use]:
+    uses = [use for declared in design.sets for use in _of_set(declared, design.years)]
+    uses += [use for each in measured for use in _of_query(each, design.years)]
+    uses += [use for declared in design.sets for use in _of_messages(declared)]
+    return [*uses, *_of_account(design)]
+
+
+def shares_of_limits(design: Design, measured: Iterable[Measured], years: float) -> Mapping[str, float]:
+    """Return which share of each limit is used after so many years, by the limit and what it is about."""
+    uses = _uses(replace(design, years=years), measured)
+    return {f"{use.limit}: {use.subject}": use.then / use.most for use in uses}
+
+
+def grown_design(design: Design, years: float) -> Design:
+    """Return a design with the entities that there are after so many years."""
+    sets = tuple(replace(each, shape=_grown_shape(each.shape, years)) for each in design.sets)
+    return replace(design, sets=sets)
+
+
+def _grown_shape(shape: Shape, years: float) -> Shape:
+    return replace(shape, count=round(grown(shape, years)))
+
+
+def grown_call(measured: Measured, years: float) -> Measured:
+    """Return what a call takes after so many years: a query that finds more entities takes more pages."""
+    factor = grows(measured, years)
+    of = replace(measured.of, shape=_grown_shape(measured.of.shape, years))
+    if factor == 1:
+        return replace(measured, of=of)
+    via = next((each for each in measured.of.derived if each.name == measured.via), None)
+    calls = factor
+    if via is None or measured.of.profile(via).finder != "find_all":
+        calls = _pages(measured, factor) / _pages(measured, 1)
+    return replace(
+        measured,
+        of=of,
+        requests=measured.requests * calls,
+        transactions=measured.transactions * calls,
+        examined=measured.examined * factor,
+        returned=measured.returned * factor,
+        queue_operations=measured.queue_operations * calls,
+        blob_reads=measured.blob_reads * calls,
+        blob_writes=measured.blob_writes * calls,
+        blob_deletes=measured.blob_deletes * calls,
+    )
+
+
+def _pages(measured: Measured, factor: float) -> float:
+    """Return the number of pages of a query whose results have grown by a factor.
+
+    A page of a table scan continues in the next partition; otherwise, each partition starts a new page.
+    """
+    partitions = 1.0 if measured.query_class is QueryClass.TABLE_SCAN else max(1.0, measured.partitions)
+    return pages(measured.returned * factor / partitions, measured.examined * factor / partitions)
 
 
 def grows(measured: Measured, years: float) -> float:

@@ -16,7 +16,7 @@ from typing import Final
 from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
 from ..design.model import Design
 from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
-from .day import STEP, STEPS, day_curve
+from .day import BUSIEST, STEP, STEPS, day_curve
 from .load import Load, first_over, loads_of, refused_share, shares
 
 SHOWN: Final = 12
@@ -45,6 +45,15 @@ class _Partition:
                 rates[step] += load.curve[step] * load.work * of
         return tuple(rates)
 
+    def peak(self) -> float:
+        """Return the most entities in one second.
+
+        Every load is highest at noon, so between two steps at which a load begins or ends the sum is highest at the
+        step that is nearest to noon.
+        """
+        ends = {end for _, first, last, _ in self.loads for end in (first, first - 1, last, last - 1)}
+        return max(self.at(step, 1) for step in {BUSIEST, *ends} if 0 <= step < STEPS)
+
     def at(self, step: int, buckets: int) -> float:
         """Return the entities per second at a step, if the partition were spread over this many buckets."""
         return sum(
@@ -71,6 +80,20 @@ def simulate_day(design: Design, measured: Iterable[Measured]) -> tuple[tuple[Ta
             by_table[load.table].append(load)
     heats = [_heat(table, loads) for table, loads in by_table.items()]
     return tuple(heat for heat in heats if heat is not None), _account(measured)
+
+
+def busiest_partition(design: Design, measured: Iterable[Measured]) -> tuple[float, str]:
+    """Return the load of the busiest partition as a share of its target, as `simulate_day` has it, and its name."""
+    by_table: defaultdict[str, list[Load]] = defaultdict(list)
+    for each in measured:
+        for load in loads_of(design, each):
+            by_table[load.table].append(load)
+    found = (
+        (partition.peak() / PARTITION_ENTITIES_PER_SECOND, f"{table}: {name}")
+        for table, loads in by_table.items()
+        for name, partition in _partitions(loads).items()
+    )
+    return max(found, key=lambda each: each[0], default=(0.0, ""))
 
 
 def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
@@ -147,7 +170,17 @@ def _account(measured: Iterable[Measured]) -> AccountLoad:
     """Return the requests of the account, including those of workers."""
     rates = [0.0] * STEPS
     for each in measured:
-        requests = max(each.requests, each.transactions)
+        requests = _requests(each)
         for step, calls in enumerate(day_curve(each.rate, each.busiest)):
             rates[step] += calls * requests
     return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))
+
+
+def account_peak(measured: Iterable[Measured]) -> float:
+    """Return the load of the account at its busiest as a share of its target, as `simulate_day` has it."""
+    most = sum(day_curve(each.rate, each.busiest)[BUSIEST] * _requests(each) for each in measured)
+    return most / ACCOUNT_TRANSACTIONS_PER_SECOND
+
+
+def _requests(measured: Measured) -> float:
+    return max(measured.requests, measured.transactions)

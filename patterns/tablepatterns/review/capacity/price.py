@@ -15,10 +15,9 @@ from annotated_types import Ge, MinLen
 from ...errors import BadInput
 from ...filters import QueryClass
 from ..design.model import STRICT, DeclaredSet, Design, Query
-from ..measure.scaling import pages
 from ..model import Bill, BillLine, Measured
 from ..toml_file import Problem, TomlFile, lines
-from .growth import grows, volume_of
+from .growth import grown_call, volume_of
 
 __all__ = ["MONTH", "PriceTable", "bill"]
 
@@ -217,9 +216,14 @@ def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bi
     """
     measured = tuple(measured)
     lines = tuple(_lines(design, measured, prices, 0.0))
-    then = _lines(design, measured, prices, design.years)
     total = math.fsum(line.amount for line in lines)
-    return Bill(lines, total, math.fsum(line.amount for line in then), prices.currency, prices.dated, prices.source)
+    then = cost_after(design, measured, prices, design.years)
+    return Bill(lines, total, then, prices.currency, prices.dated, prices.source)
+
+
+def cost_after(design: Design, measured: Iterable[Measured], prices: PriceTable, years: float) -> float:
+    """Return the cost of a month after so many years of growth."""
+    return math.fsum(line.amount for line in _lines(design, measured, prices, years))
 
 
 def with_costs(measured: Iterable[Measured], costs: Bill) -> tuple[Measured, ...]:
@@ -234,33 +238,13 @@ def _lines(design: Design, measured: Iterable[Measured], prices: PriceTable, yea
     """Yield the lines of the bill after a number of years."""
     for each in measured:
         subject = f"{each.of.name}: {each.access.name}"
-        for operation, calls in _charges(each, years).items():
+        for operation, calls in charges_of(grown_call(each, years)).items():
             quantity = calls * each.rate * MONTH
             if quantity:
                 price = prices.operations[operation]
                 yield BillLine(subject, operation.replace("_", " "), quantity, quantity / PER * price)
     for declared in design.sets:
         yield from _capacity(declared, prices, years)
-
-
-def _charges(measured: Measured, years: float) -> Mapping[Operation, float]:
-    charges = charges_of(measured)
-    factor = grows(measured, years)
-    if factor == 1:
-        return charges
-    via = next((each for each in measured.of.derived if each.name == measured.via), None)
-    if via is None or measured.of.profile(via).finder != "find_all":
-        factor = _pages(measured, factor) / _pages(measured, 1)
-    return {operation: calls * factor for operation, calls in charges.items()}
-
-
-def _pages(measured: Measured, factor: float) -> float:
-    """Return the number of pages of a query whose results have grown by a factor.
-
-    A page of a table scan continues in the next partition; otherwise, each partition starts a new page.
-    """
-    partitions = 1.0 if measured.query_class is QueryClass.TABLE_SCAN else max(1.0, measured.partitions)
-    return pages(measured.returned * factor / partitions, measured.examined * factor / partitions)
 
 
 def _capacity(declared: DeclaredSet, prices: PriceTable, years: float) -> Iterator[BillLine]:

@@ -26,7 +26,7 @@ from ...recipes.period_tables.period_tables import PeriodTables
 from ...recipes.wide_entity.wide_entity import WideEntity
 from ...storage import Storage
 from ..design.model import DeclaredSet, Design, Retention, Shape
-from .sample import Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of
+from .sample import FEW_VALUES, Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of
 from .scaling import PERIOD_DAYS, World
 from .sets import BY_RECIPE, SAMPLE_SETS, Plain, SampleSet
 
@@ -247,16 +247,17 @@ class SampleAccount:
     rejected: dict[str, str]
 
 
-def set_up(design: Design, storage: Storage, most: int) -> SampleAccount:
+def set_up(design: Design, storage: Storage, most: int, *, fewest_values: int = FEW_VALUES) -> SampleAccount:
     """Create the sets of a design on an account, with the declared number of entities, up to `most`.
 
     :param most: the maximum number of entities per set
+    :param fewest_values: the minimum number of different values that a field keeps in a sample
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored
     """
     keepers = built(design, storage)
     kept = {each.name: SAMPLE_SETS.get(each.pattern, Plain)(storage, keepers[each.name]) for each in design.sets}
-    shapes = {each.name: _sample_shape(each, kept[each.name], most) for each in design.sets}
+    shapes = {each.name: _sample_shape(each, kept[each.name], most, fewest_values) for each in design.sets}
     tables = {each.name: _tables(each) for each in design.sets}
     fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
     samples = dict[str, Sample]()
@@ -264,7 +265,9 @@ def set_up(design: Design, storage: Storage, most: int) -> SampleAccount:
         span = timedelta(days=_span(each) * fewer[each.name] / tables[each.name])
         keys = [each.key, *(profile.key for _, profile in each.profiles() if profile.key and profile.finder)]
         is_wide = each.pattern == "wide_entity"
-        samples[each.name] = sample(f"{design.name}\n{each.name}", shapes[each.name], keys, span=span, is_wide=is_wide)
+        samples[each.name] = sample(
+            f"{design.name}\n{each.name}", shapes[each.name], keys, span=span, is_wide=is_wide, large=each.in_blobs()
+        )
     samples = referring(design, samples)
     rejected = dict[str, str]()
     for each in sorted(design.sets, key=holds_copies):
@@ -290,13 +293,13 @@ def rejection(call: Callable[[], object]) -> str | None:
     return None
 
 
-def _sample_shape(declared: DeclaredSet, kept: SampleSet, most: int) -> Shape:
+def _sample_shape(declared: DeclaredSet, kept: SampleSet, most: int, fewest_values: int) -> Shape:
     size = max(1, bytes_of(declared.shape))
     most = min(most, max(_FEWEST if size < _LARGE else _VERY_FEW, _MOST_BYTES // size))
     if kept.needs_recipe:
         fewest = _FEWEST if width_of(declared) < _MOST_PROPERTIES else _VERY_FEW
         most = min(most, BY_RECIPE, max(fewest, _MOST_PROPERTIES // width_of(declared)))
-    return shrunk(declared.shape, most, declared.key.fields)
+    return shrunk(declared.shape, most, declared.key.fields, fewest_values)
 
 
 def _span(declared: DeclaredSet) -> float:

@@ -54,6 +54,11 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored
     """
+    return rated(design, calls_of(design, most=most))
+
+
+def calls_of(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
+    """Return what one call of each access pattern takes if no other call is made: the rates have no effect."""
     design = with_retention(design)
     # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
@@ -67,8 +72,35 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
         sources = {name: Source(made) for name, made in stand.samples.items()}
         for declared in design.sets:
             found += [_write(stand, declared, write, sources) for write in declared.writes]
-    order = {id(access): at for at, access in enumerate(_accesses(design))}
-    return tuple(_counted_once(each, design) for each in sorted(found, key=lambda each: order[id(each.access)]))
+    order = {id(access): at for at, (_, access) in enumerate(_accesses(design))}
+    return tuple(sorted(found, key=lambda each: order[id(each.access)]))
+
+
+def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
+    """Return what was measured of calls at the rates of a design: with their retries, and counted once.
+
+    :param design: the design that was measured, maybe with other rates
+    """
+    design = with_retention(design)
+    pairs = zip(_accesses(design), calls, strict=True)
+    return tuple(
+        _counted_once(_retried(replace(call, of=declared, access=access)), design) for (declared, access), call in pairs
+    )
+
+
+def _retried(call: Measured) -> Measured:
+    """Return a write with the retries that concurrent writers cause."""
+    if isinstance(call.access, Query) or call.rejected or call.is_implied:
+        return call
+    retries = retries_of(call.of, call.access)
+    return replace(
+        call,
+        retries=retries,
+        requests=call.requests + retries * RETRY_REQUESTS,
+        transactions=call.transactions + retries * RETRY_REQUESTS,
+        # In a retry, the read is executed and the write is rejected
+        examined=call.examined + retries,
+    )
 
 
 RETENTION: Final = "retention of {} days"
@@ -98,7 +130,8 @@ def _with_deletes(declared: DeclaredSet) -> DeclaredSet:
     return replace(declared, writes=(*declared.writes, implied))
 
 
-def _is_implied(declared: DeclaredSet, access: Query | Write) -> bool:
+def is_of_retention(declared: DeclaredSet, access: Query | Write) -> bool:
+    """Whether an access pattern is the deletion that follows from the retention."""
     retention = declared.retention
     return retention is not None and access.name == RETENTION.format(f"{retention.days:g}")
 
@@ -117,20 +150,15 @@ def _counted_once(measured: Measured, design: Design) -> Measured:
     return replace(measured, share=max(0.0, 1 - within / rate))
 
 
-def _accesses(design: Design) -> list[Query | Write]:
-    found: list[Query | Write] = []
-    for each in design.sets:
-        found += [*each.queries, *each.writes]
-    return found
+def _accesses(design: Design) -> list[tuple[DeclaredSet, Query | Write]]:
+    return [(each, access) for each in design.sets for access in (*each.queries, *each.writes)]
 
 
 def _query(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measured:
     found, shape, made = answer(declared, query), stand.made.shapes[declared.name], stand.samples[declared.name]
     asked = scaled_results(query, declared.shape, shape)
     likely, expected = stand.made.expected(declared, asked, found), stand.declared.expected(declared, query, found)
-    names = _single(declared, query)
-    first = [] if found.key is None else [name for name in found.key.partition_fields if name in names]
-    each = questions(shape, query, made, names, first or names[:1], _how_many(declared, likely, found))
+    each = sample_questions(stand, declared, query, found, _how_many(declared, likely, found))
     taken: list[tuple[Taken, float]] = []
     rejected = stand.rejected.get(declared.name)
     for one in each:
@@ -156,9 +184,23 @@ def _query(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measure
     )
 
 
+def sample_questions(
+    stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer, most: int
+) -> list[Question]:
+    """Return the questions that stand for all of an access pattern, about entities of the sample.
+
+    :param found: how the set answers it
+    :param most: about how many
+    """
+    names = _single(declared, query)
+    first = [] if found.key is None else [name for name in found.key.partition_fields if name in names]
+    made, shape = stand.samples[declared.name], stand.made.shapes[declared.name]
+    return questions(shape, query, made, names, first or names[:1], most)
+
+
 def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> Measured:
-    others = [_named(stand.made.design, declared, name) for name in write.atomic_with]
-    is_implied = _is_implied(declared, write)
+    others = atomic_writes(stand.made.design, declared, write)
+    is_implied = is_of_retention(declared, write)
     if is_implied and declared.retention is not None and declared.retention.by == "table":
         # Listing the tables, and deleting one
         took, rejected = Taken(requests=2, transactions=2), None
@@ -166,19 +208,9 @@ def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: M
     else:
         took, rejected = _written(stand, [(declared, write), *others], sources)
         call = how(declared, write, [each for each, _ in others])
-    retries = 0.0 if rejected or is_implied else retries_of(declared, write)
-    again = retries * RETRY_REQUESTS
-    took = replace(
-        took,
-        requests=took.requests + again,
-        transactions=took.transactions + again,
-        # In a retry, the read is executed and the write is rejected
-        examined=took.examined + retries,
-    )
     return Measured(
         of=declared,
         access=write,
-        retries=retries,
         how=call,
         via=None,
         query_class=None,
@@ -200,7 +232,7 @@ def _written(
     taken: list[Taken] = []
     rejected = stand.rejected.get(writes[0][0].name)
     for _ in range(_ATTEMPTS):
-        parts = _parts(stand, writes, sources)
+        parts = parts_of(stand, writes, sources)
         if not parts:
             break
         is_done = False
@@ -229,7 +261,7 @@ def _longer(stand: SampleAccount, declared: DeclaredSet, via: Derived) -> float:
     return max(0.0, there - here) * size / 2
 
 
-def _parts(
+def parts_of(
     stand: SampleAccount, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
 ) -> list[Part]:
     """Return the writes of the next entities, in one partition if possible; none if one has no entity."""
@@ -244,6 +276,11 @@ def _parts(
             like = {name: part.fields[name] for name in declared.key.partition_fields}
         found.append(part)
     return found
+
+
+def atomic_writes(design: Design, declared: DeclaredSet, write: Write) -> list[tuple[DeclaredSet, Write]]:
+    """Return the writes of other sets that must succeed or fail with this one."""
+    return [_named(design, declared, name) for name in write.atomic_with]
 
 
 def _named(design: Design, declared: DeclaredSet, name: str) -> tuple[DeclaredSet, Write]:

@@ -22,7 +22,7 @@ from ..zipf import Zipf
 
 RANGE_SHARE: Final = 0.1
 """The share of the remaining entities that a range contains, if its results are not declared."""
-_FEW: Final = 16
+FEW_VALUES: Final = 16
 """The minimum number of different values that a smaller shape keeps."""
 
 _COLLISIONS: Final = 2
@@ -31,16 +31,17 @@ _BOOLEANS: Final = 2
 _CHANCE: Final = 1e-6
 
 
-def shrunk(shape: Shape, most: int, key: Collection[str] = ()) -> Shape:
+def shrunk(shape: Shape, most: int, key: Collection[str] = (), fewest_values: int = FEW_VALUES) -> Shape:
     """Return a smaller shape, in which the same number of entities share each value of a field.
 
     :param most: the maximum number of entities
     :param key: the fields of the key, which keep enough values for unique keys
+    :param fewest_values: the minimum number of different values that a field keeps
     """
     if shape.count <= most:
         return shape
     factor = most / shape.count
-    fields = {name: _shrunk(field, factor) for name, field in shape.fields.items()}
+    fields = {name: _shrunk(field, factor, fewest_values) for name, field in shape.fields.items()}
     smaller = replace(shape, count=most, fields=fields, growth=shape.growth * factor)
     for name in sorted(key, key=lambda each: -values_of(shape, each).count):
         field, declared = fields.get(name), shape.fields.get(name, Field()).distinct
@@ -57,10 +58,10 @@ def _combinations(shape: Shape, names: Collection[str]) -> float:
     return float(math.prod(values_of(shape, name).count for name in _told(shape, names)))
 
 
-def _shrunk(field: Field, factor: float) -> Field:
+def _shrunk(field: Field, factor: float, fewest_values: int) -> Field:
     if field.distinct is None:
         return field
-    return replace(field, distinct=min(field.distinct, max(_FEW, round(field.distinct * factor))))
+    return replace(field, distinct=min(field.distinct, max(fewest_values, round(field.distinct * factor))))
 
 
 def different(field: Field) -> int | None:
@@ -193,6 +194,8 @@ _KEY_UNITS: Final = 200
 _PROPERTIES: Final = MAX_CUSTOM_PROPERTIES - 4
 _ENTITY_BYTES: Final = 900_000
 _WIDE_ROWS: Final = 40
+_LARGEST: Final = 4_000_000
+"""So many characters or bytes of a value that is stored in a blob are made at most."""
 _ATTEMPTS: Final = 64
 _MOST_CHOICES: Final = 10_000
 _DIGITS: Final = "abcdefghij"
@@ -215,7 +218,9 @@ class Sample:
     ranks: Mapping[str, Sequence[int]]
 
 
-def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta, is_wide: bool = False) -> Sample:
+def sample(
+    seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta, is_wide: bool = False, large: Collection[str] = ()
+) -> Sample:
     """Generate the entities of a shape, and spare ones.
 
     :param seed: the seed of the generator
@@ -223,6 +228,7 @@ def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta, is_
     :param keys: the primary key, then those of the indexes; the entities have unique, valid keys
     :param span: the age of the oldest entity, if fields rise
     :param is_wide: whether an entity may take several rows
+    :param large: the fields whose large values are stored in blobs
     """
     count = shape.count
     pieces = {piece.name: piece for key in reversed(keys) for piece in _pieces(key)}
@@ -230,8 +236,8 @@ def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta, is_
     _number_within(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
     makers = {
-        name: _Maker(name, field, pieces.get(name), count, span)
-        for name, field in _storable(shape, pieces, is_wide=is_wide)
+        name: _Maker(name, field, pieces.get(name), count, span, is_large=name in large)
+        for name, field in _storable(shape, pieces, large, is_wide=is_wide)
     }
     made = [{name: maker.value(ranks[name][at]) for name, maker in makers.items()} for at in range(count + SPARE)]
     return Sample(made[:count], made[count:], {name: each[:count] for name, each in ranks.items()})
@@ -338,13 +344,17 @@ def _keep_apart(shape: Shape, key: Key, ranks: dict[str, list[int]]) -> None:
         seen.add(tuple(ranks[name][at] for name in fields))
 
 
-def _storable(shape: Shape, pieces: Mapping[str | None, Piece], *, is_wide: bool = False) -> list[tuple[str, Field]]:
+def _storable(
+    shape: Shape, pieces: Mapping[str | None, Piece], large: Collection[str], *, is_wide: bool = False
+) -> list[tuple[str, Field]]:
     """Return the fields that fit in an entity; exceeding the limit is a finding."""
     most = _WIDE_ROWS * _PROPERTIES if is_wide else _PROPERTIES
     fields = sorted(shape.fields.items(), key=lambda each: each[0] not in pieces)[:most]
     left, found = (_WIDE_ROWS if is_wide else 1) * _ENTITY_BYTES, list[tuple[str, Field]]()
     for name, field in fields:
-        if _size(field) <= left:
+        if name in large:
+            found.append((name, field))
+        elif _size(field) <= left:
             found.append((name, field))
             left -= min(_size(field), 2 * MAX_STRING_UNITS)
     kept = {name for name, _ in found}
@@ -354,8 +364,11 @@ def _storable(shape: Shape, pieces: Mapping[str | None, Piece], *, is_wide: bool
 class _Maker:
     """Generates the values of a field."""
 
-    def __init__(self, name: str, field: Field, piece: Piece | None, count: int, span: timedelta) -> None:
+    def __init__(
+        self, name: str, field: Field, piece: Piece | None, count: int, span: timedelta, *, is_large: bool
+    ) -> None:
         self._name = name
+        self._is_large = is_large
         self._field = field
         self._spec = piece.spec if piece else None
         self._width = piece.width if piece else None
@@ -380,7 +393,9 @@ class _Maker:
             case "guid":
                 return UUID(bytes=sha256(f"{self._name} {rank}".encode()).digest()[:16], version=4)
             case "binary":
-                return sha256(f"{self._name} {rank}".encode()).digest()[:1] * min(self._field.size, MAX_BINARY_BYTES)
+                return sha256(f"{self._name} {rank}".encode()).digest()[:1] * min(
+                    self._field.size, _LARGEST if self._is_large else MAX_BINARY_BYTES
+                )
 
     def _text(self, rank: int) -> str:
         width = max(len(str(self._values + SPARE)), min(_WIDTH, self._field.size))
@@ -388,7 +403,7 @@ class _Maker:
         if self._field.order == "none":
             # Reversed, so that a prefix is shared by every tenth, hundredth, ... value
             digits = digits[::-1]
-        most = MAX_STRING_UNITS if self._spec is None else _KEY_UNITS
+        most = _KEY_UNITS if self._spec is not None else _LARGEST if self._is_large else MAX_STRING_UNITS
         return digits.ljust(min(self._field.size, most), "x")
 
     def _instant(self, rank: int) -> datetime | date:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from ...entity_set.commit import Write as Change
+from ...errors import EntityAlreadyExists, EntityNotFound
 from ...recipes.entity_group_transaction import EntityGroupTransaction
 from ...recipes.eventual_transaction import Body, EventualTransaction, Step
+from ...recipes.partition_move import PartitionMove
 from ...recipes.worker import Worker
 from ...storage import Storage
 from ..design.model import DeclaredSet, Write
 from .sample import Sample, referring_fields
 from .sets import Plain, SampleSet
 
-_QUEUE: Final = "review-together"
+_QUEUE: Final = "transactions"
 
 Fields = Mapping[str, Any]
 
@@ -91,6 +94,11 @@ class Part:
         fixed = referring_fields(declared)
         return cls(declared, kept, write, found, source.other(found, [name for name in names if name not in fixed]))
 
+    @property
+    def moves(self) -> bool:
+        """Whether the entity goes to another partition."""
+        return not set(self.changes).isdisjoint(self.declared.key.partition_fields)
+
     def execute(self) -> None:
         """Execute the write by itself."""
         match self.write.operation:
@@ -158,13 +166,32 @@ def execute(storage: Storage, parts: Sequence[Part]) -> None:
         changes = [part.change(kept) for part, kept in zip(parts, plain, strict=True)]
         EntityGroupTransaction(storage, parts[0].declared.table).commit(*changes)
         return
-    steps: dict[str, Step] = {
-        f"{number} {part.write.name}": partial(_step, part.execute) for number, part in enumerate(parts)
-    }
-    transaction = EventualTransaction(storage, _QUEUE, "together", steps)
+    transaction = _transaction(storage, parts)
     transaction.start({})
     Worker(storage, [transaction]).run_once()
 
 
-def _step(work: Callable[[], None], _: Body) -> None:
-    work()
+def recover(storage: Storage, parts: Sequence[Part]) -> None:
+    """Run the workers of a write once, as after a crash of the process that began it."""
+    for part in parts:
+        part.kept.work_off()
+        if part.moves and isinstance(part.kept, Plain):
+            Worker(storage, [PartitionMove(part.kept.entities)]).run_once()
+    if len(parts) > 1 and not shares_partition([each.declared for each in parts]):
+        Worker(storage, [_transaction(storage, parts, again=True)]).run_once()
+
+
+def _transaction(storage: Storage, parts: Sequence[Part], *, again: bool = False) -> EventualTransaction[Storage]:
+    """Return the transaction of writes that share no partition.
+
+    :param again: whether a step may have been executed before, as a step of a program has to allow for
+    """
+    steps: dict[str, Step] = {
+        f"{number} {part.write.name}": partial(_step, part.execute, again) for number, part in enumerate(parts)
+    }
+    return EventualTransaction(storage, _QUEUE, "together", steps)
+
+
+def _step(work: Callable[[], None], again: bool, _: Body) -> None:
+    with suppress(EntityAlreadyExists, EntityNotFound) if again else nullcontext():
+        work()

@@ -2,79 +2,86 @@
 
 from __future__ import annotations
 
-from html import escape
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from ...extras import how_to_install
 from ...figures import money, number, plural, share
 from ..model import Finding, Reviewed
+from .explorer import explorer
+from .fine import fine
 from .formatting import SEVERITIES, lines, loads, plain, verdict
+from .json import document
+from .markup import Markup, element, joined
+from .pins import Pins
 from .plots import NEEDED, Plot, Plots, available, plots
+from .scale import scale
 from .tables import Cell, Sheet, sheets
 
-
-class Markup(str):
-    """HTML, as opposed to text that is still to be escaped."""
-
-    __slots__ = ()
-
-
-def element(name: str, *children: str, **attributes: str) -> Markup:
-    """Return an element; children that are no `Markup` are text.
-
-    A blank attribute is left out. A trailing underscore in an attribute's name goes, others become hyphens.
-
-    >>> element("p", "1 < 2 ", element("b", "&"), class_="note", data_label='"')
-    '<p class="note" data-label="&quot;">1 &lt; 2 <b>&amp;</b></p>'
-    """
-    told = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items() if value
-    )
-    return Markup(f"<{name}{told}>{joined(*children)}</{name}>")
-
-
-def joined(*children: str) -> Markup:
-    """Return one after the other, those that are text escaped."""
-    return Markup("".join(each if isinstance(each, Markup) else escape(each, quote=False) for each in children))
-
-
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src {}; base-uri 'none'; form-action 'none'"
+_RELOAD: Final = 'new EventSource("/events").onmessage = () => location.reload();\n'
+"""Run only on a page that `--watch` serves."""
 _LONG: Final = 24
 _NO_PLOTS: Final = Plots(None, None, ())
 
 
-def html(reviewed: Reviewed) -> str:
+def html(reviewed: Reviewed, *, reloads: bool = False) -> str:
     """Return the report as one HTML page, with plots where matplotlib is installed.
 
-    Where it is not, the page says how to get them; the tables hold the same figures.
+    Where it is not, the page says how to get them; the tables hold the same figures. The page of a detailed review
+    shows the design besides: its map, its tables as stored, each access pattern request by request, and sliders for
+    entities, rates and years.
 
-    Guarantees: the page makes no request and runs no script, and what the design names is text in it. The same review
-    gives the same page, with the same version of matplotlib.
+    Guarantees: the page makes no request, and what the design names is text in it. Without its script, everything is
+    shown at once. The same review gives the same page, with the same version of matplotlib.
 
     Cost: nothing.
 
     :param reviewed: what `review` found out
+    :param reloads: whether the page asks the server that it came from for changes, and loads itself again
     """
     drawn = plots(reviewed) if available() else _NO_PLOTS
+    data = document(reviewed)
+    pins = Pins(data)
+    shown = [explorer(data, pins), scale(data)]
+    parts = [
+        _findings(reviewed.findings, data),
+        element("section", element("h2", "No findings"), *fine(reviewed), id="fine"),
+    ]
+    parts += [*shown, *(_section(sheet, _plots_of(sheet, drawn)) for sheet in sheets(reviewed))]
     title = f"Design review: {plain(reviewed.design.name)}"
-    style = (files(__name__.rpartition(".")[0]) / "page.css").read_text(encoding="utf-8")
+    opening = _opening(reviewed, [part for part in ("design", "scale") if any(shown)])
+    return page(title, opening, element("main", *parts), _closing(), reloads=reloads)
+
+
+def page(title: str, *body: Markup, reloads: bool = False) -> str:
+    """Return a page of its own with the style and the script of a report."""
+    own = [_file("page.js"), *([_RELOAD] if reloads else [])]
+    hashes = [b64encode(sha256(each.encode()).digest()).decode() for each in own]
+    policy = _POLICY.format(" ".join(f"'sha256-{each}'" for each in hashes))
+    policy += "; connect-src 'self'" if reloads else ""
     head = joined(
         Markup('<meta charset="utf-8">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         element("title", title),
-        element("style", Markup(style)),
+        element("style", Markup(_file("page.css"))),
     )
-    parts = [_opening(reviewed), _findings(reviewed.findings)]
-    parts += [_section(sheet, _plots_of(sheet, drawn)) for sheet in sheets(reviewed)]
-    page = element("html", element("head", head), element("body", element("main", *parts), _closing()), lang="en")
-    return f"<!DOCTYPE html>\n{page}\n"
+    scripts = [element("script", Markup(each)) for each in own]
+    return f"<!DOCTYPE html>\n{element('html', element('head', head), element('body', *body, *scripts), lang='en')}\n"
 
 
-def _opening(reviewed: Reviewed) -> Markup:
-    shown = [("findings", "Findings"), *((each.name, each.title) for each in sheets(reviewed))]
+def _file(name: str) -> str:
+    return (files(__name__.rpartition(".")[0]) / name).read_text(encoding="utf-8")
+
+
+def _opening(reviewed: Reviewed, parts: Sequence[str]) -> Markup:
+    shown = [("findings", "Findings"), ("fine", "No findings"), *((each, each.capitalize()) for each in parts)]
+    shown += [(each.name, each.title) for each in sheets(reviewed)]
     links = [element("li", element("a", title, href=f"#{name}")) for name, title in shown]
     return element(
         "header",
@@ -104,28 +111,39 @@ def _fact(name: str, value: str, more: str) -> Markup:
     return element("div", element("dt", name), element("dd", value, element("span", more)))
 
 
-def _findings(findings: tuple[Finding, ...]) -> Markup:
+def _findings(findings: tuple[Finding, ...], data: Mapping[str, Any]) -> Markup:
     if not findings:
         said = element("p", element("span", "clean", class_="label clean"), " No findings.")
         return element("section", element("h2", "Findings"), said, id="findings")
     said = element("p", "The worst first." if len(findings) > 1 else "", class_="quiet")
-    return element("section", element("h2", "Findings"), said, *map(_finding, findings), id="findings")
+    shown = [_finding(number, each, _call_of(each, data)) for number, each in enumerate(findings, start=1)]
+    return element("section", element("h2", "Findings"), said, *shown, id="findings")
 
 
-def _finding(finding: Finding) -> Markup:
+def _call_of(finding: Finding, data: Mapping[str, Any]) -> Markup:
+    """Return a link to the access pattern that a finding is about; nothing if it is about something else."""
+    calls = enumerate(data["access_patterns"] if data["simulation"] else ())
+    found = [at for at, call in calls if f"{call['set']}: {call['name']}" == finding.subject]
+    return joined(*(element("a", "Show its rows", href=f"#call-{at}") for at in found[:1]))
+
+
+def _finding(number: int, finding: Finding, link: Markup) -> Markup:
     severity = SEVERITIES[finding.severity]
     told = [joined(element("dt", name), *(element("dd", each) for each in words)) for name, words in lines(finding)]
     return element(
         "article",
         element(
             "header",
+            element("span", str(number), class_=f"pin {severity}", aria_hidden="true"),
             element("span", severity, class_="label"),
             element("h3", plain(finding.subject)),
             element("code", plain(finding.rule)),
+            link,
         ),
         element("p", plain(finding.says), class_="says"),
         element("dl", *told),
         class_=f"finding {severity}",
+        id=f"finding-{number}",
     )
 
 

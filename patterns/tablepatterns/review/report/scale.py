@@ -1,0 +1,120 @@
+"""Show the figures of a design at other numbers of entities and rates, and after some years."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...figures import money, number, plural, share
+from .formatting import plain
+from .markup import Markup, element, joined
+
+Part = Mapping[str, Any]
+
+
+def scale(document: Part) -> Markup:
+    """Return the section with the sliders; nothing if the review was not detailed.
+
+    Each position of the sliders is a point that the review has computed, with its figures as text: the script only
+    shows them.
+
+    :param document: the report as JSON has it
+    """
+    found = document["projections"]
+    if found is None:
+        return joined()
+    sets = document["design"]["sets"]
+    entities = sum(each["shape"]["count"] for each in sets)
+    growth = sum(each["shape"]["growth"] for each in sets)
+    axes = {
+        "entities": [f"× {number(each)}: {number(entities * each)}" for each in found["entities"]],
+        "rates": [f"× {number(each)}" for each in found["rates"]],
+        "years": [plural(each, "year") for each in found["years"]],
+    }
+    starts = [found["entities"].index(1), found["rates"].index(1), 0]
+    fields = [_slider(name, texts, at) for (name, texts), at in zip(axes.items(), starts, strict=True)]
+    if len(found["years"]) == 1:
+        fields.append(element("p", "No set grows, so the years change nothing.", class_="quiet"))
+    says = (
+        "Figures with other numbers of entities, other rates, and after years of growth, each computed by this review. "
+        f"The design has {number(entities)} entities, and {number(growth)} more after a year."
+    )
+    return element(
+        "section",
+        element("h2", "Scale"),
+        element("p", says),
+        element("div", element("div", *fields, class_="sliders"), _figures(document, starts), class_="scale"),
+        _data({"axes": list(axes.values()), "points": points(document)}),
+        id="scale",
+    )
+
+
+def points(document: Part) -> list[list[Any]]:
+    """Return the figures of each point as text, and which limits are exceeded: cost, partition, account, limits."""
+    found, currency = document["projections"], plain(document["bill"]["currency"])
+    shown: list[list[Any]] = []
+    for at, cost in enumerate(found["cost"]):
+        used = [each if each is not None else 0 for each in found["used"][at]]
+        shown.append(
+            [
+                money(cost, currency),
+                share(found["busiest"][at]),
+                plain(found["partition"][at]),
+                share(found["account"][at]),
+                [share(each) for each in used],
+                [int(each > 1) for each in (found["busiest"][at], found["account"][at], *used)],
+            ]
+        )
+    return shown
+
+
+def _slider(name: str, texts: Sequence[str], at: int) -> Markup:
+    label = element("label", name.capitalize(), for_=f"scale-{name}")
+    slider = element(
+        "input",
+        type="range",
+        id=f"scale-{name}",
+        min="0",
+        max=str(len(texts) - 1),
+        step="1",
+        value=str(at),
+        aria_valuetext=texts[at],
+        disabled="disabled" if len(texts) == 1 else "",
+    )
+    return element("div", label, slider, element("output", texts[at], for_=f"scale-{name}"))
+
+
+def _figures(document: Part, starts: Sequence[int]) -> Markup:
+    found = document["projections"]
+    entities, rates, years = starts
+    at = (entities * len(found["rates"]) + rates) * len(found["years"]) + years
+    cost, busiest, partition, account, used, over = points(document)[at]
+    facts = [
+        ("Cost a month", cost, "cost", 0),
+        ("Busiest partition, of its target", busiest, "busiest", over[0]),
+        ("Account, of its target", account, "account", over[1]),
+    ]
+    shown = [
+        joined(element("dt", name), element("dd", element("span", text, id=f"at-{key}", class_="bad" if bad else "")))
+        for name, text, key, bad in facts
+    ]
+    name = element("p", "The busiest partition: ", element("span", partition, id="at-partition"), class_="quiet")
+    limits = [
+        element("li", f"{plain(limit)}: ", element("span", text, class_="bad" if bad else ""))
+        for limit, text, bad in zip(found["limits"], used, over[2:], strict=True)
+    ]
+    listed = (
+        element("ul", *limits, id="at-limits")
+        if limits
+        else element("p", "No limit is near at any of these.", class_="quiet")
+    )
+    return element(
+        "div", element("dl", *shown, class_="facts"), name, element("h3", "Limits, of what may be used"), listed
+    )
+
+
+def _data(data: Any) -> Markup:
+    """Return data for the script. `<` is escaped, so that no text can end the element."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e")
+    return element("script", Markup(text), type="application/json", id="points")

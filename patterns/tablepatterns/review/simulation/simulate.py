@@ -1,0 +1,259 @@
+"""Carry out one call of each access pattern on a small sample, and crash its process after each request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from ...engine.account import Engine
+from ...errors import EntityAlreadyExists, EntityNotFound
+from ...figures import counted
+from ...testing.explorer.choice import Chance
+from ...testing.explorer.digest import Stamps
+from ...testing.explorer.points import Crashed
+from ...testing.explorer.snapshot import Saved, Snapshots
+from ..consistency import LEASE
+from ..design.model import DeclaredSet, Design, Query, Write
+from ..measure.account import SampleAccount, rejection, set_up
+from ..measure.measure import atomic_writes, is_of_retention, parts_of, sample_questions, with_retention
+from ..measure.questions import answer, ask_of
+from ..measure.sample import NOW, scaled_results
+from ..measure.scaling import PAGE_READS, PERIOD_DAYS
+from ..measure.sets import Periods
+from ..measure.writes import Part, Source, execute, recover
+from ..model import Place, Simulation, Step, Walkthrough
+from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
+from .rows import places_of, stored_tables
+
+_ENTITIES: Final = 12
+"""So many entities of each set are stored, so that a page can show all rows."""
+_VALUES: Final = 4
+_ATTEMPTS: Final = 8
+_WORKER_RUNS: Final = 4
+_DAY: Final = 86_400
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """What one call of an access pattern sent, and what a crash after each request leaves."""
+
+    declared: DeclaredSet
+    access: Query | Write
+    sent: Sequence[Sent]
+    rejected: str | None
+    crashes: Mapping[int, tuple[str, str | None]]
+
+
+def simulate(design: Design) -> Simulation:
+    """Return a small sample of a design as it is stored, and one call of each access pattern.
+
+    The same design gives the same simulation. No request leaves the process.
+
+    :raises BadDesign: the parts of a set cannot work together
+    :raises BadInput: declared values cannot be stored as they are
+    """
+    with Chance() as chance:
+        chance.turn_to("sample")
+        return _Simulator(with_retention(design), chance).simulation()
+
+
+class _Simulator:
+    """The sample of a design, which is restored before each call."""
+
+    def __init__(self, design: Design, chance: Chance) -> None:
+        self._design = design
+        self._chance = chance
+        stamps = Stamps(NOW)
+        self._engine = Engine(clock=stamps, page_examines=PAGE_READS)
+        self._recorder = Recorder(self._engine)
+        self._storage = InTurn(self._engine, self._recorder)
+        self._snapshots = Snapshots(self._engine, stamps)
+        self._stand: SampleAccount = set_up(design, self._storage, _ENTITIES, fewest_values=_VALUES)
+        self._start: Saved = self._snapshots.save()
+        self._prepare()
+        self._before: Contents = contents_of(self._engine)
+
+    def simulation(self) -> Simulation:
+        recorded = [self._record(declared, access) for declared, access in self._accesses()]
+        rows = dict(self._before.rows)
+        for each in recorded:
+            for sent in each.sent:
+                rows = {**sent.after.rows, **rows}
+        tables = stored_tables(self._design, self._stand.kept, rows, self._before.rows.keys())
+        keys = [(table.name, row.partition, row.key) for table in tables for row in table.rows]
+        numbers = {each: number for number, each in enumerate(keys)}
+        return Simulation(
+            {name: len(made.stored) for name, made in self._stand.samples.items()},
+            tables,
+            (*places_of(self._design), *_used(recorded)),
+            tuple(_walkthrough(each, self._before, numbers) for each in recorded),
+        )
+
+    def _accesses(self) -> Iterator[tuple[DeclaredSet, Query | Write]]:
+        for declared in self._design.sets:
+            for access in (*declared.queries, *declared.writes):
+                yield declared, access
+
+    def _prepare(self) -> None:
+        """Create the queues, containers and tables that the first calls create, which is no part of a call."""
+        made: set[tuple[str, str]] = set()
+        for declared, access in self._accesses():
+            self._restore()
+            self._carried_out(*self._call(declared, access))
+            made |= {
+                (each.record.service, each.record.table)
+                for each in self._recorder.sent
+                if each.record.operation in ("CreateTable", "CreateQueue", "CreateContainer") and each.record.table
+            }
+        self._restore()
+        for service, name in sorted(made):
+            if service == "queue":
+                self._engine.queues.create(name)
+            elif service == "blob":
+                self._engine.blobs.containers.create(name)
+            elif name.lower() not in {each.lower() for each in self._engine.tables.names()[0]}:
+                self._engine.tables.create(name)
+        self._start = self._snapshots.save()
+
+    def _restore(self) -> None:
+        self._snapshots.note_changes()
+        self._snapshots.go_to(self._start)
+        self._snapshots.fill()
+        self._recorder.begin()
+
+    def _call(self, declared: DeclaredSet, access: Query | Write) -> tuple[Callable[[], object], Sequence[Part]]:
+        """Return a call of an access pattern, and the writes that it consists of."""
+        self._chance.turn_to(f"{declared.name}: {access.name}")
+        if isinstance(access, Query):
+            return self._question(declared, access), ()
+        kept = self._stand.kept[declared.name]
+        if is_of_retention(declared, access) and isinstance(kept, Periods):
+            oldest = min(kept.tables.periods(), default=self._storage.now())
+            age = (self._storage.now() - oldest).total_seconds() / _DAY
+            kept_days = (declared.retention.days if declared.retention else 0) + PERIOD_DAYS[kept.tables.period.value]
+            # The oldest table has just expired
+            self._engine.clock.advance(max(0.0, kept_days - age) * _DAY)
+            return kept.tables.drop_expired, ()
+        writes = [(declared, access), *atomic_writes(self._design, declared, access)]
+        sources = {name: Source(made) for name, made in self._stand.samples.items()}
+        parts = parts_of(self._stand, writes, sources)
+        return partial(execute, self._storage, parts) if parts else list, parts
+
+    def _question(self, declared: DeclaredSet, query: Query) -> Callable[[], object]:
+        stand, shape, made = self._stand, self._stand.made.shapes[declared.name], self._stand.samples[declared.name]
+        found = answer(declared, query)
+        asked = scaled_results(query, declared.shape, shape)
+        first = sample_questions(stand, declared, query, found, 1)[0]
+        ask = ask_of(declared, asked, found, made, first, shape)
+        kept = stand.kept[declared.name]
+        if ask.way in ("range", "find"):
+            kept.prepare(ask)
+        return partial(kept.ask, ask)
+
+    def _carried_out(self, call: Callable[[], object], _: Sequence[Part], crash_after: int | None = None) -> str | None:
+        """Make a call, and return why it is rejected; None if it is carried out, or its process crashed."""
+        self._recorder.begin(crash_after)
+        try:
+            return rejection(call)
+        except Crashed:
+            return None
+        except (EntityAlreadyExists, EntityNotFound) as error:
+            return error.message
+
+    def _record(self, declared: DeclaredSet, access: Query | Write) -> _Recorded:
+        self._restore()
+        rejected = self._carried_out(*self._call(declared, access)) or self._stand.rejected.get(declared.name)
+        sent = tuple(self._recorder.sent)
+        after = sent[-1].after if sent else self._before
+        crashes = dict[int, tuple[str, str | None]]()
+        if isinstance(access, Write) and rejected is None:
+            for number, each in enumerate(sent[:-1]):
+                if each.after != self._before:
+                    crashes[number] = self._crash(declared, access, number + 1, after)
+        return _Recorded(declared, access, sent, rejected, crashes)
+
+    def _crash(self, declared: DeclaredSet, write: Write, requests: int, done: Contents) -> tuple[str, str | None]:
+        """Crash the process of a write, run the workers after the lease, and tell what is stored before and after."""
+        self._restore()
+        call, parts = self._call(declared, write)
+        self._carried_out(call, parts, requests)
+        left = contents_of(self._engine)
+        told = _told_of_crash(self._before, left, done)
+        self._recorder.begin()
+        if not sum(left.messages.values()):
+            return told, None
+        for _ in range(_WORKER_RUNS):
+            self._engine.clock.advance(2 * LEASE)
+            recover(self._storage, parts)
+            if not sum(contents_of(self._engine).messages.values()):
+                break
+        return told, _told_of_recovery(self._before, contents_of(self._engine), done)
+
+
+def _told_of_crash(before: Contents, left: Contents, done: Contents) -> str:
+    """Return a sentence on what a crash leaves."""
+    all_of_it = done.changed_since(before)
+    finished = sum(left.has_same(keys, done) for keys in all_of_it)
+    between = sum(not left.has_same(keys, done) for keys in left.changed_since(before))
+    if not left.changed_since(before):
+        told = ["No row has changed."]
+    elif finished == len(all_of_it) and not between:
+        told = ["All rows have changed." if finished > 1 else "The row has changed."]
+    else:
+        told = [f"{finished} of {counted(len(all_of_it), 'row')} {'has' if finished == 1 else 'have'} changed."]
+    if between:
+        told.append(f"{counted(between, 'row')} {'is' if between == 1 else 'are'} in an intermediate state.")
+    for name, count in left.messages.items():
+        if count:
+            told.append(f"{counted(count, 'message')} {'is' if count == 1 else 'are'} in the queue {name}.")
+    blobs = len(left.blobs - before.blobs)
+    if blobs:
+        told.append(f"{counted(blobs, 'blob')} {'is' if blobs == 1 else 'are'} stored.")
+    return " ".join(told)
+
+
+def _told_of_recovery(before: Contents, left: Contents, done: Contents) -> str:
+    """Return a sentence on what workers have made of a crash."""
+    different = [keys for keys in left.changed_since(done) if not left.has_same(keys, done)]
+    if not different:
+        told = "A worker completes the call"
+    elif not left.changed_since(before):
+        told = "A worker finds that the call wrote nothing, and deletes the message"
+    else:
+        told = f"Workers leave {counted(len(different), 'row')} different from a completed call"
+    orphans = len(left.blobs) - len(before.blobs if different else done.blobs)
+    if orphans <= 0:
+        return f"{told}."
+    return f"{told}; {counted(orphans, 'blob')} {'stays' if orphans == 1 else 'stay'} without an entity."
+
+
+def _used(recorded: Sequence[_Recorded]) -> Iterator[Place]:
+    """Yield the queues and containers that calls used."""
+    found: dict[tuple[str, str, str], None] = {}
+    for each in recorded:
+        for sent in each.sent:
+            if sent.record.service != "table" and sent.record.table:
+                found[sent.record.service, sent.record.table, each.declared.name] = None
+    for service, name, of in found:
+        yield Place("queue" if service == "queue" else "container", name, of, name, "", service == "queue")
+
+
+def _walkthrough(recorded: _Recorded, before: Contents, numbers: Mapping[RowKeys, int]) -> Walkthrough:
+    steps, last = list[Step](), before
+    for at, sent in enumerate(recorded.sent):
+        crash, recovery = recorded.crashes.get(at, (None, None))
+        written = sent.after.written_since(last)
+        last = sent.after
+        steps.append(
+            Step(
+                sent.request,
+                sent.record.service,
+                sent.record.query_class,
+                *(tuple(numbers[keys] for keys in each) for each in (sent.read, sent.returned, written)),
+                crash=crash,
+                recovery=recovery,
+            )
+        )
+    return Walkthrough(recorded.declared, recorded.access, tuple(steps), recorded.rejected)

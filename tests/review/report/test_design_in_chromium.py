@@ -1,0 +1,234 @@
+"""The design on the page, in a browser: choose an access pattern, move the sliders, print, and read on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from review.detailed import HOSTILE, design, reviewed
+from review.report.test_in_chromium import BEYOND, OVERLAPS, brightness
+from support.browser import chromium
+from tablepatterns.figures import money, share
+from tablepatterns.review import PriceTable
+from tablepatterns.review.capacity.hot_partitions import simulate_day
+from tablepatterns.review.capacity.price import bill
+from tablepatterns.review.capacity.projections import ENTITIES, RATES, scaled
+from tablepatterns.review.measure.measure import measure
+from tablepatterns.review.model import Walkthrough
+from tablepatterns.review.report import html
+from tablepatterns.review.report.formatting import plain
+
+pytestmark = pytest.mark.browser
+MARKED = "rows => rows.map(row => [row.dataset.row, row.querySelector('.mark').textContent])"
+POINTS = [(0.1, 100.0), (1.0, 1.0), (3.0, 0.3), (100.0, 30.0)]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("design") / "design.html"
+    found.write_text(html(reviewed()), encoding="utf-8")
+    return found
+
+
+@pytest.fixture
+def page(browser: Browser, path: Path) -> Iterator[Page]:
+    with opened(browser, path, 1280) as shown:
+        yield shown
+
+
+class opened:  # noqa: N801 - a context manager
+    """A page in a window; at the end, nothing may have been said or asked for."""
+
+    def __init__(self, browser: Browser, path: Path, width: int, **options: str) -> None:
+        self.page: Page = browser.new_page(viewport={"width": width, "height": 900}, **options)  # type: ignore[arg-type]
+        self.url = path.as_uri()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def __enter__(self) -> Page:
+        self.page.goto(self.url)
+        return self.page
+
+    def __exit__(self, *error: object) -> None:
+        self.page.close()
+        if error[0] is None:
+            assert (self.said, [each.partition("#")[0] for each in self.asked]) == ([], [self.url])
+
+
+def walkthrough(name: str) -> tuple[int, Walkthrough]:
+    found = reviewed()
+    assert found.simulation is not None
+    at = next(at for at, each in enumerate(found.measured) if each.access.name == name)
+    return at, next(each for each in found.simulation.walkthroughs if each.access.name == name)
+
+
+def expected(walk: Walkthrough, *, only: int | None = None) -> dict[str, str]:
+    """Return the words at each row that a call, or one of its requests, touches."""
+    steps = walk.steps if only is None else walk.steps[only : only + 1]
+    words: dict[int, list[str]] = {}
+    for word in ("read", "returned", "written"):
+        for number in dict.fromkeys(number for step in steps for number in getattr(step, word)):
+            words.setdefault(number, []).append(word)
+    return {str(number): ", ".join(told) for number, told in words.items()}
+
+
+def marked(page: Page) -> dict[str, str]:
+    found: list[tuple[str, str]] = page.locator("tr.row:visible").evaluate_all(MARKED)
+    return {number: words for number, words in found if words}
+
+
+def test_an_access_pattern_is_chosen_with_the_keyboard(page: Page) -> None:
+    page.locator("#choose-all").focus()
+    calls = [each.access.name for each in reviewed().measured]
+    for at, name in enumerate(calls):
+        page.keyboard.press("ArrowDown")
+        assert page.locator(".call:visible h3").all_inner_texts() == [f"{reviewed().measured[at].of.name}: {name}"]
+        assert marked(page) == expected(walkthrough(name)[1]), name
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".call:visible").count() == 0
+    assert marked(page) == {}
+
+
+def test_a_request_shows_its_own_rows(page: Page) -> None:
+    at, walk = walkthrough("new phone")
+    page.check(f"#choose-{at}")
+    for number in range(len(walk.steps)):
+        page.locator(".call:visible .steps button").nth(number).focus()
+        page.keyboard.press("Enter")
+        assert marked(page) == expected(walk, only=number)
+    page.keyboard.press("Enter")
+    assert marked(page) == expected(walk)
+
+
+def test_what_a_crash_leaves_is_shown_at_its_request(page: Page) -> None:
+    at, walk = walkthrough("new phone")
+    page.check(f"#choose-{at}")
+    told = page.locator(".call:visible .steps li").all_inner_texts()
+    assert len(told) == len(walk.steps)
+    for step, text in zip(walk.steps, told, strict=True):
+        assert plain(step.request) in text
+        assert (step.crash or "") in text
+        assert (step.recovery or "") in text
+
+
+def test_the_sliders_show_the_figures_of_a_review_of_the_scaled_design(page: Page) -> None:
+    declared, years = design(), reviewed().projections
+    assert years is not None
+    for entities, rates in POINTS:
+        other = scaled(declared, entities, rates)
+        measured = measure(other)
+        costs = bill(other, measured, PriceTable.default())
+        heats, account = simulate_day(other, measured)
+        move(page, "entities", ENTITIES.index(entities))
+        move(page, "rates", RATES.index(rates))
+        move(page, "years", 0)
+        assert page.locator("#at-cost").inner_text() == money(float(f"{costs.total:.6g}"), costs.currency)
+        busiest = max(1 / heat.headroom for heat in heats)
+        assert page.locator("#at-busiest").inner_text() == share(float(f"{busiest:.6g}"))
+        assert page.locator("#at-account").inner_text() == share(float(f"{account.peak / account.target:.6g}"))
+        assert ("bad" in (page.locator("#at-busiest").get_attribute("class") or "")) == (busiest > 1)
+        move(page, "years", years.years.index(declared.years))
+        assert page.locator("#at-cost").inner_text() == money(float(f"{costs.then:.6g}"), costs.currency)
+
+
+def move(page: Page, name: str, position: int) -> None:
+    """Move a slider with the keyboard."""
+    slider = page.locator(f"#scale-{name}")
+    slider.focus()
+    page.keyboard.press("Home")
+    for _ in range(position):
+        page.keyboard.press("ArrowRight")
+    assert slider.input_value() == str(position)
+    assert slider.get_attribute("aria-valuetext") == page.locator(f"#scale-{name} + output").inner_text()
+
+
+def test_findings_are_numbered_where_they_belong(page: Page) -> None:
+    found = reviewed().findings
+    assert found
+    for number, finding in enumerate(found, start=1):
+        pins = page.locator(f'a.pin[href="#finding-{number}"]')
+        assert pins.count() >= 1, finding.subject
+        assert plain(finding.rule) in (pins.first.get_attribute("aria-label") or "")
+        assert page.locator(f"#finding-{number} h3").inner_text() == plain(finding.subject)
+
+
+def test_a_link_in_a_finding_chooses_its_access_pattern(page: Page) -> None:
+    link = page.locator('.finding a[href^="#call-"]').first
+    at = (link.get_attribute("href") or "").removeprefix("#call-")
+    link.click()
+    page.locator(f"#call-{at}").wait_for()
+    assert page.locator(f"#choose-{at}").is_checked()
+    assert page.locator(".call:visible").count() == 1
+
+
+@pytest.mark.parametrize("width", [1280, 760, 400, 320])
+def test_nothing_is_beside_the_page(browser: Browser, path: Path, width: int) -> None:
+    with opened(browser, path, width) as page:
+        page.check(f"#choose-{walkthrough('hire')[0]}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(BEYOND) == []
+        assert page.eval_on_selector_all(".map svg", OVERLAPS) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_rows_can_be_read_in_light_and_in_dark(browser: Browser, path: Path, scheme: str) -> None:
+    with opened(browser, path, 1280, color_scheme=scheme) as page:
+        page.check(f"#choose-{walkthrough('employees by last name')[0]}")
+        row = page.locator("tr.returned td").first
+        behind = row.evaluate("each => getComputedStyle(each).backgroundColor")
+        letters = row.evaluate("each => getComputedStyle(each).color")
+        assert (brightness(behind) > 380, brightness(letters) > 380) == (scheme == "light", scheme == "dark")
+
+
+def test_paper_has_every_access_pattern_and_no_controls(page: Page) -> None:
+    page.check(f"#choose-{walkthrough('hire')[0]}")
+    page.emulate_media(media="print")
+    assert page.locator(".call:visible").count() == len(reviewed().measured)
+    assert page.locator("fieldset:visible, input:visible").count() == 0
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".tables > details:not([open])").count() == 0
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_without_scripts_everything_is_there(browser: Browser, path: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator(".call:visible").count() == len(reviewed().measured)
+    assert page.locator(".stored:visible").count() >= 2
+    context.close()
+
+
+def test_kinds_of_rows_are_told_by_more_than_their_color(page: Page) -> None:
+    kinds = page.locator(".legend .symbol").all()
+    assert len({each.inner_text() for each in kinds}) == len(kinds) == 4
+    symbols = {
+        (row.get_attribute("class") or "").split(" ")[1]: row.locator(".symbol").inner_text()
+        for row in page.locator("tr.row:visible").all()
+    }
+    assert len(set(symbols.values())) == len(symbols) == 4
+
+
+def test_hostile_names_are_text(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.html"
+    path.write_text(html(reviewed(HOSTILE, HOSTILE)), encoding="utf-8")
+    with opened(browser, path, 1280) as page:
+        assert page.locator("h1").inner_text() == plain(HOSTILE)
+        assert page.locator(".choice label").nth(1).inner_text() == f"Employees: {plain(HOSTILE)}"
+        page.check("#choose-0")
+        move(page, "rates", 3)
+        assert page.locator(".call:visible h3").inner_text() == f"Employees: {plain(HOSTILE)}"
+        assert "\u2028" not in page.content()
