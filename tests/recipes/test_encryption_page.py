@@ -1,11 +1,11 @@
-"""The page on encrypted and large properties: every example in it runs."""
+"""The page on encrypted properties: every example in it runs."""
 
 from __future__ import annotations
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "encryption.md"
+PAGE = Path(__file__).parents[2] / "docs" / "patterns" / "encrypted_properties.md"
 
 
 def test_the_examples_pass() -> None:
