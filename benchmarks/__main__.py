@@ -75,7 +75,7 @@ def _objects(quick: bool, other: str | None) -> Results:
 
 
 def _results(scale: Effort, engine: Side, other: Side | None, memory: int | None) -> Results:
-    """Measure all cases of everybody, on what is loaded."""
+    """Measure all cases of all contestants, on the loaded data."""
     machine, sides = environment(), [engine, *([other] if other else [])]
     loaded = {who: place.loaded for side in sides for who, place in side.places.items()}
     entries: list[Entry[Any]] = [entry for side in sides for entry in side.entries()]

@@ -71,7 +71,7 @@ def compared(case: str, sdk: Work, library: Work, *, entities: int, rounds: int,
         _timed(each, is_fresh=is_fresh)
     taken: list[tuple[tuple[float, float], tuple[float, float]]] = []
     for number in range(rounds):
-        # Another one begins in each round, so that nobody always follows the same
+        # Another one begins in each round, so that none always follows the same
         if number % 2:
             second, first = _timed(library, is_fresh=is_fresh), _timed(sdk, is_fresh=is_fresh)
         else:

@@ -115,7 +115,7 @@ def entity(partition: int, row: int) -> dict[str, Any]:
         "Age": 20 + row,
         "Score": number * 1.5 + 0.25,
         "Active": row % 2 == 0,
-        # No two moments share their second, so that nobody gains by remembering how one is written
+        # No two moments share their second, so that caching how one is written gains nothing
         "Hired": _HIRED + timedelta(seconds=61 * number, milliseconds=row),
     }
 

@@ -1,4 +1,4 @@
-"""How it is measured: the contestants take turns in every round, so that the machine's noise hits all of them alike.
+"""How it is measured: the contestants take turns in every round, so that noise affects all of them equally.
 
 The garbage collector stays on, as it is for users. What was loaded is frozen first, so that no contestant pays for
 walking through the tables of another.
@@ -22,7 +22,7 @@ AnyEntry = Entry[Any]
 
 
 def measure(entries: Sequence[AnyEntry], scale: Effort) -> dict[str, dict[str, Series]]:
-    """Return the figures by case and contestant; a first round, which is not kept, warms everybody up."""
+    """Return the figures by case and contestant; a first round, which is not counted, is for warming up."""
     gc.collect()
     gc.freeze()
     figures: dict[str, dict[str, Series]] = {}
@@ -51,7 +51,7 @@ def _round(entries: Sequence[AnyEntry], figures: dict[str, dict[str, Series]], n
 
 
 def _order(entries: Sequence[AnyEntry], number: int) -> Iterator[AnyEntry]:
-    """Yield the entries case by case; another one begins in each round, so that nobody always follows the same."""
+    """Yield the entries case by case; another one begins in each round, so that none always follows the same."""
     cases: dict[str, list[AnyEntry]] = {}
     for entry in entries:
         cases.setdefault(entry.case.name, []).append(entry)
@@ -70,7 +70,7 @@ def _calls(entry: AnyEntry, seconds: float) -> int:
 def _sample(entry: AnyEntry, calls: int, number: int) -> tuple[float, float]:
     """Return the seconds that one call takes, by the clock and of the processor's time.
 
-    A first call is not timed, so that nobody pays for what the one before left in the processor's caches; it would be
+    A first call is not timed, so that none pays for what the previous one left in the processor's caches; it would be
     nothing beside a call that takes the whole time alone.
     """
     case, client, random = entry.case, entry.client, Random(f"{entry.case.name}, round {number}")

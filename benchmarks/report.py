@@ -1,4 +1,4 @@
-"""The page on single requests: which targets are reached, and what everybody took."""
+"""The page on single requests: which targets are reached, and the times of all contestants."""
 
 from __future__ import annotations
 

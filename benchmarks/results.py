@@ -1,4 +1,4 @@
-"""What came out: every round of everybody, the machine it was on, and the figures that are made of them."""
+"""The results: every round of every contestant, the machine, and the figures calculated from them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Writers:
     :param spread: over how many rows the list was spread
     :param written: entities that were inserted
     :param attempts: transactions that were sent for it
-    :param given_up: inserts that gave up, and were begun anew
+    :param given_up: inserts that gave up, and were started again
     :param seconds: how long it took by the simulated clock
     """
 

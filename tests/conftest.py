@@ -239,7 +239,7 @@ def service(storage: Any) -> Any:
 
 @pytest.fixture
 def new_name(backend: Backend, storage: Any) -> Iterator[Callable[..., str]]:
-    """A function that gives names for tables that nobody else has; the tables are deleted after the test.
+    """A function that returns unique table names; the tables are deleted after the test.
 
     So are, on a live account, the queues that are called after them. An Azurite takes those with it when it stops.
     """

@@ -104,7 +104,7 @@ def test_every_class_has_a_section_and_no_other_has() -> None:
 
 
 def test_the_page_of_the_docs_is_that_of_the_package() -> None:
-    assert KEPT.read_text(encoding="utf-8") == page(), "make pages writes it anew"
+    assert KEPT.read_text(encoding="utf-8") == page(), "run make pages to write it again"
 
 
 @pytest.mark.parametrize("name", CLASSES)

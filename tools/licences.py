@@ -1,6 +1,6 @@
 """The licences of what this project stands on: `python -m tools.licences` writes docs/licences.md.
 
-They are read from the metadata of what is installed, so that nobody has to look them up.
+They are read from the metadata of what is installed, so that they are never looked up manually.
 """
 
 from __future__ import annotations

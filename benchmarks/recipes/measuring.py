@@ -7,9 +7,9 @@ from ..environment import environment
 from ..results import RecipeResults
 from .bulk import traced
 from .contention import contention
+from .maintenance import maintenance
 from .reading import readings
 from .runs import measure
-from .upkeep import upkeep
 
 
 def measure_recipes(scale: RecipeScale, azurite: str | None) -> RecipeResults:
@@ -17,6 +17,6 @@ def measure_recipes(scale: RecipeScale, azurite: str | None) -> RecipeResults:
     machine = environment()
     loads = list(traced(scale))
     runs = [run for load in loads for run in load.runs()]
-    figures = measure([*runs, *readings(scale, azurite), *upkeep(scale)], scale.rounds)
+    figures = measure([*runs, *readings(scale, azurite), *maintenance(scale)], scale.rounds)
     transactions = {load.name: len(load.calls) for load in loads}
     return RecipeResults(machine, scale, figures, list(contention(scale)), transactions)

@@ -32,7 +32,7 @@ Keys = list[dict[str, Any]]
 
 
 class Distant(EngineTransport):
-    """The engine's transport, which lets each request wait in real time; other threads go on meanwhile."""
+    """The engine's transport, which lets each request wait in real time; other threads continue."""
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         time.sleep(SECONDS)

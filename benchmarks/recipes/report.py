@@ -9,9 +9,9 @@ from ..page import Verdict, page, rate, table, targets, times, where
 from ..results import RecipeResults, Year
 from .bulk import BARE, DERIVED, LOADED, SHARING, WRITES
 from .contention import SECONDS
+from .maintenance import BACKFILL, KINDS, VERIFY
 from .reading import DISTANT, MANY, WIDE
 from .reading import ONE_BY_ONE as READ_ONE_BY_ONE
-from .upkeep import BACKFILL, KINDS, VERIFY
 
 MAX_OVER_BARE = 1.25
 
@@ -27,7 +27,7 @@ def report(results: RecipeResults, year: Year | None) -> str:
         "Bulk load": _bulk(results),
         "Many writers of one list": _contention(results),
         "Many keys": _reading(results),
-        "Derived data of older entities": _upkeep(results),
+        "Derived data of older entities": _maintenance(results),
     }
     environments = {"recipes": results.environment}
     if year:
@@ -120,7 +120,7 @@ Azurite, on the same machine, reads share its one thread and the machine's cores
     return f"{note}\n\n{table(heads, rows)}"
 
 
-def _upkeep(results: RecipeResults) -> str:
+def _maintenance(results: RecipeResults) -> str:
     note = f"""\
 `EntitySet.backfill` and `verify` of {_scale(results).kept:,} flights, 8 at a time. What is filled in is verified, and
 what is verified must be right."""

@@ -1,4 +1,4 @@
-"""What sets derive: in the partition, and elsewhere by intent, write, reconcile."""
+"""Derived data: in the partition, and outside it through the intents queue."""
 
 from __future__ import annotations
 

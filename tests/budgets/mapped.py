@@ -105,29 +105,29 @@ def collect(account: Any) -> Call:
 
 
 @budget("EncryptedProperties", "insert", 1)
-def insert_sealed(account: Any) -> Call:
-    entities = sealed(account)
+def insert_encrypted(account: Any) -> Call:
+    entities = encrypted_set(account)
     return lambda: entities.insert(employee(4, Ssn="078-05-1120"))
 
 
 @budget("EncryptedProperties", "get", 1)
-def get_sealed(account: Any) -> Call:
-    entities = sealed(account)
+def get_encrypted(account: Any) -> Call:
+    entities = encrypted_set(account)
     return lambda: first(entities)
 
 
-def sealed(account: Any) -> Any:
+def encrypted_set(account: Any) -> Any:
     return staff(account, mappings=[EncryptedProperties(["Ssn", "Salary"], keys=OLD)])
 
 
 @budget("KeyRotation", "rotate", 5, "2 entities: 1 for a page of rows, 2 for each")
 def rotate(account: Any) -> Call:
-    sealed(account)
+    encrypted_set(account)
     newer = staff(account, numbers=(), mappings=[EncryptedProperties(["Ssn", "Salary"], keys=[NEW, OLD])])
     return lambda: KeyRotation(newer).rotate()
 
 
 @budget("KeyRotation", "in_use", 1, "up to 1,000 rows")
 def in_use(account: Any) -> Call:
-    entities = sealed(account)
+    entities = encrypted_set(account)
     return lambda: KeyRotation(entities).in_use()

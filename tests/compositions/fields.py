@@ -12,7 +12,7 @@ NOON: Final = datetime(2026, 8, 22, 12, tzinfo=timezone.utc)
 
 
 def employee(number: int, **changes: Any) -> dict[str, Any]:
-    """Return an employee whose e-mail and secret are those of nobody else; all have one last name."""
+    """Return an employee with a unique e-mail and secret; all have one last name."""
     fields = {
         "Department": DEPARTMENT,
         "EmployeeId": number,

@@ -76,7 +76,7 @@ class Home(Part):
         return {name: stored[name] for name in self.key.fields}
 
     def shown(self, handed: Any) -> Fields:
-        """Return what is handed out as a dict of the employee's fields."""
+        """Return what a home yields as a dict of the employee's fields."""
         return shown(handed)
 
     async def replace(self, handed: Any, fields: Fields) -> None:

@@ -88,7 +88,7 @@ class Staff:
             await self.home.delete(await self.home.get(each), each)
 
     async def right(self, those: list[Fields]) -> None:
-        """Find those who are there as they are, and all that is derived of them and nobody else."""
+        """Check that exactly these employees are stored, and exactly their derived data."""
         for each in (JONES, SMITH):
             (expected,) = [other for other in those if self.home.key_of(other) == self.home.key_of(each)] or [None]
             found = await self.home.get(each)
@@ -118,7 +118,7 @@ class Staff:
             assert [shown(each) for each in page.items] == expected[:1]
 
     async def verified(self) -> None:
-        """Let every set say that what it derives is right."""
+        """Check that every set verifies its derived data."""
         unverified = {part.name for part in self.parts if not part.is_verified}
         for entities in self.sets():
             for derived in (each for each in self.home.derived_of(entities) if each.name not in unverified):
@@ -129,8 +129,8 @@ class Staff:
         names = [name async for name in table_names(self.storage, self.table, f"{self.table}~")]
         return [row for name in names async for row in self.storage.table(name).query(None)]
 
-    async def nobody(self) -> None:
-        """Check that no row, no message and no blob is left of anybody."""
+    async def is_empty(self) -> None:
+        """Check that no row, no message and no blob is left."""
         rows = [row for row in await self.rows() if not row.row_key.endswith("_near")]
         left = [row for row in rows if not any(part.keeps(row) for part in self.parts)]
         assert left == []
@@ -139,7 +139,7 @@ class Staff:
 
 
 async def live(storage: Any, table: str, parts: Iterable[type[Part]]) -> None:
-    """Live it."""
+    """Insert, change, verify and delete two employees with these parts."""
     staff = Staff(storage, table, parts)
     await staff.accompany()
     await staff.insert([JONES, SMITH])
@@ -154,4 +154,4 @@ async def live(storage: Any, table: str, parts: Iterable[type[Part]]) -> None:
     await staff.delete([after, SMITH])
     await staff.right([])
     await staff.verified()
-    await staff.nobody()
+    await staff.is_empty()

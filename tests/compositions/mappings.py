@@ -49,8 +49,10 @@ class Blind(Encrypted):
         home = staff.home
         for each in those:
             entities = home.set_of(each)
-            (sealed,) = (mapping for mapping in mappings_of(entities).each if isinstance(mapping, EncryptedProperties))
-            asked = sealed.blind(entities.table.name, Ssn=each["Ssn"])
+            (encrypted,) = (
+                mapping for mapping in mappings_of(entities).each if isinstance(mapping, EncryptedProperties)
+            )
+            asked = encrypted.blind(entities.table.name, Ssn=each["Ssn"])
             if not home.derives:
                 assert len([row for row in await staff.rows() if row.get("SsnHash") == asked["SsnHash"]]) == 1
                 continue

@@ -24,7 +24,7 @@ def _is_sensible(pair: Pair) -> bool:
         return one not in (Encrypted, Blind)
     if issubclass(other, WideHome):
         return one in (*MAPPINGS, ModelHome)
-    # A period is dropped with its table, so nothing that is derived may lie elsewhere
+    # A period is dropped with its table, so no derived data may be in another table
     return not (other is PeriodTablesHome and one in (Unique, ListedInBlobs))
 
 

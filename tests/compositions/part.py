@@ -1,4 +1,4 @@
-"""A part: one of two that are put together. What it does not say, the other does, or nobody."""
+"""A part: one of the two features of a composition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Fields = dict[str, Any]
 
 
 class Part:
-    """Nothing, unless a part says otherwise."""
+    """A feature of a set. By default it adds nothing."""
 
     name: ClassVar[str]
     is_eventual: ClassVar[bool] = False
@@ -31,10 +31,10 @@ class Part:
         return []
 
     async def check(self, staff: Staff, those: list[Fields]) -> None:
-        """Find those who are there, and nobody else, in every way that the part offers."""
+        """Check that the part's own queries find exactly these employees."""
 
     async def acted(self, staff: Staff, those: list[Fields]) -> bool:
-        """Do what the part is there for, and say whether there was something; all are as they were afterwards."""
+        """Run the part's own operation, which changes no employee, and return whether it has one."""
         return False
 
     async def inserted(self, staff: Staff, those: list[Fields]) -> bool:
@@ -46,8 +46,8 @@ class Part:
         return False
 
     async def gone(self, staff: Staff) -> None:
-        """Check that nothing is left of anybody but what the part keeps for ever."""
+        """Check that nothing is left but what the part keeps permanently."""
 
     def keeps(self, row: Any) -> bool:
-        """Whether a row is there for good."""
+        """Whether a row is permanent."""
         return False

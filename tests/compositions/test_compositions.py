@@ -148,17 +148,19 @@ async def test_the_blobs_of_a_dropped_period_go_with_its_collections(storage: An
 
 
 async def test_a_merge_of_encrypted_objects_is_rejected(storage: Any, table_name: str) -> None:
-    sealed = EncryptedProperties(["Ssn"], keys=SECRET)
-    people = EntityTypes(EntityType(Person, EntitySet(storage, table_name, Key("{City}", "{Name}"), mappings=[sealed])))
+    encrypted = EncryptedProperties(["Ssn"], keys=SECRET)
+    people = EntityTypes(
+        EntityType(Person, EntitySet(storage, table_name, Key("{City}", "{Name}"), mappings=[encrypted]))
+    )
     jones = await people.insert(Person("Rome", "Jones", "078-05-1120"))
     with pytest.raises(BadInput, match="merge"):
         await people.merge(jones, {"Ssn": "219-09-9999"})
 
 
 async def test_a_family_has_its_parent_as_it_is_stored(storage: Any, table_name: str) -> None:
-    parent, sealed = Key("{Department}", "empid_{EmployeeId:06d}"), EncryptedProperties(["Ssn"], keys=SECRET)
-    staff = EntitySet(storage, table_name, parent, mappings=[sealed])
-    reviews = ChildSet(storage, table_name, parent, "_{Year:04d}", mappings=[sealed])
+    parent, encrypted = Key("{Department}", "empid_{EmployeeId:06d}"), EncryptedProperties(["Ssn"], keys=SECRET)
+    staff = EntitySet(storage, table_name, parent, mappings=[encrypted])
+    reviews = ChildSet(storage, table_name, parent, "_{Year:04d}", mappings=[encrypted])
     await staff.insert({**JONES, "Ssn": "078-05-1120"})
     await reviews.insert({**JONES, "Year": 2014, "Ssn": "078-05-1120"})
     found, children = await reviews.family(**JONES)

@@ -1,4 +1,4 @@
-"""Batches by hand: multipart bodies with requests in them, which the SDK would not write, and what comes back."""
+"""Raw batches: multipart bodies that the SDK would not write, and their responses."""
 
 from __future__ import annotations
 

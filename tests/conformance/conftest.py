@@ -1,4 +1,4 @@
-"""What the bodies of the conformance suite ask for: requests by hand, and errors that change nothing."""
+"""Fixtures of the conformance suite: raw requests, and expected errors that change nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def own_names() -> list[str]:
 
 @pytest.fixture
 def new_name(new_name: Callable[..., str], own_names: list[str]) -> Callable[..., str]:
-    """A function that gives names for tables that nobody else has; the tables are deleted after the test."""
+    """A function that returns unique table names; the tables are deleted after the test."""
 
     def name(prefix: str = "t") -> str:
         own_names.append(new_name(prefix))
@@ -128,7 +128,7 @@ def queue_names(backend: Backend, queue_service: Any) -> Iterator[list[str]]:
 
 @pytest.fixture
 def new_queue_name(queue_names: list[str]) -> Callable[..., str]:
-    """A function that gives names for queues that nobody else has."""
+    """A function that returns unique queue names."""
 
     def name(prefix: str = "q") -> str:
         queue_names.append(f"{prefix}{uuid4().hex}")
@@ -218,7 +218,7 @@ def container_names(backend: Backend, blob_service: Any) -> Iterator[list[str]]:
 
 @pytest.fixture
 def new_container_name(container_names: list[str]) -> Callable[..., str]:
-    """A function that gives names for containers that nobody else has."""
+    """A function that returns unique container names."""
 
     def name(prefix: str = "c") -> str:
         container_names.append(f"{prefix}{uuid4().hex}")

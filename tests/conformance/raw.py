@@ -1,4 +1,4 @@
-"""Requests by hand: what the SDK's clients reject to say or cannot say, signed like theirs, on the same transports."""
+"""Raw requests that the SDK's clients cannot send, signed like theirs, on the same transports."""
 
 from __future__ import annotations
 

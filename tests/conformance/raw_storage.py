@@ -1,4 +1,4 @@
-"""Requests by hand to queues and blobs, which are signed otherwise than those to tables."""
+"""Raw requests to queues and blobs, which are signed differently from those to tables."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class ServiceError(NamedTuple):
 
 
 def service_error_in(error: BaseException | None) -> ServiceError:
-    """Return what the service said, wherever the SDK put it: it turns some errors into errors of Python's own."""
+    """Return the service's error from the SDK's exception, which may be one of Python's own."""
     while error is not None and getattr(error, "response", None) is None:
         error = error.__cause__ or error.__context__
     if error is None:

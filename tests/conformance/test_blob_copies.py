@@ -154,7 +154,7 @@ async def test_a_finished_copy_is_not_aborted(source: Any, target: Any, blob_rej
             await target.abort_copy(copy_id)
 
 
-# ------------------------------------------------------------------ content from elsewhere
+# ------------------------------------------------------------------ content from a URL
 
 
 @BLOB_FROM_URL

@@ -1,4 +1,4 @@
-"""Lists of blobs: order, prefixes, delimiters and pages, and what is told of each blob."""
+"""Lists of blobs: order, prefixes, delimiters, pages, and the properties of each blob."""
 
 from __future__ import annotations
 

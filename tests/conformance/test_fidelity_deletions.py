@@ -1,4 +1,4 @@
-"""What is deleted keeps its name for a while, as on the service, if an account in memory is told to do so."""
+"""A deleted name stays reserved for a while, as on the service, if the in-memory account is set up so."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def engine() -> Engine:
 
 
 @contextmanager
-def told(*expected: ServiceError) -> Iterator[None]:
+def rejected_with(*expected: ServiceError) -> Iterator[None]:
     """A block whose call is rejected in one of these words."""
     with pytest.raises(HttpResponseError) as caught:
         yield
@@ -57,10 +57,10 @@ async def test_a_table_cannot_be_made_again_before_its_deletion_has_ended(
     await table.create_entity(KEYS)
     await service.delete_table(name)
     for spelling in (name, name.upper()):
-        with told(TABLE_BEING_DELETED):
+        with rejected_with(TABLE_BEING_DELETED):
             await service.create_table(spelling)
     engine.clock.advance(SECONDS - 1)
-    with told(TABLE_BEING_DELETED):
+    with rejected_with(TABLE_BEING_DELETED):
         await service.create_table(name)
     engine.clock.advance(1)
     await service.create_table(name)
@@ -82,7 +82,7 @@ async def test_a_table_cannot_be_made_again_before_its_deletion_has_ended(
 async def test_nothing_is_done_with_a_table_that_is_being_deleted(service: Any, table: Any, use: Any) -> None:
     await service.delete_table(table.table_name)
     # The failure of a transaction has the number of the operation
-    with told(TABLE_BEING_DELETED, TABLE_BEING_DELETED.at(0)):
+    with rejected_with(TABLE_BEING_DELETED, TABLE_BEING_DELETED.at(0)):
         await use(table)
     assert [each.name async for each in service.list_tables()] == []
 
@@ -103,9 +103,9 @@ async def test_a_queue_cannot_be_made_again_before_its_deletion_has_ended(
 ) -> None:
     await queue.send_message("lost")
     await queue.delete_queue()
-    with told(QUEUE_BEING_DELETED):
+    with rejected_with(QUEUE_BEING_DELETED):
         await queue_service.create_queue(queue.queue_name)
-    with told(NO_QUEUE):
+    with rejected_with(NO_QUEUE):
         await queue.send_message("lost too")
     engine.clock.advance(SECONDS)
     await queue_service.create_queue(queue.queue_name)
@@ -117,9 +117,9 @@ async def test_a_container_cannot_be_made_again_before_its_deletion_has_ended(
 ) -> None:
     await container.upload_blob("b", b"old")
     await container.delete_container()
-    with told(CONTAINER_BEING_DELETED):
+    with rejected_with(CONTAINER_BEING_DELETED):
         await blob_service.create_container(container.container_name)
-    with told(NO_CONTAINER):
+    with rejected_with(NO_CONTAINER):
         await container.upload_blob("b", b"new")
     engine.clock.advance(SECONDS)
     await blob_service.create_container(container.container_name)
@@ -133,7 +133,7 @@ async def test_a_fault_says_so_too(engine: Engine, service: Any, new_name: Calla
     being_deleted = Fault("being deleted", executed=False, error=texts.TABLE_BEING_DELETED)
     name = new_name()
     with engine.faults.add(being_deleted, operation="CreateTable", times=1) as rule:
-        with told(TABLE_BEING_DELETED):
+        with rejected_with(TABLE_BEING_DELETED):
             await service.create_table(name)
         await service.create_table(name)
     assert rule.hits == 1
@@ -182,7 +182,7 @@ async def test_by_default_a_name_is_free_at_once(engine: Engine, service: Any, t
 async def test_a_deletion_that_has_begun_ends_as_it_was_to(engine: Engine, service: Any, table: Any) -> None:
     await service.delete_table(table.table_name)
     engine.deletion_seconds = 0
-    with told(TABLE_BEING_DELETED):
+    with rejected_with(TABLE_BEING_DELETED):
         await service.create_table(table.table_name)
 
 

@@ -1,4 +1,4 @@
-"""What the account in memory does not do it rejects: nobody is to think that it was done."""
+"""The in-memory account rejects what it does not support, so that no caller relies on it."""
 
 from __future__ import annotations
 

@@ -340,7 +340,7 @@ async def test_a_message_comes_back_when_its_time_is_up_and_goes_when_it_is_over
     assert sorted(await texts(queue)) == ["lasting", "later"]
     async with queue_rejected(NO_MESSAGE):
         await queue.delete_message(short)
-    # The time is up, but nobody else has received it: the receipt is still good
+    # The lease has expired, but the message was not received again: the receipt is still valid
     kept = await queue.update_message(first, visibility_timeout=0)
     assert kept.id == first.id
     again = [message async for message in queue.receive_messages(messages_per_page=32)]

@@ -96,8 +96,8 @@ async def test_nothing_found_is_one_empty_page(table: Any, five: Any) -> None:
 async def test_a_token_leads_to_the_next_page_from_anywhere(backend: Backend, table: Any, five: Any) -> None:
     pages = table.list_entities(results_per_page=2).by_page()
     await anext(pages)
-    elsewhere = awaited(backend.connect().tables).get_table_client(table.table_name)
-    resumed = elsewhere.list_entities(results_per_page=2).by_page(pages.continuation_token)
+    other_client = awaited(backend.connect().tables).get_table_client(table.table_name)
+    resumed = other_client.list_entities(results_per_page=2).by_page(pages.continuation_token)
     assert await pages_of(resumed) == [five[2:4], five[4:]]
     assert await pages_of(resumed) == []
 

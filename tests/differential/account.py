@@ -1,4 +1,4 @@
-"""One side of the comparison: an account that is asked through the SDK or by hand, and what is heard from it."""
+"""One side of the comparison: an account that gets requests from the SDK or raw ones, and its responses."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Heard(NamedTuple):
 
 
 class Account:
-    """An account that can be asked, through the SDK or by hand.
+    """An account that gets requests from the SDK, or raw ones.
 
     :param backend: a sync one
-    :param raw: how requests by hand are made, which says to which service
+    :param raw: how raw requests are sent, and to which service
     """
 
     def __init__(self, backend: Backend, raw: type[Raw]) -> None:
@@ -67,12 +67,12 @@ class Account:
     def request(
         self, method: str, path: str, headers: Mapping[str, str | None] | None = None, body: Any = b""
     ) -> Answer:
-        """Send one request by hand, and return its answer."""
-        self.by_hand(lambda raw: raw(method, path, headers, body))
+        """Send one raw request, and return its response."""
+        self.send_raw(lambda raw: raw(method, path, headers, body))
         return self._answers[-1]
 
-    def by_hand(self, call: Callable[[Raw], Any]) -> None:
-        """Send one request by hand, however it is written."""
+    def send_raw(self, call: Callable[[Raw], Any]) -> None:
+        """Send one raw request with a function."""
         try:
             self._answers.append(self._run(call(self._raw)))
         except HttpResponseError as error:
@@ -80,7 +80,7 @@ class Account:
             raise
 
     def close(self) -> None:
-        """Close the connection for requests by hand; the backend closes the SDK's."""
+        """Close the connection for raw requests; the backend closes the SDK's."""
         self._raw.close()
 
     def _hear(self, call: Any) -> None:

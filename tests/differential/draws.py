@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from differential.by_hand import Metadata, Policy
+from differential.raw_requests import Metadata, Policy
 
 T = TypeVar("T")
 

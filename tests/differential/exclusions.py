@@ -67,7 +67,7 @@ class Withheld:
     """Operations that Azurite is not asked for.
 
     :param reason: what Azurite would do
-    :param rejected: whether the engine is asked, which must reject them; otherwise nobody is
+    :param rejected: whether they are sent to the engine, which must reject them; otherwise they are not sent
     """
 
     name: str

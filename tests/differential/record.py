@@ -1,4 +1,4 @@
-"""What the long runs compared: kept in record.json, and told in record.md."""
+"""What the long runs compared: stored in record.json, and reported in record.md."""
 
 from __future__ import annotations
 

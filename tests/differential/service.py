@@ -32,7 +32,7 @@ class Comparing(Protocol):
 class Service:
     """One service.
 
-    :param raw: how requests to it are made by hand
+    :param raw: how raw requests are sent to it
     :param machine: what draws operations
     :param empty: drops from an account what the run before left
     :param before: what the engine holds of what an operation is about, not to be changed by it

@@ -38,7 +38,7 @@ class Tally:
             yield self.exclusions[each.name], each.name, each.reason
 
     def lines(self) -> Iterator[str]:
-        """Yield what is told at the end of a run."""
+        """Yield the lines printed at the end of a run."""
         yield f"{self.operations.total():,} operations: {self.kinds()}"
         for count, name, reason in self.applied():
             yield f"{count:7,} x {name}: {reason}"

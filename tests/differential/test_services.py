@@ -26,7 +26,7 @@ BOUNDED = settings(
 
 
 class Noted:
-    """Takes down operations, and asks nobody for them."""
+    """Records operations without sending them."""
 
     def __init__(self) -> None:
         self.operations: list[Any] = []

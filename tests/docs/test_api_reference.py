@@ -14,7 +14,7 @@ from support.page_programs import DOCS
 from tablepatterns.catalogue import ENTRIES
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "api").glob("*.md")}
-ELSEWHERE = {"prop", "parse", "QueryClass"}
+ON_OTHER_PAGES = {"prop", "parse", "QueryClass"}
 """Of `filters`, on the page of sets: they are names of the package too."""
 OF_KIND = {"pattern": "patterns", "relationship": "relationships", "implementation": "implementations"}
 
@@ -34,7 +34,7 @@ def test_every_name_of_a_public_module_is_documented(name: str) -> None:
     # A TypeAlias has nothing to document but its name
     kept = {each for each in module.__all__ if isinstance(getattr(module, each), type) or each.islower()}
     aliases = {"Value"}
-    assert set(documented(f"tablepatterns.{name}")) >= kept - ELSEWHERE - aliases
+    assert set(documented(f"tablepatterns.{name}")) >= kept - ON_OTHER_PAGES - aliases
 
 
 @pytest.mark.parametrize("kind", OF_KIND)

@@ -10,7 +10,7 @@ from tools.pages import guarantees as page
 
 ROOT = Path(__file__).parents[2]
 SHOWN_WITH = {"EntitySet.repair", "LargePropertyStore"}
-AGAIN = "make guarantees explores anew"
+AGAIN = "run make guarantees to explore again"
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ MARKERS = {
     "When not": "avoid-when",
     "Related": "related",
 }
-"""What has to be in a part of a page, so that it is not typed by hand."""
+"""The generated parts that each section must have."""
 
 
 def sections(path: Path) -> dict[str, str]:

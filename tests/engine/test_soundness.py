@@ -129,7 +129,7 @@ BROKEN: dict[str, Callable[[Engine], Any]] = {
     "message under another id": lambda engine: messages(engine)._messages.update(
         x=messages(engine)._messages.popitem()[1]
     ),
-    "message that nobody will see": lambda engine: messages(engine)._by_visibility._entries.pop(),
+    "message without a visibility time": lambda engine: messages(engine)._by_visibility._entries.pop(),
     "message that never expires": lambda engine: messages(engine)._by_expiry._entries.pop(),
     "queue under another name": lambda engine: setattr(messages(engine), "name", "bills"),
     "blob under another name": change_blob("b", name="c"),
@@ -137,14 +137,14 @@ BROKEN: dict[str, Callable[[Engine], Any]] = {
     "blob that was changed before it was made": change_blob("b", modified=Ticks(1)),
     "blob of blocks that was appended to": change_blob("b", appends=1),
     "blob of blocks that is sealed": change_blob("b", sealed=True),
-    "append blob with bytes nobody appended": change_blob("log", appends=0),
+    "append blob with bytes without an append": change_blob("log", appends=0),
     "append blob with fewer bytes than appends": change_blob("log", appends=5),
     "append blob with blocks": change_blob("log", blocks=(Block(ONE, of("line")),)),
     "two blobs of one version": same_version,
     "lease without an end": change_blob("b", lease=Lease(UUID(int=1), 15)),
     "lease of no length": change_blob("b", lease=Lease(UUID(int=1), 5, Ticks(1))),
-    "lease of nobody": change_blob("b", lease=Lease(None, 15)),
-    "lease of a container of nobody": lambda engine: setattr(
+    "lease without an id": change_blob("b", lease=Lease(None, 15)),
+    "lease of a container without an id": lambda engine: setattr(
         engine.blobs.containers.find(HOME),
         "properties",
         replace(engine.blobs.containers.get(HOME), lease=Lease(None, 15)),

@@ -20,7 +20,7 @@ from tablepatterns.sdk.operation import Operation
 
 @pytest.fixture(params=[*KINDS, "other table"])
 def index(request: pytest.FixtureRequest, new_name: Any) -> Any:
-    """An index in the partition, in another one, and in another table: what upkeep promises is the same."""
+    """An index in the partition, in another one, and in another table: maintenance guarantees the same."""
     return KINDS.get(request.param) or InterPartitionIndex(Key("by_{Department}", "{Email}"), table=new_name())
 
 

@@ -118,7 +118,9 @@ def test_a_merge_without_a_read_changes_no_key_and_leaves_no_field_under_an_old_
     storage = connect(engine)
     with pytest.raises(BadKey, match="EmployeeId"):
         EntitySet(storage, "Staff", BY_ID).merge(ID, {"EmployeeId": 1}, **condition)
-    sealed = EntitySet(storage, "Staff", BY_ID, mappings=[EncryptedProperties(["Salary"], keys=LocalKey.generate("1"))])
+    encrypted = EntitySet(
+        storage, "Staff", BY_ID, mappings=[EncryptedProperties(["Salary"], keys=LocalKey.generate("1"))]
+    )
     with pytest.raises(BadInput):
-        sealed.merge(ID, {"Salary": 1}, **condition)
+        encrypted.merge(ID, {"Salary": 1}, **condition)
     assert engine.ledger.totals.requests == 0

@@ -66,7 +66,7 @@ async def copies_of(storage: Any, table: str) -> set[tuple[str, str]]:
     return {keys for keys in await rows_of(storage, table) if keys[0] == "email_Sales"}
 
 
-# ------------------------------------------------------------------ a process that dies
+# ------------------------------------------------------------------ a process that crashes
 
 WORDS: dict[str, Callable[[Any], Any]] = {
     "insert": lambda staff: staff.insert(jones(EmployeeId=224, Email="new@contoso.com")),

@@ -1,4 +1,4 @@
-"""Upkeep: derived data that is younger than its entities is filled in, and what is out of line is found and mended."""
+"""Backfill, verify and repair: missing derived data is written, and inconsistent rows are found and repaired."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tablepatterns.sdk.operation import ANY, Operation
 
 @pytest.fixture(params=[*KINDS, "other table"])
 def index(request: pytest.FixtureRequest, new_name: Any) -> Any:
-    """An index in the partition, in another one, and in another table: what upkeep promises is the same."""
+    """An index in the partition, in another one, and in another table: maintenance guarantees the same."""
     return KINDS.get(request.param) or InterPartitionIndex(Key("by_{Department}", "{Email}"), table=new_name())
 
 
 @pytest.fixture
 def plain(storage: Any, table_name: str) -> Any:
-    """The entities, written by a program that knows of no index."""
+    """The entities, written without the index."""
     return EntitySet(storage, table_name, BY_ID)
 
 

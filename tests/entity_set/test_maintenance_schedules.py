@@ -1,4 +1,4 @@
-"""Upkeep, explored: rows are filled in and mended while a writer goes on, and whoever dies, all is right in the end."""
+"""Explored: backfill and repair run while a writer keeps writing, and any process may crash."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def index_of(staff: Any) -> Any:
     return staff.derived[0]
 
 
-def filled_while_it_moves(world: World) -> list[Any]:
-    """The copy is not there yet; one fills it in, and another moves the entity."""
+def backfilled_while_it_moves(world: World) -> list[Any]:
+    """The copy is missing; one actor backfills it while another one changes its key."""
     staff = prepared(world, "a")
     world.engine.tables.apply("Staff", delete("email_Sales", "a"))
     return [staff.backfill(index_of(staff)), staff.merge(read(world, staff), {"Email": "b"})]
 
 
-def mended_while_it_moves(world: World) -> list[Any]:
-    """The copy is out of date; one mends it, and another deletes the entity."""
+def repaired_while_it_moves(world: World) -> list[Any]:
+    """The copy is stale; one actor repairs it while another one deletes the entity."""
     staff = prepared(world, "a")
     world.engine.tables.apply("Staff", op("merge", "empid_Sales", "000001", "*", Age=35))
     report = world.run(staff.verify(index_of(staff)))
@@ -36,8 +36,8 @@ def mended_while_it_moves(world: World) -> list[Any]:
     return [staff.repair(index_of(staff), report), leave()]
 
 
-def right_once_done_again(world: World) -> None:
-    """What died is done again, as a token would have it."""
+def right_after_another_backfill(world: World) -> None:
+    """Backfill again, as a caller does after a crash, and check the copies."""
 
     async def again() -> None:
         await drain(world)
@@ -52,14 +52,14 @@ def right_once_done_again(world: World) -> None:
     "EntitySet.backfill", "copies match their primaries at the end, while a writer keeps running, after any crash"
 )
 def test_a_backfill_runs_while_a_writer_keeps_writing_after_any_crash() -> None:
-    explored(filled_while_it_moves, right_once_done_again, crashes=1)
+    explored(backfilled_while_it_moves, right_after_another_backfill, crashes=1)
 
 
 @pytest.mark.guarantee(
     "EntitySet.repair", "repaired rows match their primaries at the end, while a writer keeps running, after any crash"
 )
 def test_a_repair_runs_while_a_writer_keeps_writing_after_any_crash() -> None:
-    explored(mended_while_it_moves, right_once_done_again, crashes=1, expected=REFUSED)
+    explored(repaired_while_it_moves, right_after_another_backfill, crashes=1, expected=REFUSED)
 
 
 def test_a_backfill_without_intents_leaves_an_orphaned_copy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,4 +72,4 @@ def test_a_backfill_without_intents_leaves_an_orphaned_copy(monkeypatch: pytest.
 
     monkeypatch.setattr(Repairer, "_repair_outside", repair)
     with pytest.raises(Counterexample, match="the invariant does not hold"):
-        explored(filled_while_it_moves, right_once_done_again, crashes=1, expected=REFUSED)
+        explored(backfilled_while_it_moves, right_after_another_backfill, crashes=1, expected=REFUSED)

@@ -60,7 +60,7 @@ def numbers() -> Summary:
     return Summary(Key("{Department}", "numbers"), count=None, sums={"EmployeeId": "Numbers"})
 
 
-def elsewhere(table: str) -> list[Any]:
+def eventual_data(table: str) -> list[Any]:
     return [
         InterPartitionIndex(Key("mail_{Department}", "{Email}_{EmployeeId:06d}"), table=table),
         InterPartitionIndex(Key("email_{Department}", "{Email}"), table=table),
@@ -77,7 +77,7 @@ def staff_of(storage: Any, table: str, *derived: Any, **options: Any) -> Any:
     return EntitySet(storage, table, BY_ID, derived=derived, **options)
 
 
-async def told(storage: Any, table: str) -> dict[tuple[str, str], dict[str, Any]]:
+async def state_of(storage: Any, table: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the rows of a table without the ids of their writes."""
     rows = await rows_of(storage, table)
     return {key: {name: row[name] for name in row if name != "WriteId"} for key, row in rows.items()}
@@ -96,7 +96,7 @@ async def test_after_a_rename_the_table_is_as_if_the_entity_had_always_had_the_k
     entity = await staff.insert(jones())
     assert await staff.rename(entity, EmployeeId=224) is entity
     await wanted.insert(jones(EmployeeId=224))
-    assert await told(storage, renamed) == await told(storage, expected)
+    assert await state_of(storage, renamed) == await state_of(storage, expected)
     assert entity == jones(EmployeeId=224) == await staff.get(**NEW)
     assert entity.row_key == "empid_000224"
     # The ETag is that of the new row, so the entity can be written again
@@ -126,11 +126,11 @@ async def test_what_was_read_from_an_index_and_changed_is_renamed_with_the_chang
     await staff.rename(entity, EmployeeId=224)
     assert await staff.find(index, Department="Sales", Email="jonesj@contoso.com") is None
     assert await staff.find(index, Department="Sales", Email="jo@contoso.com") == entity
-    assert (await told(storage, table_name))["Sales", "department"] == {"EmployeeCount": 1, "Ages": 40}
+    assert (await state_of(storage, table_name))["Sales", "department"] == {"EmployeeCount": 1, "Ages": 40}
 
 
 async def test_eventual_derived_data_follows_a_rename(storage: Any, new_name: Any) -> None:
-    derived = elsewhere(new_name())
+    derived = eventual_data(new_name())
     queue = storage.queue(new_name("q").lower())
     await queue.create()
     staff = staff_of(storage, new_name(), *derived, by_email(), intents=queue.name)
@@ -173,13 +173,13 @@ async def test_another_entity_with_the_key_stays_and_so_does_this_one(storage: A
     staff = staff_of(storage, table_name, by_email(), totals())
     entity = await staff.insert(jones())
     await staff.insert(jones(EmployeeId=224, Email="other@contoso.com"))
-    before = await told(storage, table_name)
+    before = await state_of(storage, table_name)
     with pytest.raises(EntityAlreadyExists):
         await staff.rename(entity, EmployeeId=224)
     entity["Email"] = "other@contoso.com"
     with pytest.raises(DuplicateIndexValue):
         await staff.rename(entity, EmployeeId=225)
-    assert await told(storage, table_name) == before
+    assert await state_of(storage, table_name) == before
     assert await staff.get(**OLD) == jones()
 
 
@@ -188,10 +188,10 @@ async def test_what_changed_or_went_since_it_was_read_is_rejected(storage: Any, 
     await staff.insert(jones(EmployeeId=1, Email="other@contoso.com"))
     stale = await staff.insert(jones())
     fresh = await staff.merge(await staff.get(**OLD), {"Age": 50})
-    before = await told(storage, table_name)
+    before = await state_of(storage, table_name)
     with pytest.raises(EntityChanged):
         await staff.rename(stale, EmployeeId=224)
-    assert await told(storage, table_name) == before
+    assert await state_of(storage, table_name) == before
     await staff.delete(await staff.get(**OLD))
     with pytest.raises((EntityNotFound, EntityChanged)):
         await staff.rename(fresh, EmployeeId=224)
@@ -374,7 +374,7 @@ def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str,
     assert result.states > 10
 
 
-@pytest.mark.guarantee("EntitySet", "copies elsewhere follow a renamed entity once the queue is drained")
+@pytest.mark.guarantee("EntitySet", "copies outside the partition follow a renamed entity once the queue is drained")
 @pytest.mark.parametrize("bound", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 def test_eventual_copies_follow_a_rename_after_any_crash(bound: dict[str, Any]) -> None:
     def a_rename(world: World) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The example of a logging set-up: warnings on the console, everything in blobs, and nobody waits."""
+"""The example of a logging setup: warnings on the console, everything in blobs, without waiting."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def wrong_imports(book: Book) -> Iterator[str]:
 
 
 def wrong_plots(book: Book) -> Iterator[str]:
-    """Plots look alike in all notebooks."""
+    """Plots have the same style in all notebooks."""
     pictures = [each for each in book.outputs if "image/png" in each.get("data", {})]
     source = "\n".join(cell.source for cell in book.code)
     if pictures and not all(line in source for line in _LOOKS):

@@ -61,7 +61,7 @@ NAMES = {dotted(path): path for path in MODULES}
 
 
 def imported(text: str, module: str, *, is_package: bool = False) -> Iterator[str]:
-    """Yield the full name of everything that the module's text imports, wherever in the text."""
+    """Yield the full name of everything that a module imports, at any place in it."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)

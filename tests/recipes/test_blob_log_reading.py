@@ -22,7 +22,7 @@ ODD = ["", ";", "a;b", "\n", "a\r\nb", "\\", "\\n", "tab\t", '"quoted"', "=", "a
 
 @pytest.fixture
 def new_container(backend: Any, storage: Any) -> Iterator[Any]:
-    """A function that gives names of containers that nobody else has."""
+    """A function that returns unique container names."""
     given: list[str] = []
 
     def name() -> str:

@@ -1,4 +1,4 @@
-"""Blob log, explored: two writers, a death at every request, a lost answer, and a reader in between."""
+"""Blob log, explored: two writers, a crash at every request, a lost response, and a concurrent reader."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def explored(make: Actors, **options: Any) -> None:
 
 
 class Unpositioned(Container):
-    """Appends wherever the blob ends."""
+    """Appends without a position."""
 
     async def append(self, name: str, content: bytes, *, position: int | None = None) -> int:
         return await super().append(name, content)
@@ -206,7 +206,7 @@ class Late(Container):
 
 
 class Reckless(Container):
-    """Takes a number without looking whether somebody has it."""
+    """Takes a number without checking whether it is free."""
 
     async def create_append(self, name: str, *, metadata: Mapping[str, str] | None = None) -> bool:
         await self._client.get_blob_client(name).create_append_blob(metadata=metadata)

@@ -1,4 +1,4 @@
-"""A bulk load that breaks: wherever it does, it resumes, and the table comes out as if nothing had happened."""
+"""A bulk load that is interrupted at any point: it resumes, and the table is complete."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def load_of(storage: Any, table: str, **options: Any) -> Any:
 
 
 async def lived(load: Any, entities: Any, notebook: Notebook, **options: Any) -> bool:
-    """Run a load in a process that may die; tell whether it did not."""
+    """Run a load in a process that may crash; return whether it finished."""
     try:
         await load.load(iter(entities), progress=notebook, resume=notebook.tokens[-1], **options)
     except Crashed:

@@ -32,7 +32,7 @@ class Readings:
 
     async def write_entity(self, body: dict[str, Any]) -> None:
         if self.fails:
-            raise ConnectionError("the process died between its two writes")
+            raise ConnectionError("the process crashed between its two writes")
         total = sum(point or 0 for point in body["Points"])
         key = {"Employee": body["Employee"], "Month": body["Month"]}
         await self.entities.insert_or_replace({**key, "Total": total, "Blob": self.name(body)})

@@ -19,7 +19,7 @@ Make = Callable[[World], dict[str, Any]]
 
 
 class Unconditional(DataSeries[Any, int]):
-    """Adds without a look at who wrote meanwhile."""
+    """Adds without a condition on the ETag."""
 
     async def _add(self, slot: int) -> int:
         value = ((await self.read([slot], **JONES))[0] or 0) + 1

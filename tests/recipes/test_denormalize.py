@@ -32,13 +32,13 @@ def here() -> CopiedFields:
 
 
 Make = Callable[[DerivedTables], CopiedFields]
-ELSEWHERE: dict[str, Make] = {
+EVENTUAL: dict[str, Make] = {
     "another table": lambda places: CopiedFields(DEPARTMENT, store=InTable(places.other), **COPIES),
     "another partition": lambda places: CopiedFields(Key("d_{Department}", "d"), store=InTable(), **COPIES),
 }
-OUTSIDE = pytest.mark.parametrize("make", list(ELSEWHERE.values()), ids=list(ELSEWHERE))
+OUTSIDE = pytest.mark.parametrize("make", list(EVENTUAL.values()), ids=list(EVENTUAL))
 EVERYWHERE = pytest.mark.parametrize(
-    "make", [lambda places: here(), *ELSEWHERE.values()], ids=["the partition", *ELSEWHERE]
+    "make", [lambda places: here(), *EVENTUAL.values()], ids=["the partition", *EVENTUAL]
 )
 
 

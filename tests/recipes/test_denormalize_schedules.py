@@ -28,7 +28,7 @@ def here() -> CopiedFields:
     return CopiedFields(DEPARTMENT, **COPIES)
 
 
-def elsewhere() -> CopiedFields:
+def in_another_table() -> CopiedFields:
     return CopiedFields(DEPARTMENT, store=InTable("Departments"), **COPIES)
 
 
@@ -73,7 +73,7 @@ async def drain(world: World, manager: CopiedFields) -> None:
 
 
 def right_once_drained(world: World) -> None:
-    world.run(drain(world, elsewhere()))
+    world.run(drain(world, in_another_table()))
     copies_are_exact(world, "Departments")
 
 
@@ -131,13 +131,13 @@ def test_copies_in_the_partition_are_always_exact_after_a_lost_response(case: An
 @pytest.mark.guarantee(RECIPE, "in another table, copies match their source once the queue is drained, after any crash")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
 def test_copies_in_another_table_are_eventually_consistent_after_any_crash(case: Any) -> None:
-    make = partial(case, manager=elsewhere())
+    make = partial(case, manager=in_another_table())
     explored(make, invariant=right_once_drained, crashes=1, preemptions=0)
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, copies match their source, in every order of the writers")
 def test_copies_in_another_table_are_eventually_consistent_in_every_order() -> None:
-    make = partial(a_new_email_and_a_new_manager, manager=elsewhere())
+    make = partial(a_new_email_and_a_new_manager, manager=in_another_table())
     explored(make, invariant=right_once_drained, preemptions=2)
 
 
@@ -159,7 +159,7 @@ def test_without_a_guard_on_the_source_the_copy_is_stale(monkeypatch: pytest.Mon
 def test_without_an_intent_for_the_copies_the_copy_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(denormalize.FilledCopies, "intents_for", lambda self, change: [])
     with pytest.raises(Counterexample, match="assert"):
-        explored(partial(a_new_email_and_a_new_manager, manager=elsewhere()), invariant=right_once_drained)
+        explored(partial(a_new_email_and_a_new_manager, manager=in_another_table()), invariant=right_once_drained)
 
 
 # -- an employee that was read from an index

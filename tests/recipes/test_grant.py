@@ -168,9 +168,9 @@ async def test_rows_of_a_partition_are_reached_and_not_the_end_of_the_range(
 async def test_requests_from_other_addresses_are_rejected(backend: Any, storage: Any, table_name: str) -> None:
     notes = notes_of(storage, table_name)
     await notes.insert(note("ann"))
-    elsewhere = given(storage, notes, ip="203.0.113.1-203.0.113.9")
+    other = given(storage, notes, ip="203.0.113.1-203.0.113.9")
     with Refused():
-        await notes_of(held(backend, storage, elsewhere), table_name).get(User="ann", Note=1)
+        await notes_of(held(backend, storage, other), table_name).get(User="ann", Note=1)
 
 
 # ------------------------------------------------------------------ time
@@ -291,13 +291,13 @@ def test_rows_of_other_sets_are_kept_out() -> None:
     storage = connect()
     employees = employees_of(storage, "Staff")
     departments = EntitySet(storage, "Staff", Key("{Department}", "Department"))
-    elsewhere = EntitySet(storage, "Other", Key("{Department}", "Department"))
+    other = EntitySet(storage, "Other", Key("{Department}", "Department"))
     sales = {"Department": "Sales"}
     with pytest.raises(BadDesign, match="excluded set"):
         given(storage, employees, within=sales, excluding=[departments])
     with pytest.raises(BadDesign, match="excluded set"):
         given(storage, "Staff", excluding=[departments])
-    assert given(storage, employees, within=sales, excluding=[elsewhere])
+    assert given(storage, employees, within=sales, excluding=[other])
     one = {**sales, "EmployeeId": between(1, 5)}
     assert given(storage, employees, within=one, excluding=[departments])
     with pytest.raises(BadDesign, match="email_"):

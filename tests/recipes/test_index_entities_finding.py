@@ -9,7 +9,7 @@ import pytest
 
 from support.derived_tables import DerivedTables, derived_tables_on
 from support.employees import by_email, jones
-from support.name_lists import ELSEWHERE, EVERYWHERE, OUTSIDE, SALES, Make, numbers
+from support.name_lists import EVENTUAL, EVERYWHERE, OUTSIDE, SALES, Make, numbers
 from tablepatterns import BulkLoad
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.entity_set.reconcile import Finding
@@ -130,7 +130,7 @@ async def test_stale_lists_of_crashed_writers_are_found_and_repaired(places: Der
 
 @pytest.mark.guide("G-181")
 async def test_one_set_may_keep_lists_of_one_field_in_several_places(places: DerivedTables) -> None:
-    kinds = [IndexEntity("LastName"), *(make(places) for make in (ELSEWHERE["another table"], ELSEWHERE["blobs"]))]
+    kinds = [IndexEntity("LastName"), *(make(places) for make in (EVENTUAL["another table"], EVENTUAL["blobs"]))]
     named = [kinds[0], IndexEntity("LastName", store=kinds[1].placement, name="everywhere"), kinds[2]]
     employees = places.employees(*named, by_email)
     for number in (2, 1):

@@ -50,15 +50,15 @@ async def test_an_employee_is_stored_under_both_keys(staff_of: Any, storage: Any
 @pytest.mark.guide("G-129")
 async def test_copies_may_be_in_a_table_of_their_own(staff_of: Any, storage: Any, new_name: Any) -> None:
     other = new_name()
-    elsewhere = InterPartitionIndex(Key("{Department}", "{Email}"), table=other)
-    staff = staff_of(elsewhere)
+    outside = InterPartitionIndex(Key("{Department}", "{Email}"), table=other)
+    staff = staff_of(outside)
     await staff.insert(jones())
     assert set(await rows_of(storage, other)) == {("Sales", "jonesj@contoso.com")}
-    assert await staff.find(elsewhere, Department="Sales", Email="jonesj@contoso.com") == jones()
-    found = [each["EmployeeId"] async for each in staff.range(elsewhere, Department="Sales")]
+    assert await staff.find(outside, Department="Sales", Email="jonesj@contoso.com") == jones()
+    found = [each["EmployeeId"] async for each in staff.range(outside, Department="Sales")]
     assert found == [223]
-    assert (await staff.page(elsewhere, Department="Sales")).items == (jones(),)
-    assert await staff.take(2, elsewhere, Department="Sales") == [jones()]
+    assert (await staff.page(outside, Department="Sales")).items == (jones(),)
+    assert await staff.take(2, outside, Department="Sales") == [jones()]
 
 
 @pytest.mark.guide("G-130", "G-131", "G-132")

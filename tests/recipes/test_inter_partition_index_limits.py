@@ -143,7 +143,7 @@ def test_a_stall_beyond_the_lease_may_leave_an_orphaned_copy() -> None:
 
 @pytest.mark.guarantee(RECIPE, "verify finds what a stall beyond the lease leaves, and repair fixes it")
 def test_stale_rows_after_a_long_stall_are_found_and_repaired() -> None:
-    async def mend(world: World) -> None:
+    async def repair(world: World) -> None:
         await drain(world)
         staff = staff_in(world)
         (by_email,) = staff.derived
@@ -151,8 +151,8 @@ def test_stale_rows_after_a_long_stall_are_found_and_repaired() -> None:
         await staff.repair(by_email, report)
         assert (await staff.verify(by_email)).is_clean
 
-    def right_once_mended(world: World) -> None:
-        world.run(mend(world))
+    def right_after_repair(world: World) -> None:
+        world.run(repair(world))
         copies_are_right(world)
 
-    explored(a_move_and_a_worker, right_once_mended, stalls=[LEASE + 1])
+    explored(a_move_and_a_worker, right_after_repair, stalls=[LEASE + 1])

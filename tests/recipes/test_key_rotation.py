@@ -1,4 +1,4 @@
-"""Key rotation: what is under an old key is written anew, and the old key is retired only when nothing needs it."""
+"""Key rotation: entities under an old key are encrypted again, and the old key is removed when none is left."""
 
 from __future__ import annotations
 

@@ -205,15 +205,15 @@ async def test_verify_reports_missing_and_orphaned_blobs(storage: Any, table_nam
 # -- with encryption
 
 
-def sealed_of(storage: Any, table: str, number: int = 0) -> Any:
-    sealed = EncryptedProperties(["Photo", "Salary"], keys=LocalKey(f"key{number}", bytes([number] * 32)))
-    return staff_of(storage, table, sealed)
+def encrypted_staff(storage: Any, table: str, number: int = 0) -> Any:
+    encrypted = EncryptedProperties(["Photo", "Salary"], keys=LocalKey(f"key{number}", bytes([number] * 32)))
+    return staff_of(storage, table, encrypted)
 
 
 async def test_what_is_encrypted_and_then_too_large_goes_to_a_blob_that_holds_no_plaintext(
     storage: Any, table_name: str
 ) -> None:
-    staff = sealed_of(storage, table_name)
+    staff = encrypted_staff(storage, table_name)
     entity = {**JONES, "Photo": "secret " * LIMIT, "Salary": 90_000}
     await staff.insert(entity)
     (name,) = await blobs_of(storage, table_name)
@@ -228,7 +228,7 @@ async def test_what_is_encrypted_and_then_too_large_goes_to_a_blob_that_holds_no
 async def test_an_encrypted_value_goes_to_a_blob_where_its_ciphertext_is_too_large(
     storage: Any, table_name: str
 ) -> None:
-    staff = sealed_of(storage, table_name)
+    staff = encrypted_staff(storage, table_name)
     overhead = 4 + 12 + 16 + 1
     await staff.insert({**JONES, "Photo": b"p" * (LIMIT - overhead)})
     assert await blobs_of(storage, table_name) == []
@@ -241,7 +241,7 @@ async def test_an_encrypted_value_goes_to_a_blob_where_its_ciphertext_is_too_lar
 
 
 async def test_the_encrypted_blob_of_another_entity_is_rejected(storage: Any, table_name: str) -> None:
-    staff = sealed_of(storage, table_name)
+    staff = encrypted_staff(storage, table_name)
     for number in (1, 2):
         await staff.insert({**JONES, "EmployeeId": number, "Photo": PHOTO})
     container = storage.container(container_of(table_name))

@@ -1,4 +1,4 @@
-"""Links that somebody wrote: a row that names the blob of another entity, property or table gives nothing of it."""
+"""Forged links: a row with a link to the blob of another entity, property or table does not return that blob."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEYS = ("Sales", "empid_000223")
 
 
 async def address(storage: Any, table: str, whose: str) -> str:
-    """Write a large value of somebody else, and return the link to its blob."""
+    """Write a large value of another entity, and return the link to its blob."""
     staff = staff_of(storage, table)
     entity = {"Department": "Board", "EmployeeId": 1} if whose == "partition" else {**JONES, "EmployeeId": 7}
     if whose == "property":
@@ -44,7 +44,7 @@ async def address(storage: Any, table: str, whose: str) -> str:
 
 
 async def overwrite(storage: Any, table: str, link: str, row_key: str = KEYS[1]) -> None:
-    """Write another link into a row of Jones, as somebody does who may write it with the plain SDK."""
+    """Write another link into a row of Jones with the plain SDK."""
     client = awaited(storage.tables.get_table_client(table))
     await client.update_entity({"PartitionKey": "Sales", "RowKey": row_key, "Photo": link})
 

@@ -66,7 +66,7 @@ def in_the_end_there_is_one_blob_for_each_address(world: World) -> None:
     for _ in range(3):
         world.engine.clock.advance(3600)
         world.run(LargePropertyStore(staff_of(world)).collect_orphans(grace=HOUR))
-    assert blobs(world) == needed(world), "blobs that nobody needs"
+    assert blobs(world) == needed(world), "orphaned blobs"
 
 
 # -- who acts
@@ -110,7 +110,7 @@ async def collect(values: LargePropertyStore[Any], times: int = 2, grace: timede
 
 
 async def collect_later(values: LargePropertyStore[Any], pause: float = 1) -> None:
-    """Collect twice, with a pause between the two in which everybody may stall."""
+    """Collect twice, with a pause in which every actor may stall."""
     await values.collect_orphans(grace=HOUR)
     await values.account.sleep(pause)
     await values.collect_orphans(grace=HOUR)
@@ -126,10 +126,10 @@ def actors(
     kind: type[LargeProperties] = LargeProperties,
     keeper: type[LargePropertyStore[Any]] = LargePropertyStore,
 ) -> Make:
-    """Return what makes writers, who write their own names, a reader, and somebody who collects.
+    """Return a function that makes writers of their own names, a reader and a collector.
 
     :param old: whether there is a photo `a`, older than the grace
-    :param stray: whether there is the blob of one before, too, that nobody needs
+    :param stray: whether an orphan of an earlier writer exists
     """
 
     def make(world: World) -> dict[str, Coroutine[Any, Any, Any]]:
@@ -220,7 +220,7 @@ class RowFirst(LargeProperties):
 
 
 class NoMark(LargePropertyStore[Any]):
-    """Deletes what nobody needs as soon as it is old."""
+    """Deletes unused blobs as soon as they are old."""
 
     async def _collect(self, batch: Batch, since: Any) -> CollectionReport:
         needed = await self._needed(batch)
@@ -231,7 +231,7 @@ class NoMark(LargePropertyStore[Any]):
 
 
 class NoLook(LargePropertyStore[Any]):
-    """Deletes what was marked long ago, whoever needs it now."""
+    """Deletes blobs that were marked long ago without checking their use again."""
 
     async def _needed(self, batch: Batch) -> frozenset[str]:
         return frozenset()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
-from support.wide_staff import JONES, PHOTO, SMITH, SPREAD, large, row_with, rows_of, sealed, wide_of
+from support.wide_staff import JONES, PHOTO, SMITH, SPREAD, encrypted, large, row_with, rows_of, wide_of
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, EntityNotFound, LargeValueMissing
@@ -129,7 +129,7 @@ async def test_what_a_collection_costs(storage: Any, engine: Engine, table_name:
             await values.collect_orphans(grace=timedelta(hours=1))
         costs.append(span.totals.requests)
         engine.clock.advance(3600)
-    # For each of three partitions its rows, and while it has what seems to be needed by nobody, its entity once more
+    # For each of three partitions its rows, and its entity again while a blob seems unused
     assert costs == [1, 1 + 3 + 3 + 3, 1 + 3 + 3 + 2 * 3, 1 + 3]
 
 
@@ -152,7 +152,7 @@ async def test_a_partition_of_entities_costs_one_query_while_all_blobs_are_neede
 
 
 async def test_encrypted_values_are_collected_too(storage: Any, table_name: str) -> None:
-    wide = wide_of(storage, table_name, large(table_name), sealed("Photo"), **SPREAD)
+    wide = wide_of(storage, table_name, large(table_name), encrypted("Photo"), **SPREAD)
     entity = await wide.insert(JONES | {"Photo": PHOTO})
     await wide.replace(entity)
     values = LargePropertyStore(wide)

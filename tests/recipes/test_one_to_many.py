@@ -267,7 +267,7 @@ async def test_others_who_write_the_same_employees_lose_nothing(storage: Any, en
     employees = await filled(storage, table_name, 4)
 
     class Busy(EntitySet[Any]):
-        """A set that somebody else writes to once, between the reading of a chunk and its writing."""
+        """A set that another program writes to once, between the read and the write of a chunk."""
 
         done = False
 

@@ -131,7 +131,7 @@ def two_who_want_one_car(world: World) -> list[Any]:
 
 
 def a_link_is_known_on_both_sides(world: World) -> None:
-    """At most one drives the car, and whoever was told to drive it does, unless the other side died."""
+    """At most one employee has the car, and a link that succeeded is there, unless the other actor crashed."""
     drives = linked(world.storage, "Staff", "Cars")
     people = [world.run(drives.first.get(Department="Sales", EmployeeId=number)) for number in (1, 2)]
     drivers = [person["EmployeeId"] for person in people if world.run(drives.second_of(person)) is not None]

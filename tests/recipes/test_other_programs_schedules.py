@@ -281,7 +281,7 @@ SCENARIOS = {
 
 
 def rows(world: World) -> list[dict[str, Any]]:
-    """Return the rows that hold the entity, wherever it is."""
+    """Return the rows of the entity, at all places."""
     found = [row for table in ("Staff", "Former") for row in world.engine.tables.query(table).entities]
     return [dict(row.properties) for row in found if not row.row_key.startswith(("email_", "lastname_", "total"))]
 
@@ -317,7 +317,7 @@ def test_what_another_program_writes_is_not_lost(scenario: str, program: Program
 
 
 async def counts(world: World, name: str) -> int | None:
-    """Add 1 to a property with the plain SDK, unless the row changed meanwhile, and return what was written."""
+    """Add 1 to a property with the plain SDK, unless the row has changed, and return what was written."""
     client = world.table_client("Staff")
     row = await client.get_entity(*KEYS.values())
     unchanged: Any = {"etag": row.metadata["etag"], "match_condition": MatchConditions.IfNotModified}

@@ -84,18 +84,18 @@ async def test_a_move_takes_six_requests_in_a_safe_order(
 
 
 async def test_derived_data_follows_the_move(storage: Any, new_name: Any, queue_name: str) -> None:
-    elsewhere = InterPartitionIndex(Key("{LastName}", "{EmployeeId:06d}"), table=new_name())
+    outside = InterPartitionIndex(Key("{LastName}", "{EmployeeId:06d}"), table=new_name())
     here = IntraPartitionIndex(BY_EMAIL)
     counted = Summary(Key("{Department}", "department"), count="EmployeeCount")
-    move = move_of(storage, new_name(), queue_name, here, elsewhere, counted, intents=queue_name)
+    move = move_of(storage, new_name(), queue_name, here, outside, counted, intents=queue_name)
     await move.move(await move.entity_set.insert(jones()), Department="Marketing")
     find = move.entity_set.find
     assert await find(here, Department="Sales", Email="jonesj@contoso.com") is None
     assert await find(here, Department="Marketing", Email="jonesj@contoso.com") == jones(Department="Marketing")
-    assert await find(elsewhere, LastName="Jones", EmployeeId=223) == jones(Department="Marketing")
+    assert await find(outside, LastName="Jones", EmployeeId=223) == jones(Department="Marketing")
     for department, count in (("Sales", 0), ("Marketing", 1)):
         assert (await move.entity_set.totals(counted, Department=department))["EmployeeCount"] == count
-    for each in (here, elsewhere):
+    for each in (here, outside):
         assert not (await move.entity_set.verify(each)).drifts
 
 
@@ -123,7 +123,7 @@ async def test_a_worker_completes_the_move_after_a_crash_at_any_point(
 
 
 async def _read_by(dying: Any, move: Any) -> Any:
-    """Return the entity as the process that dies has read it before."""
+    """Return the entity as the crashing process has read it."""
     return await move.entity_set.get(**ID)
 
 

@@ -62,14 +62,14 @@ def is_somewhere(world: World) -> bool:
 
 
 def in_one_place(world: World) -> None:
-    """The entity is in one place without a mark, where whoever returned moved it, with the raise of whoever gave it."""
+    """The entity is in one place without a mark: where a successful move put it, with each successful raise."""
     world.run(drain(world))
     ((place, row),) = rows(world)
     assert row.keys() == {"Raises"}
     moved = [result for result in world.returned.values() if isinstance(result, Entity)]
     assert all(result["Department"] == place for result in moved)
     given = "raised" in world.returned.values()
-    # Whoever died, or heard nothing, may have given it all the same
+    # An actor that crashed or got no response may have given it nevertheless
     assert row["Raises"] - given in ({0} if given else {0, 1})
 
 
@@ -120,7 +120,7 @@ def a_move_and_one_who_moves_on(world: World) -> list[Any]:
 
 
 def in_the_last_place(world: World) -> None:
-    """The entity is in one place without a mark: the last that somebody was told of."""
+    """The entity is in one place without a mark: that of the last successful move."""
     world.run(drain(world))
     ((place, row),) = rows(world)
     assert row == {"Raises": 0}

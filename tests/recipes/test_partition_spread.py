@@ -1,4 +1,4 @@
-"""Partition spread: many partitions read as one, in order, and found again by anyone who spreads alike."""
+"""Partition spread: many partitions are read as one, in order, by every program with the same settings."""
 
 from __future__ import annotations
 

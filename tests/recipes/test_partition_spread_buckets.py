@@ -1,4 +1,4 @@
-"""Spread: one hot partition is told from many."""
+"""Spread: one hot partition differs from many."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def all_are_spread_as_it_is_written_down(world: World) -> None:
     if events:
         (layout,) = layouts
         buckets = Buckets(KEY, layout["Buckets"], ["EventId"])
-        assert events == {number: buckets.of({"EventId": number}) for number in events}, "an event nobody would find"
+        assert events == {number: buckets.of({"EventId": number}) for number in events}, "an event in the wrong bucket"
 
 
 @pytest.mark.guarantee("PartitionSpread", "every entity is in the bucket in which all readers look for it")

@@ -1,4 +1,4 @@
-"""Counts and sums that change with the entities, in their partition and elsewhere."""
+"""Counts and sums that change with the entities, in their partition and outside it."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def here() -> Summary:
     return Summary(DEPARTMENT, **TOTALS)
 
 
-ELSEWHERE: dict[str, Make] = {
+EVENTUAL: dict[str, Make] = {
     "another partition": lambda places: Summary(Key("total_{Department}", "t"), store=InTable(), **TOTALS),
     "another table": lambda places: Summary(DEPARTMENT, store=InTable(places.other), **TOTALS),
     "another table, spread": lambda places: Summary(DEPARTMENT, store=InTable(places.other), spread=4, **TOTALS),
 }
-OUTSIDE = pytest.mark.parametrize("make", list(ELSEWHERE.values()), ids=list(ELSEWHERE))
+OUTSIDE = pytest.mark.parametrize("make", list(EVENTUAL.values()), ids=list(EVENTUAL))
 WITHIN: dict[str, Make] = {
     "the partition": lambda places: here(),
     "the partition, spread": lambda places: Summary(DEPARTMENT, spread=4, **TOTALS),
 }
-EVERYWHERE = pytest.mark.parametrize("make", [*WITHIN.values(), *ELSEWHERE.values()], ids=[*WITHIN, *ELSEWHERE])
+EVERYWHERE = pytest.mark.parametrize("make", [*WITHIN.values(), *EVENTUAL.values()], ids=[*WITHIN, *EVENTUAL])
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def here() -> Summary:
     return Summary(TOTALS, sums={"Salary": "Payroll"})
 
 
-def elsewhere() -> Summary:
+def in_another_table() -> Summary:
     return Summary(TOTALS, sums={"Salary": "Payroll"}, store=InTable("Totals"))
 
 
@@ -134,7 +134,7 @@ def test_totals_in_the_partition_are_always_exact_after_a_lost_response(case: An
 @pytest.mark.guide("G-271")
 @pytest.mark.guarantee(RECIPE, "in another table, totals match the entities once the queue is drained, after any crash")
 def test_totals_in_another_table_are_eventually_consistent_after_any_crash() -> None:
-    via = elsewhere()
+    via = in_another_table()
     make = partial(a_raise_and_a_farewell, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
 
@@ -143,7 +143,7 @@ def test_totals_in_another_table_are_eventually_consistent_after_any_crash() -> 
     RECIPE, "in another table, nothing is counted twice, after a lost response and a repeated message"
 )
 def test_totals_in_another_table_are_eventually_consistent_after_a_lost_response() -> None:
-    via = elsewhere()
+    via = in_another_table()
     make = partial(two_first_inserts, via=via)
     expected = (*REFUSED, OutcomeUnknown)
     explored(make, invariant=partial(right_once_drained, via=via), lost_responses=1, preemptions=0, expected=expected)
@@ -151,7 +151,7 @@ def test_totals_in_another_table_are_eventually_consistent_after_a_lost_response
 
 @pytest.mark.guarantee(RECIPE, "in another table, totals match the entities, in every order of two writers")
 def test_totals_in_another_table_are_eventually_consistent_in_every_order() -> None:
-    via = elsewhere()
+    via = in_another_table()
     make = partial(a_raise_and_a_farewell, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
 
@@ -211,6 +211,6 @@ def test_without_the_writers_work_and_its_intent_totals_are_stale(monkeypatch: p
             await sent.lease.complete()
 
     monkeypatch.setattr(SentIntents, "complete", forget)
-    via = elsewhere()
+    via = in_another_table()
     with pytest.raises(Counterexample, match="assert"):
         explored(partial(two_first_inserts, via=via), invariant=partial(right_once_drained, via=via))

@@ -1,4 +1,4 @@
-"""Wide entities with encrypted properties: sealed for the entity, in whatever row they are; and designs refused."""
+"""Wide entities with encrypted properties: bound to the entity in every row; and rejected designs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from support.wide_staff import (
     SPREAD,
     SSN,
     WHOLE,
+    encrypted,
     large,
     row_with,
     rows_of,
-    sealed,
     wide_of,
 )
 from tablepatterns import Entity, Int64, Key, LocalKey, connect
@@ -35,13 +35,13 @@ NOTES = "likes long walks. " * 20
 
 
 async def overwrite(storage: Any, table: str, row: dict[str, Any], **changes: Any) -> None:
-    """Change a row as somebody does who has the account's key and no other."""
+    """Change a row as a program does that has only the account key."""
     keys = {name: row[name] for name in ("PartitionKey", "RowKey")}
     await storage.table(table).submit(Operation.merge(keys | changes, ANY))
 
 
 async def test_encrypted_and_large_properties_are_in_any_row_and_come_back(storage: Any, table_name: str) -> None:
-    mappings = large(table_name, "Photo", "Notes"), sealed("Salary", "Ssn", "Notes", "Born")
+    mappings = large(table_name, "Photo", "Notes"), encrypted("Salary", "Ssn", "Notes", "Born")
     wide = wide_of(storage, table_name, *mappings, **SPREAD)
     entity = WHOLE | {"Notes": NOTES, "Born": datetime(1980, 2, 29, tzinfo=timezone.utc)}
     assert await wide.insert(entity) == entity
@@ -60,7 +60,7 @@ async def test_encrypted_and_large_properties_are_in_any_row_and_come_back(stora
 
 
 async def test_update_replace_and_delete_work_with_both(storage: Any, table_name: str) -> None:
-    wide = wide_of(storage, table_name, large(table_name), sealed(), **SPREAD)
+    wide = wide_of(storage, table_name, large(table_name), encrypted(), **SPREAD)
     entity = await wide.insert(WHOLE)
     entity["Ssn"] = "219-09-9999"
     del entity["Photo"]
@@ -80,7 +80,7 @@ async def test_update_replace_and_delete_work_with_both(storage: Any, table_name
 async def test_a_value_that_moves_to_another_row_is_decrypted_there(
     storage: Any, table_name: str, transaction_bytes: int
 ) -> None:
-    wide = wide_of(storage, table_name, sealed("Ssn"), part_bytes=300, transaction_bytes=transaction_bytes)
+    wide = wide_of(storage, table_name, encrypted("Ssn"), part_bytes=300, transaction_bytes=transaction_bytes)
     entity = await wide.insert(JONES | {"Name": "", "Ssn": SSN})
     rows = []
     for length in (1, 120, 3):
@@ -94,7 +94,7 @@ async def test_a_value_that_moves_to_another_row_is_decrypted_there(
 async def test_a_merge_is_rejected_where_some_are_encrypted_before_any_request(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
-    wide = wide_of(storage, table_name, sealed(), **SPREAD)
+    wide = wide_of(storage, table_name, encrypted(), **SPREAD)
     entity = await wide.insert(PAID)
     with engine.ledger.span() as span:
         for write in (wide.merge(entity, {"Name": "Smith"}), wide.merge(JONES, {"Ssn": SSN}, force=True)):
@@ -106,7 +106,7 @@ async def test_a_merge_is_rejected_where_some_are_encrypted_before_any_request(
 @pytest.mark.guide("G-293")
 async def test_a_ciphertext_of_another_entity_or_property_is_rejected(storage: Any, table_name: str) -> None:
     key = Key("{Department}", "{Employee}")
-    wide = wide_of(storage, table_name, sealed(), key=key, **SPREAD)
+    wide = wide_of(storage, table_name, encrypted(), key=key, **SPREAD)
     sales = {"Department": "Sales"}
     for who, ssn in ((JONES, SSN), (SMITH, "219-09-9999")):
         await wide.insert({**sales, **who, "Salary": 1, "Ssn": ssn})
@@ -137,8 +137,8 @@ async def test_a_ciphertext_of_another_entity_or_property_is_rejected(storage: A
 
 
 async def test_the_parts_of_a_plain_set_under_the_same_key_are_another_place(storage: Any, table_name: str) -> None:
-    one = wide_of(storage, table_name, sealed("Ssn"), key=Key("{Employee}", "counts_"))
-    other = wide_of(storage, table_name, sealed("Ssn"), key=Key("{Employee}", "notes_"))
+    one = wide_of(storage, table_name, encrypted("Ssn"), key=Key("{Employee}", "counts_"))
+    other = wide_of(storage, table_name, encrypted("Ssn"), key=Key("{Employee}", "notes_"))
     await one.insert(JONES | {"Ssn": SSN})
     await other.insert(JONES | {"Ssn": "other"})
     rows = await rows_of(storage, table_name)
@@ -149,14 +149,14 @@ async def test_the_parts_of_a_plain_set_under_the_same_key_are_another_place(sto
 
 
 async def test_a_blind_index_is_kept_in_the_entity_and_not_shown(storage: Any, table_name: str) -> None:
-    mapping = sealed("Ssn", blind={"Ssn": "SsnHash"}, blind_key=bytes(range(32)))
+    mapping = encrypted("Ssn", blind={"Ssn": "SsnHash"}, blind_key=bytes(range(32)))
     wide = wide_of(storage, table_name, mapping, **SPREAD)
     assert await wide.insert(JONES | {"Ssn": SSN}) == await wide.get(**JONES) == JONES | {"Ssn": SSN}
     assert (await row_with(storage, table_name, "SsnHash"))["SsnHash"] == mapping.blind(table_name, Ssn=SSN)["SsnHash"]
 
 
 async def test_no_error_and_no_repr_shows_a_secret(storage: Any, table_name: str) -> None:
-    wide = wide_of(storage, table_name, sealed(), **SPREAD)
+    wide = wide_of(storage, table_name, encrypted(), **SPREAD)
     entity = await wide.insert(PAID)
     part = await wide.get(**JONES, select=["Ssn"])
     for refused, write in (
@@ -182,8 +182,8 @@ async def _stale(wide: Any, entity: Entity) -> None:
 
 
 async def test_wide_entities_are_written_again_under_the_new_key(storage: Any, table_name: str) -> None:
-    before = wide_of(storage, table_name, sealed(), **SPREAD)
-    wide = wide_of(storage, table_name, sealed(keys=[NEW, OLD]), **SPREAD)
+    before = wide_of(storage, table_name, encrypted(), **SPREAD)
+    wide = wide_of(storage, table_name, encrypted(keys=[NEW, OLD]), **SPREAD)
     await before.insert(PAID)
     await before.insert(PAID | SMITH | {"Ssn": "219-09-9999"})
     await wide.insert(PAID | {"Employee": "000225"})
@@ -192,14 +192,14 @@ async def test_wide_entities_are_written_again_under_the_new_key(storage: Any, t
     assert await rotation.rotate() == RotationProgress(seen=3, rewritten=2)
     assert await rotation.in_use() == {"new": 3}
     assert await rotation.rotate() == RotationProgress(seen=3)
-    after = wide_of(storage, table_name, sealed(keys=NEW), **SPREAD)
+    after = wide_of(storage, table_name, encrypted(keys=NEW), **SPREAD)
     assert await after.get(**JONES) == PAID
     assert (await after.get(**SMITH))["Ssn"] == "219-09-9999"
 
 
 async def test_what_is_plain_is_encrypted_and_rows_of_no_value_are_not_counted(storage: Any, table_name: str) -> None:
     await wide_of(storage, table_name, **SPREAD).insert(PAID)
-    wide = wide_of(storage, table_name, sealed(), **SPREAD)
+    wide = wide_of(storage, table_name, encrypted(), **SPREAD)
     stray = {"PartitionKey": "000223", "RowKey": f"02_{'0' * 32}", "Ssn": "plain"}
     other = {"PartitionKey": "000223", "RowKey": "note", "Text": "another's"}
     for row in (stray, other):
@@ -218,7 +218,7 @@ async def test_a_rotation_asks_for_the_entity_and_not_for_its_rows(storage: Any,
         asked.add((partition_key, row_key, name))
         return name == "Ssn"
 
-    wide = wide_of(storage, table_name, sealed(when=when), **SPREAD)
+    wide = wide_of(storage, table_name, encrypted(when=when), **SPREAD)
     await wide.insert(PAID)
     assert await KeyRotation(wide).rotate() == RotationProgress(seen=1)
     assert await KeyRotation(wide).in_use() == {"old": 1}
@@ -226,8 +226,8 @@ async def test_a_rotation_asks_for_the_entity_and_not_for_its_rows(storage: Any,
 
 
 async def test_what_a_rotation_costs(storage: Any, engine: Engine, table_name: str) -> None:
-    await wide_of(storage, table_name, sealed(), **SPREAD).insert(PAID)
-    rotation = KeyRotation(wide_of(storage, table_name, sealed(keys=[NEW, OLD]), **SPREAD))
+    await wide_of(storage, table_name, encrypted(), **SPREAD).insert(PAID)
+    rotation = KeyRotation(wide_of(storage, table_name, encrypted(keys=[NEW, OLD]), **SPREAD))
     costs = []
     for call in (rotation.in_use, rotation.rotate, rotation.rotate):
         with engine.ledger.span() as span:
@@ -247,7 +247,7 @@ def test_wide_entities_that_encrypt_nothing_are_rejected() -> None:
 async def test_what_mappings_store_besides_may_be_declared_at_the_end(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
-    mapping = sealed("Ssn", blind={"Ssn": "SsnHash"}, blind_key=bytes(range(32)))
+    mapping = encrypted("Ssn", blind={"Ssn": "SsnHash"}, blind_key=bytes(range(32)))
     names = [*DAYS[:249], "Ssn", "Name", "EncryptedWith", "SsnHash"]
     await wide_of(storage, table_name, properties=DAYS[:249]).insert(JONES | {"Day001": 1})
     wide = wide_of(storage, table_name, mapping, properties=names)
@@ -266,15 +266,15 @@ async def test_what_mappings_store_besides_may_be_declared_at_the_end(
 @pytest.mark.parametrize(
     ("mappings", "options", "subject"),
     [
-        ([sealed("Ssn")], {"properties": ["Name", "Ssn"]}, "EncryptedWith"),
+        ([encrypted("Ssn")], {"properties": ["Name", "Ssn"]}, "EncryptedWith"),
         (
-            [sealed("Ssn", blind={"Ssn": "SsnHash"}, blind_key=bytes(32))],
+            [encrypted("Ssn", blind={"Ssn": "SsnHash"}, blind_key=bytes(32))],
             {"properties": ["Ssn", "EncryptedWith"]},
             "SsnHash",
         ),
-        ([sealed("Employee")], {}, "it is a field of the primary key"),
+        ([encrypted("Employee")], {}, "it is a field of the primary key"),
         ([large("staff", "WideParts")], {}, "WideParts"),
-        ([sealed("Ssn"), sealed("Salary")], {}, "one mapping of each kind"),
+        ([encrypted("Ssn"), encrypted("Salary")], {}, "one mapping of each kind"),
     ],
 )
 def test_mappings_that_cannot_work_are_rejected(mappings: list[Any], options: dict[str, Any], subject: str) -> None:
@@ -284,4 +284,4 @@ def test_mappings_that_cannot_work_are_rejected(mappings: list[Any], options: di
 
 def test_mappings_of_properties_that_are_not_declared_are_no_harm() -> None:
     with connect() as storage:
-        wide_of(storage, "Staff", sealed("Ssn", keys=LocalKey.generate("1")), properties=["Name"])
+        wide_of(storage, "Staff", encrypted("Ssn", keys=LocalKey.generate("1")), properties=["Name"])

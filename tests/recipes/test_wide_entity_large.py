@@ -141,7 +141,7 @@ async def test_a_writer_that_loses_a_race_leaves_no_rows(wide: Any, storage: Any
 
 
 async def rows_after_death(backend: Any, engine: Engine, wide: Any, at: int, *, after: bool) -> list[str]:
-    """Let a process die at a request of a replacement, and return the rows."""
+    """Crash a process at a request of a replacement, and return the rows."""
     dying = wide_of(connect_crashing(backend, engine, Crash(at + 1, after)), wide.table.name)
     entity = await dying.get(**JONES)
     entity.update(value("b"))

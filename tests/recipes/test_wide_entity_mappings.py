@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.examples import examples
 from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
 from support.wide_counts import DAYS
-from support.wide_staff import JONES, NEW, PHOTO, SMITH, SPREAD, WHOLE, large, row_with, rows_of, sealed, wide_of
+from support.wide_staff import JONES, NEW, PHOTO, SMITH, SPREAD, WHOLE, encrypted, large, row_with, rows_of, wide_of
 from tablepatterns import Key
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
@@ -197,13 +197,13 @@ async def test_a_selection_reads_only_the_blobs_that_it_needs(storage: Any, engi
 
 
 async def test_deleting_and_sweeping_need_no_blob_and_no_key(storage: Any, table_name: str) -> None:
-    wide = wide_of(storage, table_name, large(table_name), sealed(), **SPREAD)
+    wide = wide_of(storage, table_name, large(table_name), encrypted(), **SPREAD)
     await wide.insert(WHOLE)
     (blob,) = await blobs_of(storage, table_name)
     await storage.container(container_of(table_name)).delete(blob)
     with pytest.raises(LargeValueMissing):
         await wide.get(**JONES)
-    other = wide_of(storage, table_name, sealed(keys=NEW), **SPREAD)
+    other = wide_of(storage, table_name, encrypted(keys=NEW), **SPREAD)
     with pytest.raises(UnknownKey):
         await other.get(**JONES)
     assert await other.sweep(**JONES) == 0
@@ -229,7 +229,7 @@ async def test_whatever_the_changes_the_value_is_as_it_was_given(
     storage: Any, engine: Engine, new_name: Any, first: dict[str, Any], changes: Any, is_sealed: bool
 ) -> None:
     table = new_name()
-    mappings = [large(table, "A", "B", above=30), *([sealed("B", "C")] if is_sealed else [])]
+    mappings = [large(table, "A", "B", above=30), *([encrypted("B", "C")] if is_sealed else [])]
     wide = wide_of(storage, table, *mappings, part_bytes=150, transaction_bytes=6000)
     known = {name: value for name, value in first.items() if value is not None}
     entity = await wide.insert(JONES | first)

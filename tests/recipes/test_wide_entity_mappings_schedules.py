@@ -92,7 +92,7 @@ def in_the_end_there_is_one_blob_for_each_address(world: World) -> None:
     for _ in range(3):
         world.engine.clock.advance(3600)
         world.run(LargePropertyStore(wide).collect_orphans(grace=HOUR))
-    assert blobs(world) == needed(world), "blobs that nobody needs"
+    assert blobs(world) == needed(world), "orphaned blobs"
     assert len(blobs(world)) == 1
 
 

@@ -66,14 +66,14 @@ def no_reader_sees_a_mix(world: World) -> None:
 
 
 def the_last_one_reported_is_there(world: World) -> None:
-    """Where no one died, the value is one that its writer was told is written."""
+    """Without a crash, the value is one whose write succeeded."""
     no_reader_sees_a_mix(world)
     if not world.crashed:
         assert now(world) in {letter_of(world.returned[name]) for name in ("b", "c") if world.returned.get(name)}
 
 
 def nothing_is_left(world: World) -> None:
-    """Where no one died, there are the two rows of one value."""
+    """Without a crash, there are the two rows of one value."""
     assert world.crashed or len(rows_of(world)) == 2, "rows of no value"
 
 

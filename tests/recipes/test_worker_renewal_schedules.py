@@ -51,7 +51,7 @@ class BeatingStorage(SteppedStorage):
 
 
 class Unlocked(BeatingStorage):
-    """An account whose locks let everybody in."""
+    """An account whose locks exclude no task."""
 
     def _new_lock(self) -> AbstractAsyncContextManager[object]:
         return nullcontext()

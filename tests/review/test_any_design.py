@@ -1,4 +1,4 @@
-"""Any design: whatever is declared and fits together is tried, and what is told of it can be."""
+"""Any design: every consistent design is measured, and its report is plausible."""
 
 from __future__ import annotations
 

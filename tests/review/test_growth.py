@@ -1,4 +1,4 @@
-"""Growth: limits that come in sight, and when, by hand and by law."""
+"""Growth: which limits are reached, and when: examples and properties."""
 
 from __future__ import annotations
 

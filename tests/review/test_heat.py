@@ -1,4 +1,4 @@
-"""TableLoad: where the work of a day falls, by hand and by law, and what of it would be refused, beside the engine."""
+"""Hot partitions: the load of a day and what the service would throttle: examples, properties, and the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measuring: what each access pattern takes, worked out by hand for the guide's employees."""
+"""Measuring: what each access pattern takes, calculated for the guide's employees."""
 
 from __future__ import annotations
 

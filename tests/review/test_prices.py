@@ -1,4 +1,4 @@
-"""Prices: what a month costs, by hand and by law, and what a price table must look like."""
+"""Prices: what a month costs, as examples and properties, and what a price table must look like."""
 
 from __future__ import annotations
 

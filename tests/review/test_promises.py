@@ -27,7 +27,7 @@ from tablepatterns.review.model import Consistency, Measured
 HIRE = Write("hire", "insert", rate=1)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=1)
 BY_EMAIL = Query("by e-mail", {"Department": "=", "Email": "="}, rate=1)
-ELSEWHERE = InterPartitionIndex(Key("email_{Department}", "{Email}"), name="by e-mail")
+EVENTUAL_INDEX = InterPartitionIndex(Key("email_{Department}", "{Email}"), name="by e-mail")
 
 
 def promise(of: DeclaredSet, access: Query | Write, **other: object) -> Consistency:
@@ -63,7 +63,7 @@ def test_derived_data_in_the_partition_is_always_consistent(via: Derived, says: 
 @pytest.mark.parametrize(
     ("via", "says"),
     [
-        (ELSEWHERE, "until then an old copy, or none"),
+        (EVENTUAL_INDEX, "until then an old copy, or none"),
         (IndexEntity("LastName", store=InTable("ByName")), "never an entity without the value"),
         (Summary(Key("totals", "all"), store=InTable("Totals")), "eventually consistent totals"),
     ],
@@ -83,13 +83,13 @@ def test_the_lease_assumed_for_a_file_is_the_default_of_a_set() -> None:
 
 def test_a_unique_key_may_stay_reserved() -> None:
     unique = InterPartitionIndex(Key("email_{Department}", "{Email}"), unique=True)
-    for each, is_told in ((unique, True), (ELSEWHERE, False)):
+    for each, is_told in ((unique, True), (EVENTUAL_INDEX, False)):
         assert ("reserved" in promise(declared(derived=(each,)), HIRE).crash) is is_told
 
 
 def test_a_write_says_what_changes_with_it_and_what_follows() -> None:
     local = IntraPartitionIndex(Key("{Department}", "name_{LastName}_{EmployeeId:06d}"), name="by name")
-    found = promise(declared(derived=(local, ELSEWHERE)), HIRE)
+    found = promise(declared(derived=(local, EVENTUAL_INDEX)), HIRE)
     assert found.reads.startswith(
         "the change immediately, with by name: one transaction; by e-mail: eventually consistent"
     )

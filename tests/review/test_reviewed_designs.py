@@ -1,4 +1,4 @@
-"""The designs of docs/reviews: declared twice alike, and their kept reports are those that would be written."""
+"""The designs of docs/reviews: both declarations are equal, and the stored reports are up to date."""
 
 from __future__ import annotations
 

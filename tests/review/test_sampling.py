@@ -139,9 +139,9 @@ def test_what_a_question_is_expected_to_find_is_what_it_finds_on_average(
     shape = employees(count * 10, distinct, skew)
     ranks = Counter(made(shape).ranks["Department"])
     weights = {rank: rank**-asked for rank in range(1, values_of(shape, "Department").count + 1)}
-    by_hand = sum(ranks[rank] * weight for rank, weight in weights.items()) / sum(weights.values())
+    calculated = sum(ranks[rank] * weight for rank, weight in weights.items()) / sum(weights.values())
     question = Query("employees of a department", {"Department": "="}, skew=asked)
-    assert found_by(shape, question) == pytest.approx(max(1.0, by_hand), rel=0.02, abs=1.0)
+    assert found_by(shape, question) == pytest.approx(max(1.0, calculated), rel=0.02, abs=1.0)
 
 
 def test_a_sample_keeps_as_many_keys_as_it_has_entities() -> None:

@@ -30,7 +30,7 @@ def broken(move: type[Any], workers: tuple[str, ...] = ("ann", "bob"), **options
 
 @schedule("archive")
 def deleted_first() -> object:
-    """A worker that deletes before it inserts dies in between."""
+    """A worker that deletes before it inserts crashes in between."""
     return broken(DeletesFirst, workers=("ann",), crashes=1)
 
 

@@ -15,7 +15,7 @@ JONES = {"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"
 
 @schedule("intra_partition_index")
 def a_copy_after_its_primary() -> object:
-    """The copy is written in a second request, as by hand."""
+    """The copy is written in a second request, without the library."""
 
     def hire(world: World) -> list[Coroutine[Any, Any, None]]:
         employees = EntitySet(world.storage, "Employees", BY_ID)

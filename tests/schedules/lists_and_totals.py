@@ -33,7 +33,7 @@ def a_list_whatever_has_become_of_it() -> object:
     return explore(hire, invariant=all_are_listed)
 
 
-@schedule("index_entities-by_hand")
+@schedule("index_entities-without_library")
 def a_list_after_its_entity() -> object:
     """The list in another table is written in a second request, and no message tells of it."""
 
@@ -74,7 +74,7 @@ def totals_whatever_has_become_of_them() -> object:
 
 @schedule("summary-twice")
 def totals_that_do_not_list_who_is_counted() -> object:
-    """A total in another table is added to, and the writer dies before the message is gone."""
+    """A total in another table is increased, and the writer crashes before it deletes the message."""
     via = summing.Adding(summing.TOTALS, sums={"Salary": "Payroll"}, store=InTable("Totals"))
 
     def hire(world: World) -> Actors:
@@ -112,7 +112,7 @@ def copies_of_what_has_changed_since() -> object:
         return explore(make, invariant=equal, expected=denormalizing.REFUSED)
 
 
-@schedule("denormalize-by_hand")
+@schedule("denormalize-without_library")
 def a_copy_after_what_it_is_of() -> object:
     """The employee and the department are written in two requests."""
 

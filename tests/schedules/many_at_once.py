@@ -48,7 +48,7 @@ def _more(by: int) -> Any:
 
 @schedule("bulk_load")
 def all_of_it_once_more() -> object:
-    """A load that broke off is begun anew, over whatever is there by now."""
+    """An interrupted load is started again and overwrites what is stored by then."""
 
     def make(world: World) -> Actors:
         employees = EntitySet(world.storage, "Employees", BY_ID)
@@ -77,7 +77,7 @@ def all_of_it_once_more() -> object:
 
 
 @schedule("parallel_reads")
-def one_who_moves_meanwhile() -> object:
+def concurrent_move() -> object:
     """An employee goes from one department to another while both are read."""
 
     def make(world: World) -> Actors:
@@ -94,6 +94,6 @@ def one_who_moves_meanwhile() -> object:
         return {"mover": moving.move(jones, Department="Marketing"), "reader": read()}
 
     def is_found(world: World) -> None:
-        assert world.returned["reader"], "the reader found nobody"
+        assert world.returned["reader"], "the reader found no employee"
 
     return explore(make, invariant=is_found)

@@ -20,7 +20,7 @@ Actors = dict[str, Coroutine[Any, Any, Any]]
 
 @schedule("eventual_transaction")
 def a_step_that_adds() -> object:
-    """A step adds one to a number, and the worker dies before it hears so."""
+    """A step adds one to a number, and the worker crashes before the response arrives."""
 
     def hire(world: World) -> Actors:
         departments = EntitySet(world.storage, "Departments", Key("{Department}", "department"))
@@ -73,7 +73,7 @@ def deleted_before_its_work_is_done() -> object:
 
 @schedule("worker-poison")
 def deleted_before_it_is_poison() -> object:
-    """A message that nobody can read is deleted, and then copied to the poison queue."""
+    """An invalid message is deleted, and then copied to the poison queue."""
     return _broken(working.DeletesBeforePoison, working.UNREADABLE, always=working.is_kept)
 
 

@@ -1,4 +1,4 @@
-"""Logs, series, wide entities and families whose parts are written by hand."""
+"""Logs, series, wide entities and families that are written without the library."""
 
 from __future__ import annotations
 

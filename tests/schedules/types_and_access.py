@@ -33,7 +33,7 @@ def the_etag_of_what_is_there_now() -> object:
 
 @schedule("encrypted_properties")
 def a_rotation_whatever_has_become_of_it() -> object:
-    """An entity is written anew under another key as it was read, without its ETag."""
+    """An entity is encrypted again under another key as it was read, without its ETag."""
     expected = (EntityChanged, EntityNotFound)
     with pytest.MonkeyPatch.context() as patched:
         # The explorer compares states, so that a run must draw the same keys as the one before

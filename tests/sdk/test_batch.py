@@ -338,7 +338,7 @@ MULTIPART = "multipart/mixed; boundary=b"
 
 
 class Odd(HttpTransport[Any, Any]):
-    """Answers every request alike, as no service has been seen to do, over a socket's response of the SDK's own."""
+    """Answers every request with the same unusual response, as the SDK's socket transport would."""
 
     def __init__(self, status: int, kind: str, content: bytes) -> None:
         self._odd = status, kind, content

@@ -232,7 +232,7 @@ class NoCredential:
     """A credential that cannot be had, and says so in a way that looks like an answer of the service."""
 
     def get_token(self, *scopes: str, **options: Any) -> Any:
-        raise ClientAuthenticationError("nobody is signed in")
+        raise ClientAuthenticationError("no user is signed in")
 
 
 def test_an_error_of_a_credential_is_not_a_lost_response(engine: Engine) -> None:

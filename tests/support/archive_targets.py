@@ -18,7 +18,7 @@ from tablepatterns.typed_json import decoded
 
 
 class Place(ABC):
-    """Where entities of the table Current go to, anew in every world."""
+    """The targets of entities of the table Current, new in every world."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -95,7 +95,7 @@ class SteppedFiles(FileArchive):
     """A folder whose words a schedule can order: a file changes without a request, so each word makes one first.
 
     The request reads a row that tells of the file. So two worlds whose files differ are told apart, and an actor has
-    learned what it found. Who dies before that request, or while it is under way, has left the file as it was.
+    learned what it found. After a crash before or during that request, the file is unchanged.
     """
 
     def __init__(self, world: World, folder: Path) -> None:

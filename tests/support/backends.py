@@ -1,6 +1,6 @@
 """Backends: the accounts that one test body runs on, through the sync and the async SDK.
 
-A body is an `async def`. It awaits recipes and SDK clients alike; on a sync backend nothing it awaits ever waits, and
+A body is an `async def`. It awaits recipes and SDK clients; on a sync backend nothing it awaits ever waits, and
 `finish` runs it without an event loop.
 """
 
@@ -23,7 +23,7 @@ KINDS = ("memory", "azurite", "live")
 
 
 class Backend:
-    """One account and one way to reach it. Whatever it hands out is closed when it closes.
+    """One account and one way to reach it. It closes every client that it returned.
 
     :param name: one of KINDS, with or without `-aio`
     :param target: what `connect` is given
@@ -61,7 +61,7 @@ class Backend:
         return awaited(client)
 
     def close(self) -> None:
-        """Close everything that was handed out."""
+        """Close every client that was returned."""
         for opened in self._open:
             closing = opened.close()
             if self.aio:

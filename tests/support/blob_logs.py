@@ -1,4 +1,4 @@
-"""Blob logs for tests: entries of minutes, and what the blobs hold, looked at by hand."""
+"""Blob logs for tests: entries of minutes, and the contents of the blobs."""
 
 from __future__ import annotations
 

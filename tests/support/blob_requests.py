@@ -1,4 +1,4 @@
-"""Raw requests to the blobs of an engine, signed by hand as those to queues are, and bodies that no SDK would send."""
+"""Raw requests to the blobs of an engine, signed without the SDK, and bodies that no SDK would send."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ DRAFT = Draft(ContentHeaders("image/jpeg", language="en"), {"Owner": "Don"}, {"s
 
 
 class Long(Content):
-    """Content that says it is as long as that; nobody looks at it."""
+    """Content with a length only; it is never read."""
 
     def __init__(self, size: int) -> None:
         super().__init__([b"x"])

@@ -1,4 +1,4 @@
-"""Declared staff: sets and designs for a review, and what a call of theirs takes, made by hand."""
+"""Declared staff: sets and designs for a review, and constructed measurements of their calls."""
 
 from __future__ import annotations
 

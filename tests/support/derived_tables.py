@@ -14,7 +14,7 @@ from tablepatterns import EntitySet
 
 @dataclass
 class DerivedTables:
-    """Names of tables and of a container that nobody else has, on one account."""
+    """Unique names of tables and of a container, on one account."""
 
     storage: Any
     table: str

@@ -1,4 +1,4 @@
-"""What the tests of encrypted properties share: employees with a salary and a number that nobody is to see."""
+"""Shared by the tests of encrypted properties: employees with a secret salary and number."""
 
 from __future__ import annotations
 

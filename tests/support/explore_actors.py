@@ -40,7 +40,7 @@ def counter(world: World) -> Any:
 
 
 async def visit(table: Any) -> None:
-    """Add one, and lose the visits of others meanwhile."""
+    """Add one without a condition, and lose concurrent visits."""
     page = await table.get_entity(*KEYS.values())
     page["Visits"] += 1
     await table.update_entity(page, mode="replace")

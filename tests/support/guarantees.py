@@ -1,6 +1,6 @@
 """What was explored of each recipe: `--record-guarantees` keeps it in docs/data/explored.json, for the page.
 
-The exploring functions are looked at from outside: whoever imports them has those that tell what they found. Run with
+The exploring functions are replaced, in every module that imports them, by ones that record their results. Run with
 it in one process (`-n 0`). A file with marked tests is kept whole: run all of it. What other files explored stays.
 """
 

@@ -17,7 +17,7 @@ SALES = {"Department": "Sales", "LastName": "Jones"}
 JONES = {"LastName": "Jones"}
 AS_IN_GUIDE = Key("{Department}", "{LastName}")
 Make = Callable[[DerivedTables], IndexEntity]
-ELSEWHERE: dict[str, Make] = {
+EVENTUAL: dict[str, Make] = {
     "another partition": lambda places: IndexEntity("LastName", store=InTable()),
     "another table": lambda places: IndexEntity("LastName", store=InTable(places.other)),
     "another table, spread": lambda places: IndexEntity("LastName", store=InTable(places.other), spread=4),
@@ -27,8 +27,8 @@ HERE: dict[str, Make] = {
     "the partition": lambda places: IndexEntity("LastName"),
     "the partition, spread": lambda places: IndexEntity("LastName", spread=4),
 }
-EVERYWHERE = pytest.mark.parametrize("make", [*HERE.values(), *ELSEWHERE.values()], ids=[*HERE, *ELSEWHERE])
-OUTSIDE = pytest.mark.parametrize("make", list(ELSEWHERE.values()), ids=list(ELSEWHERE))
+EVERYWHERE = pytest.mark.parametrize("make", [*HERE.values(), *EVENTUAL.values()], ids=[*HERE, *EVENTUAL])
+OUTSIDE = pytest.mark.parametrize("make", list(EVENTUAL.values()), ids=list(EVENTUAL))
 
 
 def asked(via: IndexEntity, **fields: Any) -> dict[str, Any]:

@@ -68,8 +68,8 @@ def _sets(storage: tp.Storage) -> Made:
     blob = tp.LargeProperties(["Photo"], container="photos")
     large = tp.EntitySet(storage, "Large", STAFF, mappings=[blob])
     key = tp.LocalKey.generate("k")
-    sealed = tp.EncryptedProperties(["Ssn"], keys=key, blind={"Ssn": "SsnHash"}, blind_key=bytes(range(32)))
-    safe = tp.EntitySet(storage, "Safe", STAFF, mappings=[sealed])
+    encrypted = tp.EncryptedProperties(["Ssn"], keys=key, blind={"Ssn": "SsnHash"}, blind_key=bytes(range(32)))
+    safe = tp.EntitySet(storage, "Safe", STAFF, mappings=[encrypted])
     copied = tp.CopiedFields(
         STAFF, refers={"Department": "Department", "EmployeeId": "Boss"}, copies={"BossName": "Name"}
     )
@@ -85,7 +85,7 @@ def _sets(storage: tp.Storage) -> Made:
         "safe": safe,
         "LargeProperties": blob,
         "LocalKey": key,
-        "EncryptedProperties": sealed,
+        "EncryptedProperties": encrypted,
         "CopiedFields": copied,
     }
 

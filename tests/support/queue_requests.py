@@ -1,4 +1,4 @@
-"""Raw requests to the queues of an engine, signed by hand, so that the engine's signer is checked too."""
+"""Raw requests to the queues of an engine, signed here, so that the engine's signer is checked too."""
 
 from __future__ import annotations
 

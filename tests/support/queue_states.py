@@ -18,7 +18,7 @@ def everything_in(queues: Queues) -> Any:
 
 
 def messages_of(queues: Queues, name: str) -> dict[str, Message]:
-    """Return all messages of a queue by id, those that nobody can see now included."""
+    """Return all messages of a queue by id, including the invisible ones."""
     queues.count(name)
     return dict(queues._queue(name)._messages)
 

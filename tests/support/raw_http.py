@@ -1,4 +1,4 @@
-"""HTTP by hand: what a client may send that no SDK would."""
+"""Raw HTTP: what a client may send that no SDK would."""
 
 from __future__ import annotations
 

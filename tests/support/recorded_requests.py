@@ -1,4 +1,4 @@
-"""Transports that keep the requests of SDK clients and answer them all alike, for tests of what is sent."""
+"""Transports that record the requests of SDK clients and return one fixed response, for tests of what is sent."""
 
 from __future__ import annotations
 

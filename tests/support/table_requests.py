@@ -1,4 +1,4 @@
-"""Raw requests to an engine, for what an SDK cannot say; signed by hand, so that the engine's signer is checked too."""
+"""Raw requests to an engine that an SDK cannot send, signed here, so that the engine's signer is checked too."""
 
 from __future__ import annotations
 

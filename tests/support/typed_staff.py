@@ -75,7 +75,7 @@ class Numbered:
 
 @dataclass
 class Person(ABC):
-    """What customers and employees have in common; nobody is only that."""
+    """What customers and employees have in common; never stored itself."""
 
     PersonId: int
     Name: str
@@ -174,5 +174,5 @@ def raw_of(storage: Any, table: str) -> Any:
 
 
 async def values(stream: Any) -> list[Any]:
-    """Return the values of what a stream hands out."""
+    """Return the values that a stream yields."""
     return [held.value async for held in stream]

@@ -25,7 +25,7 @@ def large(table: str, *names: str, above: int = 64) -> LargeProperties:
     return LargeProperties(names or ("Photo",), container=container_of(table), above=above)
 
 
-def sealed(*names: str, **options: Any) -> EncryptedProperties:
+def encrypted(*names: str, **options: Any) -> EncryptedProperties:
     """Return a mapping that encrypts these properties."""
     return EncryptedProperties(names or ("Salary", "Ssn"), **({"keys": OLD} | options))
 

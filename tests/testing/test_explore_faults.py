@@ -1,4 +1,4 @@
-"""Explore: actors die at every request, before or after it is carried out, and answers are lost after the commit."""
+"""Explore: actors crash at every request, before or after it is executed, and responses are lost after the commit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tablepatterns.testing import Counterexample, World, explore, replay
 
 
 def ends_of(make: Any, **options: Any) -> set[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return who had died and what was stored, of all ends that exploring comes to."""
+    """Return the crashed actors and the stored rows of every schedule."""
     ends = set()
     explored = explore(
         make, invariant=lambda world: ends.add((tuple(sorted(world.crashed)), tuple(sorted(stored(world))))), **options

@@ -1,4 +1,4 @@
-"""Our own recipes, explored: two writers, a death at every request, and a lost answer."""
+"""Recipes, explored: two writers, a crash at every request, and a lost response."""
 
 from __future__ import annotations
 

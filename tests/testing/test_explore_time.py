@@ -1,4 +1,4 @@
-"""Explore: time is virtual; sleepers wake in order, requests take their time, and everybody may stall past a lease."""
+"""Explore: time is virtual; sleepers wake in order, requests take time, and every actor may stall past a lease."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_what_is_run_beforehand_passes_its_time_at_once() -> None:
 
 
 async def work_alone(world: World, table: Any, name: str) -> None:
-    """Take the lease if nobody has it, work, and give it back."""
+    """Acquire the lease if it is free, work, and release it."""
     lease = await table.get_entity(*KEYS.values())
     if lease["Until"] > world.storage.now():
         return

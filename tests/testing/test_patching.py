@@ -30,7 +30,7 @@ KEY = "a2V5"
 
 
 class TokenCredential:
-    """A credential that asks nobody for its token."""
+    """A credential that gets its token without a request."""
 
     def get_token(self, *scopes: str, **options: Any) -> AccessToken:
         return AccessToken("token", 4_000_000_000)

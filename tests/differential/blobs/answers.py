@@ -13,7 +13,7 @@ from differential.blobs.containers import ListBlobs, ListContainers
 from differential.blobs.operations import Operation, Read, TakeSnapshot
 from differential.blobs.terms import Place
 from differential.counterparts import Counterparts, Own
-from differential.heard_by_hand import headers_of, page_of, rows_apart
+from differential.raw_responses import headers_of, page_of, rows_apart
 
 _UNCOMMITTED: Final = "UncommittedBlocks"
 _NOT_MODIFIED: Final = 304

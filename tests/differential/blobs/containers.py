@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from differential.account import Account, Known
 from differential.blobs.terms import NO_TERMS, Lease, Terms
-from differential.by_hand import Metadata, Policy, metadata_headers, path, policies_xml, read_pages
+from differential.raw_requests import Metadata, Policy, metadata_headers, path, policies_xml, read_pages
 
 
 @dataclass(frozen=True)

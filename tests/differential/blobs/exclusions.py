@@ -32,7 +32,7 @@ from differential.blobs.terms import Place
 from differential.blobs.wrongs import conditions_of, has_conditions, is_wrong, makes_a_blob
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
-from differential.heard_by_hand import is_about_text
+from differential.raw_responses import is_about_text
 from tablepatterns.engine.blobs.blob import Kind
 from tablepatterns.engine.blobs.leases import INFINITE
 from tablepatterns.limits import MAX_ACCESS_POLICIES, MAX_BREAK_PERIOD

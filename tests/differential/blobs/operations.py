@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from differential.account import Account, Known
 from differential.blobs import containers
 from differential.blobs.terms import NO_HEADERS, NO_TERMS, ContentHeaders, Lease, Place, Terms
-from differential.by_hand import Metadata, metadata_headers, path
+from differential.raw_requests import Metadata, metadata_headers, path
 
 NO_SNAPSHOT = "2001-01-01T00:00:00.0000000Z"
 """When no snapshot can have been taken."""

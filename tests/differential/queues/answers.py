@@ -9,8 +9,8 @@ from conformance.raw import Answer
 from differential.account import Heard
 from differential.answers import Compared, Rejected, document, members, rejected
 from differential.counterparts import Counterparts, Own
-from differential.heard_by_hand import about_from_now, headers_of, page_of, rows_apart, seconds_between
 from differential.queues.operations import ListQueues, Operation, Update
+from differential.raw_responses import about_from_now, headers_of, page_of, rows_apart, seconds_between
 
 _RECEIPT: Final = "x-ms-popreceipt"
 _NEXT_VISIBLE: Final = "x-ms-time-next-visible"
@@ -68,7 +68,7 @@ def _message(answer: Answer, element: Element) -> dict[str, Any]:
     found["lives"] = "for ever" if " 9999 " in expires else seconds_between(inserted, expires)
     if "TimeNextVisible" in found:
         found["TimeNextVisible"] = about_from_now(answer, found["TimeNextVisible"])
-        # Azurite gives one receipt for all messages that it hands out together
+        # Azurite returns one receipt for all messages of a response
         found["PopReceipt"] = Own("receipt", f"{found['MessageId']} {found['PopReceipt']}")
     found["MessageId"] = Own("message", found["MessageId"])
     return found

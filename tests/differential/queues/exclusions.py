@@ -8,7 +8,6 @@ from typing import Any, Final, TypeAlias
 from differential.answers import Rejected
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
-from differential.heard_by_hand import is_about_text
 from differential.queues.operations import (
     CreateQueue,
     Delete,
@@ -20,6 +19,7 @@ from differential.queues.operations import (
     SetMetadata,
     Update,
 )
+from differential.raw_responses import is_about_text
 from tablepatterns.limits import DEFAULT_TIME_TO_LIVE, MAX_PAGE_QUEUES
 
 Queues: TypeAlias = Mapping[str, Any]

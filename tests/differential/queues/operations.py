@@ -8,7 +8,7 @@ from uuid import UUID
 from xml.sax.saxutils import escape
 
 from differential.account import Account, Known
-from differential.by_hand import Metadata, Policy, metadata_headers, path, policies_xml, read_pages
+from differential.raw_requests import Metadata, Policy, metadata_headers, path, policies_xml, read_pages
 
 NOBODY = f"{UUID(int=0)} AgAAAAMAAAABAAAAAPzfNbqL0Qg="
 """Id and receipt of no message that there can be."""
@@ -131,7 +131,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Update:
-    """A message hidden anew.
+    """A message hidden again.
 
     :param text: what replaces its text, None to keep it
     """

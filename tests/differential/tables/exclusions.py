@@ -15,13 +15,13 @@ from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
 from differential.tables.azurite_filters import has_no_property, is_uncertain, meets_another_number
 from differential.tables.operations import (
-    ByHand,
     CreateTable,
     DeleteTable,
     Get,
     Key,
     Operation,
     Query,
+    RawWrite,
     Transaction,
     keys_of,
     writes_of,
@@ -83,7 +83,7 @@ def code_of_a_table_name(case: Case) -> bool:
 
 @EXCLUSIONS.excuse("a delete without If-Match is rejected without a code")
 def code_of_a_delete(case: Case) -> bool:
-    absent = isinstance(case.operation, ByHand) and case.operation.write.condition == "absent"
+    absent = isinstance(case.operation, RawWrite) and case.operation.write.condition == "absent"
     return absent and case.both_reject and case.engine.status == case.azurite.status == 400 and not case.azurite.code
 
 

@@ -30,8 +30,8 @@ class TablesMachine(Machine):
     def write(self, operation: Operation) -> None:
         self.compare(operation)
 
-    @rule(operation=drawn.writes_by_hand)
-    def write_by_hand(self, operation: Operation) -> None:
+    @rule(operation=drawn.raw_writes)
+    def write_raw(self, operation: Operation) -> None:
         self.compare(operation)
 
     @rule(operation=drawn.transactions)
@@ -46,7 +46,7 @@ class TablesMachine(Machine):
     def query(self, operation: Operation) -> None:
         self.compare(operation)
 
-    @rule(operation=drawn.pages_by_hand)
+    @rule(operation=drawn.raw_pages)
     def read_page(self, operation: Operation) -> None:
         self.compare(operation)
 

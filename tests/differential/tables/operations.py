@@ -64,7 +64,7 @@ class Write:
         return entity, options
 
     def request(self, table: str, etag: str | None) -> Inner:
-        """Return the write as a request, as it is sent by hand or in a batch."""
+        """Return the write as a raw request, alone or for a batch."""
         headers = {"If-Match": etag} if etag else {}
         if self.kind == "insert":
             return Inner("POST", f"/{table}", headers, {**_keys(self.key), **for_wire(self.properties)})
@@ -115,8 +115,8 @@ class Single:
 
 
 @dataclass(frozen=True)
-class ByHand:
-    """One write by hand: with a level of metadata, with a preference, or a delete of no version in particular."""
+class RawWrite:
+    """One raw write: with a level of metadata, with a preference, or an unconditional delete."""
 
     table: str
     write: Write
@@ -133,7 +133,7 @@ class ByHand:
 
 @dataclass(frozen=True)
 class Transaction:
-    """An entity group transaction: through the SDK, or by hand where it is none that the SDK would send."""
+    """An entity group transaction: through the SDK, or as a raw request if the SDK would not send it."""
 
     table: str
     writes: tuple[Write, ...]
@@ -148,12 +148,12 @@ class Transaction:
             account.table(self.table).submit_transaction(list(map(_operation, self.writes, etags)))
         else:
             requests = [write.request(self.table, etag) for write, etag in zip(self.writes, etags, strict=True)]
-            account.by_hand(lambda raw: send(raw, changeset(raw.base, requests)))
+            account.send_raw(lambda raw: send(raw, changeset(raw.base, requests)))
 
 
 @dataclass(frozen=True)
 class Get:
-    """A point query: through the SDK, or by hand with a level of metadata."""
+    """A point query: through the SDK, or as a raw request with a level of metadata."""
 
     table: str
     key: Key
@@ -170,7 +170,7 @@ class Get:
 
 @dataclass(frozen=True)
 class Query:
-    """A query: to its last page through the SDK, or its first page by hand with a level of metadata."""
+    """A query: all pages through the SDK, or the first page as a raw request with a level of metadata."""
 
     table: str
     wanted: Filter | None = None
@@ -193,13 +193,13 @@ class Query:
             account.request("GET", path, accept(self.level))
 
 
-Operation: TypeAlias = CreateTable | DeleteTable | ListTables | Single | ByHand | Transaction | Get | Query
+Operation: TypeAlias = CreateTable | DeleteTable | ListTables | Single | RawWrite | Transaction | Get | Query
 
 
 def writes_of(operation: Operation) -> tuple[Write, ...]:
     """Return the writes that an operation asks for, in the order of their answers."""
     match operation:
-        case Single() | ByHand():
+        case Single() | RawWrite():
             return (operation.write,)
         case Transaction():
             return operation.writes

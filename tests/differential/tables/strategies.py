@@ -13,7 +13,6 @@ from hypothesis.strategies import SearchStrategy
 
 from differential.draws import mostly
 from differential.tables.operations import (
-    ByHand,
     Condition,
     CreateTable,
     DeleteTable,
@@ -23,6 +22,7 @@ from differential.tables.operations import (
     ListTables,
     Operation,
     Query,
+    RawWrite,
     Single,
     Transaction,
     Write,
@@ -135,7 +135,7 @@ populations = st.lists(
 )
 
 writes_by_sdk = st.builds(Single, tables, writes)
-writes_by_hand = st.builds(ByHand, tables, mostly(writes, unconditional_deletes), st.sampled_from(LEVELS), preferences)
+raw_writes = st.builds(RawWrite, tables, mostly(writes, unconditional_deletes), st.sampled_from(LEVELS), preferences)
 
 
 def _in_partition(partition: str, writes: Sequence[Write]) -> tuple[Write, ...]:
@@ -186,6 +186,6 @@ page_sizes = st.one_of(st.none(), st.integers(1, 4), st.just(1000))
 
 point_queries = st.builds(Get, tables, entity_keys, st.none() | selections, levels)
 queries = st.builds(Query, tables, wanted, st.none() | row_selections, page_sizes)
-pages_by_hand = st.builds(
+raw_pages = st.builds(
     Query, tables, wanted, st.none() | row_selections, page_sizes | st.just(0), st.sampled_from(LEVELS)
 )

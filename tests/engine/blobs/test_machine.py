@@ -215,7 +215,7 @@ class BlobsMachine(RuleBasedStateMachine):
     @rule(name=NAMES, condition=CONDITIONS, lease=LEASES, include=st.booleans())
     def delete(self, name: str, condition: str, lease: UUID | None, include: bool) -> None:
         known = self.known.get(name, Known())
-        # Blocks that nobody committed have neither version nor lease
+        # Uncommitted blocks have neither version nor lease
         if known.text is None:
             expected = None if known.staged else "BlobNotFound"
         else:

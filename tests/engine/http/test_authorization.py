@@ -123,7 +123,7 @@ NOW = 1408668632  # What the clock of the engine says, in seconds
 
 
 def jwt(claims: dict[str, object]) -> str:
-    """Return a token with these claims, whose signature nobody made."""
+    """Return a token with these claims and an invalid signature."""
     parts = [json.dumps(part).encode() for part in ({"alg": "RS256", "typ": "JWT"}, claims)]
     return b".".join(urlsafe_b64encode(part).rstrip(b"=") for part in (*parts, b"signature")).decode()
 

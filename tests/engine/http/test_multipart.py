@@ -1,4 +1,4 @@
-"""Multipart bodies: what is written is read, whoever wrote it, and what is broken is rejected."""
+"""Multipart bodies: those of every writer are read, and broken ones are rejected."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def rewritten(draw: st.DrawFn, token: str) -> str:
 
 
 def fields_of(token: str) -> dict[str, str] | None:
-    """Return what a token says, None where nobody can read it; a table is named in any case."""
+    """Return the content of a token, or None if it cannot be read; table names ignore case."""
     try:
         pairs = [[decoded(text) for text in pair.partition("=")] for pair in token.split("&")]
     except UnicodeDecodeError:

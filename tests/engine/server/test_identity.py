@@ -1,4 +1,4 @@
-"""Whose account is served: any name, and a key of one's own that is shown to nobody."""
+"""The served account: any name, and a key that is never shown."""
 
 from __future__ import annotations
 

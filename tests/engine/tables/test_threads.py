@@ -62,7 +62,7 @@ def carried_out(call: Callable[[], object], unless: str) -> bool:
 
 
 def transfer(tables: Tables, choose: random.Random) -> bool:
-    """Move an amount from one account to another, as read; return whether nobody was faster."""
+    """Move an amount from one account to another; return False if another writer was faster."""
     source, target = (tables.get("People", "bank", row) for row in choose.sample(ACCOUNTS, 2))
     amount = choose.randint(1, 5)
     moves = [

@@ -1,4 +1,4 @@
-"""A review made by hand: a design with something of everything that a report can show."""
+"""A constructed review: a design with an example of everything that a report can show."""
 
 from __future__ import annotations
 

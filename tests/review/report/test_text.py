@@ -28,7 +28,7 @@ def printed(reviewed: Reviewed, width: int = WIDTH) -> str:
 def test_the_report_is_the_one_that_is_kept() -> None:
     if os.environ.get(REWRITE):
         KEPT.write_text(printed(sample()), encoding="utf-8")
-    assert printed(sample()) == KEPT.read_text(encoding="utf-8"), f"{REWRITE}=1 writes it anew: look at the change"
+    assert printed(sample()) == KEPT.read_text(encoding="utf-8"), f"{REWRITE}=1 writes it again: review the change"
 
 
 def test_the_findings_come_first_and_the_worst_of_them_first() -> None:

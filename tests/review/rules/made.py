@@ -1,4 +1,4 @@
-"""What is known of a design, made by hand: a rule is tested on numbers of which nothing is left to chance."""
+"""Constructed measurements of a design: rules are tested on exact numbers."""
 
 from __future__ import annotations
 

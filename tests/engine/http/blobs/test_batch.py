@@ -1,4 +1,4 @@
-"""Batches: deletions and changes of tiers, many at a time, through the SDK and by hand."""
+"""Batches: deletions and changes of tiers, through the SDK and as raw requests."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_signature_is_enough_if_it_is_for_all(engine: Engine) -> None:
     assert [answer.status_code for answer in client("d").delete_blobs("a")] == [202]
 
 
-# ------------------------------------------------------------------ by hand
+# ------------------------------------------------------------------ raw requests
 
 
 def part(wire: BlobWire, method: str, path: str, *, signed: bool = True, number: int = 0, **headers: str) -> str:

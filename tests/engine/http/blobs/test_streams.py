@@ -1,4 +1,4 @@
-"""Long blobs: pieces that are kept as they came and handed out as they are kept."""
+"""Long blobs: pieces are stored as received and returned as stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upkeep: how fast derived data is filled in for entities that are older than it, and verified."""
+"""Maintenance: how fast derived data is backfilled and verified."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERIFY: Final = "verify"
 KINDS: Final[dict[str, Derived]] = {"index in the partition": BY_PLANE, "index elsewhere": ELSEWHERE}
 
 
-def upkeep(scale: RecipeScale) -> Iterator[Run]:
+def maintenance(scale: RecipeScale) -> Iterator[Run]:
     """Yield what fills in and verifies an index of flights, in the partition and elsewhere."""
     rows = january(scale.kept)
     for case, derived in KINDS.items():
