@@ -17,6 +17,7 @@ from tools.pages import (
     sections,
 )
 from tools.pages.fidelity import page as fidelity
+from tools.pages.tutorials import TUTORIALS
 
 # The README quotes figures of the pages before it
 PAGES = (
@@ -30,6 +31,7 @@ PAGES = (
     exploring,
     review,
     command_line,
+    *TUTORIALS,
     benchmarks,
     *benchmarks.CHARTS,
     *pictures.PICTURES,
