@@ -32,7 +32,7 @@ from .maintenance import COMMANDS
 from .output import WRONG_USE, console, fail
 from .poison import poison
 from .rekey import rekey
-from .review import FailOn, Form, compared, fixed, run_review, schema_text, status
+from .review import FailOn, Form, compared, fixed, run_review, schema_text, status, watched
 from .status import status as show_status
 from .traffic import traffic
 from .worker import work
@@ -143,6 +143,10 @@ def review(
     diff: Annotated[
         str | None, typer.Option(help="Compare with this design, by access pattern: --diff before.toml after.toml.")
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Serve the page on this machine, and reload it when the file changes.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=_MAX_PORT, help="Where --watch listens; 0: on any free port.")] = 0,
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Print the JSON Schema of design files, for editors, and stop.")
     ] = False,
@@ -161,6 +165,8 @@ def review(
             return compared(diff, design, form, prices, console())
         if fix is not None:
             return fixed(design, fix, output, prices, console())
+        if watch:
+            return watched(design, prices, port, console())
         found = run_review(design, form, output, prices, console())
     except (BadInput, OSError) as error:
         fail(error, WRONG_USE)

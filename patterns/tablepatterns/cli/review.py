@@ -131,6 +131,17 @@ def compared(before: str, after: str, form: Form | None, prices: Path | None, co
             raise BadInput("format", form, "a comparison is printed as text or Markdown", "use one of these")
 
 
+def watched(source: str, prices: Path | None, port: int, console: Console) -> None:
+    """Serve the page of a design file on this machine until Ctrl+C, and write it again when the file changes.
+
+    :raises BadInput: there is no such file, or the price table is wrong
+    :raises OSError: the port is taken
+    """
+    from .watch import watch
+
+    watch(Path(source), _price_table(prices), port, console)
+
+
 def _price_table(path: Path | None) -> PriceTable | None:
     from ..review.capacity.price import PriceTable
 

@@ -23,13 +23,17 @@ from .tables import Cell, Sheet, sheets
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src {}; base-uri 'none'; form-action 'none'"
-_RELOAD: Final = 'new EventSource("/events").onmessage = () => location.reload();\n'
+_RELOAD: Final = """\
+new EventSource("/events").onmessage = (event) => {
+  if (event.data !== document.documentElement.dataset.version) location.reload();
+};
+"""
 """Run only on a page that `--watch` serves."""
 _LONG: Final = 24
 _NO_PLOTS: Final = Plots(None, None, ())
 
 
-def html(reviewed: Reviewed, *, reloads: bool = False) -> str:
+def html(reviewed: Reviewed, *, version: str = "") -> str:
     """Return the report as one HTML page, with plots where matplotlib is installed.
 
     Where it is not, the page says how to get them; the tables hold the same figures. The page of a detailed review
@@ -42,7 +46,7 @@ def html(reviewed: Reviewed, *, reloads: bool = False) -> str:
     Cost: nothing.
 
     :param reviewed: what `review` found out
-    :param reloads: whether the page asks the server that it came from for changes, and loads itself again
+    :param version: the version of a page that is served: it reloads when its server has another one
     """
     drawn = plots(reviewed) if available() else _NO_PLOTS
     data = document(reviewed)
@@ -55,15 +59,15 @@ def html(reviewed: Reviewed, *, reloads: bool = False) -> str:
     parts += [*shown, *(_section(sheet, _plots_of(sheet, drawn)) for sheet in sheets(reviewed))]
     title = f"Design review: {plain(reviewed.design.name)}"
     opening = _opening(reviewed, [part for part in ("design", "scale") if any(shown)])
-    return page(title, opening, element("main", *parts), _closing(), reloads=reloads)
+    return page(title, opening, element("main", *parts), _closing(), version=version)
 
 
-def page(title: str, *body: Markup, reloads: bool = False) -> str:
+def page(title: str, *body: Markup, version: str = "") -> str:
     """Return a page of its own with the style and the script of a report."""
-    own = [_file("page.js"), *([_RELOAD] if reloads else [])]
+    own = [_file("page.js"), *([_RELOAD] if version else [])]
     hashes = [b64encode(sha256(each.encode()).digest()).decode() for each in own]
     policy = _POLICY.format(" ".join(f"'sha256-{each}'" for each in hashes))
-    policy += "; connect-src 'self'" if reloads else ""
+    policy += "; connect-src 'self'" if version else ""
     head = joined(
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
@@ -72,7 +76,8 @@ def page(title: str, *body: Markup, reloads: bool = False) -> str:
         element("style", Markup(_file("page.css"))),
     )
     scripts = [element("script", Markup(each)) for each in own]
-    return f"<!DOCTYPE html>\n{element('html', element('head', head), element('body', *body, *scripts), lang='en')}\n"
+    parts = element("head", head), element("body", *body, *scripts)
+    return f"<!DOCTYPE html>\n{element('html', *parts, lang='en', data_version=version)}\n"
 
 
 def _file(name: str) -> str:

@@ -46,7 +46,13 @@
         choose(found[1]);
       }
     };
-    for (const radio of all(design, "input[name=call]")) radio.addEventListener("change", () => choose(radio.value));
+    for (const radio of all(design, "input[name=call]")) {
+      radio.addEventListener("change", () => {
+        choose(radio.value);
+        // Kept when the page is loaded again
+        history.replaceState(null, "", radio.value === "all" ? "#design" : `#call-${radio.value}`);
+      });
+    }
     for (const step of steps) {
       step.addEventListener("click", () => {
         const pressed = step.getAttribute("aria-pressed") !== "true";
