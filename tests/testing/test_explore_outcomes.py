@@ -53,6 +53,14 @@ async def create_table(world: World, seen: list[Any]) -> None:
     await world.table_client("New").create_table()
 
 
+async def insert_into_new_table(world: World, seen: list[Any]) -> None:
+    await world.table_client("New").create_entity({"PartitionKey": "p", "RowKey": "1", "Seen": repr(seen)})
+
+
+async def drop_new_table(world: World, seen: list[Any]) -> None:
+    await world.table_client("New").delete_table()
+
+
 async def drop_table(world: World, seen: list[Any]) -> None:
     await world.table_client("Others").delete_table()
 
@@ -63,6 +71,10 @@ async def list_tables(world: World, seen: list[Any]) -> None:
 
 async def send(world: World, seen: list[Any]) -> None:
     await world.storage.queues.get_queue_client("work").send_message(f"{len(seen)}")
+
+
+async def send_another(world: World, seen: list[Any]) -> None:
+    await world.storage.queues.get_queue_client("work").send_message(f"another {len(seen)}")
 
 
 async def receive(world: World, seen: list[Any]) -> None:
@@ -88,12 +100,14 @@ async def sleep(world: World, seen: list[Any]) -> None:
 
 
 STEPS: list[Step] = [
-    *(insert, upsert, count, remove, transact, create_table, drop_table, list_tables),
-    *(send, receive, clear, upload, download, sleep),
+    *(insert, upsert, count, remove, transact, drop_table, list_tables),
+    *(create_table, insert_into_new_table, drop_new_table),
+    *(send, send_another, receive, clear, upload, download, sleep),
 ]
 
 
 async def prepare(world: World) -> None:
+    world.engine.deletion_seconds = 30
     for table in ("Pages", "Others"):
         await world.table_client(table).create_table()
     await world.storage.queues.create_queue("work")
@@ -180,7 +194,8 @@ def assert_same_outcomes(make: Any, **bound: Any) -> None:
         ([insert, count], [upsert, remove]),
         ([transact, count], [drop_table, list_tables]),
         ([create_table, insert], [list_tables, count]),
-        ([send, receive], [send, receive]),
+        ([create_table, drop_new_table], [insert_into_new_table, list_tables]),
+        ([send, receive], [send_another]),
         ([send, send], [receive, clear]),
         ([upload, download], [download, upload]),
         ([receive, sleep, receive], [send, receive]),
