@@ -72,7 +72,7 @@ class RecipeScale(Effort):
     inserts: int
 
 
-FULL = Scale(partitions=1000, small=10, large=1000, rounds=24, seconds=0.1, azurite_seconds=60)
+FULL = Scale(partitions=1000, small=10, large=1000, rounds=24, seconds=0.1, azurite_seconds=120)
 QUICK = Scale(partitions=100, small=10, large=60, rounds=2, seconds=0.01, azurite_seconds=60)
 FULL_OBJECTS = ObjectScale(listed=5000, blobs=100_000, rounds=16, seconds=0.1, azurite_seconds=20)
 QUICK_OBJECTS = ObjectScale(listed=50, blobs=500, rounds=2, seconds=0.01, azurite_seconds=5)

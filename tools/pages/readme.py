@@ -34,8 +34,8 @@ TESTED = """\
 - [{budgets} costs](docs/budgets.md) and [every pair](docs/compositions.md) of recipes are tested."""
 
 SPEED = """\
-Per second of processor time, the library sends {transactions:.0f} times as many entities as the SDK in transactions of
-100, and reads {pages:.0f} times as many in pages of 1,000 ([measured](docs/benchmarks.md) in turn, over a transport
+Per second of processor time, the library sends {transactions} times as many entities as the SDK in transactions of
+100, and reads {pages} times as many in pages of 1,000 ([measured](docs/benchmarks.md) in turn, over a transport
 that answers at once)."""
 
 
@@ -43,7 +43,7 @@ def render() -> str:
     """Return the README with its generated parts up to date."""
     text = (ROOT / PAGE).read_text(encoding="utf-8")
     text = between(between(text, "patterns", patterns()), "tested", TESTED.format(**figures()))
-    measured = {part: speedup(f"{part[:-1]}, constant, sync") for part in ("transactions", "pages")}
+    measured = {part: int(speedup(f"{part[:-1]}, constant, sync")) for part in ("transactions", "pages")}
     return between(text, "speed", SPEED.format(**measured))
 
 
