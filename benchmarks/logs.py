@@ -25,6 +25,8 @@ from .environment import environment
 RESULTS = Path(__file__).parent / "results"
 CHUNK = 200_000_000
 """About so many bytes of log are on disk at a time."""
+PART = 2_000
+"""So many records are written at a time."""
 START = datetime(2026, 11, 1, tzinfo=timezone.utc)
 HOST = "https://contoso.table.core.windows.net:443"
 LINE = (
@@ -101,18 +103,25 @@ class Log:
     used: float = 0.0
 
     def chunks(self) -> Iterator[Path]:
-        """Write the next chunk, and delete it once it was read."""
+        """Write the next chunk, and delete it once it was read.
+
+        The records of each part of a chunk are the same but for their keys and times, so that new partitions never end.
+        """
         draw = random.Random(15)
+        part = "".join(line(number, draw) for number in range(PART))
+        number = 0
         while self.written < self.size:
             start, used = perf_counter(), process_time()
             path = self.folder / f"PT1H.{self.written}.json"
             with path.open("w", encoding="utf-8") as file:
                 chunk = 0
                 while chunk < min(CHUNK, self.size - self.written):
-                    text = line(self.records, draw)
+                    day = f"{START + timedelta(minutes=number // 10):%Y-%m-%dT%H:%M}"
+                    text = part.replace("customer_", f"customer_{number // 10:05d}").replace("2026-11-01T00:00", day)
                     file.write(text)
                     chunk += len(text)
-                    self.records += 1
+                    number += 1
+            self.records = number * PART
             self.written += chunk
             self.writing += perf_counter() - start
             self.used += process_time() - used

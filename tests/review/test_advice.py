@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from review.recall.recalled import FOLDER
+from tablepatterns.catalogue import entry
 from tablepatterns.review import Design, Finding, Reviewed, Severity, read_design
+from tablepatterns.review.advice.candidates import RULES_WITH_CHANGES
 from tablepatterns.review.advice.changes import Change
 from tablepatterns.review.advice.fix import fixed_text
 from tablepatterns.review.report.json import document
 from tablepatterns.review.reviewer import review_with_changes
+from tablepatterns.review.rules import RULES
 
 DESIGNS = [
     "faulty/accounts_with_shared_email",
@@ -69,6 +72,30 @@ def test_a_change_is_given_and_does_what_its_finding_says(
         assert not gone & subjects(after.findings)
         assert subjects(after.findings, serious=True) <= subjects(before.findings, serious=True)
         assert finding.before != finding.after or finding.rule not in MEASURED
+
+
+def test_each_rule_has_a_change_or_says_why_there_is_none() -> None:
+    assert {each.name for each in RULES if each.why_not_automatic is None} == set(RULES_WITH_CHANGES)
+    assert not any(each.why_not_automatic and each.why_not_automatic.endswith(".") for each in RULES)
+
+
+def test_advice_that_was_not_simulated_says_so(tried: tuple[Path, Reviewed, tuple[Change | None, ...]]) -> None:
+    _, found, _ = tried
+    for each in found.findings:
+        is_told = "No automatic change: " in each.better or "was tried" in each.better
+        assert (each.change is None) == is_told or each.change is not None, each
+
+
+def test_a_finding_names_the_pattern_of_its_change(
+    tried: tuple[Path, Reviewed, tuple[Change | None, ...]],
+) -> None:
+    _, found, changes = tried
+    for each, change in zip(found.findings, changes, strict=True):
+        if change is not None:
+            assert each.pattern == change.pattern
+            assert each.trade_offs == (entry(each.pattern).trade_offs if each.pattern else ())
+            if each.rule == "missing-index":
+                assert (each.pattern == "intra_partition_index") == ("in the partition" in (each.change or ""))
 
 
 MEASURED = {"missing-index", "client-sort", "unused-index", "prepend-append", "few-partitions"}

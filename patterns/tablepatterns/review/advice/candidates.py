@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from ...errors import BadInput
@@ -48,7 +48,7 @@ class Target:
 def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
     """Yield the changes that may remove a finding; those that the recipes reject are left out."""
     name, _, part = finding.subject.partition(": ")
-    make = _BY_RULE.get(finding.rule)
+    make = RULES_WITH_CHANGES.get(finding.rule)
     for declared in context.design.sets:
         if make is not None and name in (declared.name, declared.table):
             with suppress(BadInput):
@@ -181,6 +181,12 @@ def _by_period(target: Target) -> Iterator[Change]:
     yield changes.by_period(declared, at, period)
 
 
+def _wide(target: Target) -> Iterator[Change]:
+    declared = target.declared
+    if declared.pattern in PLAIN and not declared.derived and not declared.mappings:
+        yield changes.wide(declared)
+
+
 def _corrected(target: Target) -> Iterator[Change]:
     """Yield the key as the review has corrected it."""
     declared = target.declared
@@ -191,7 +197,7 @@ def _corrected(target: Target) -> Iterator[Change]:
             made = changes.change_index(
                 declared, target.part, key, unique=unique, says=f"use the RowKey {key.row_template} for {target.part!r}"
             )
-            yield Change(made.set, made.says, made.model, made.edit, target.finding.subject)
+            yield replace(made, corrects=target.finding.subject)
         return
     says = f"use the key ({declared.key.partition_template}, {declared.key.row_template})"
     yield changes.change_key(declared, declared.key, says, corrects=declared.name)
@@ -260,7 +266,7 @@ def _conditional(target: Target) -> Iterator[Change]:
 
 
 Maker: TypeAlias = Callable[[Target], Iterator[Change]]
-_BY_RULE: Final[Mapping[str, Maker]] = {
+RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "missing-index": _missing_index,
     "client-sort": _sorted_index,
     "unused-index": _remove,
@@ -270,6 +276,7 @@ _BY_RULE: Final[Mapping[str, Maker]] = {
     "colliding-index-keys": _told_apart,
     "value-too-large": _in_blobs,
     "entity-too-large": _in_blobs,
+    "too-many-properties": _wide,
     "secret-in-plain-text": _encrypted,
     "prepend-append": _spread,
     "one-partition": _spread,

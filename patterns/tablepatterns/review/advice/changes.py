@@ -31,6 +31,7 @@ class Change:
     :param model: makes the changed set
     :param edit: makes the same change in the set's table of a design file
     :param corrects: the subject whose flaws of the file it corrects
+    :param pattern: the pattern that it uses, by its name in the catalogue; None if it uses none
     """
 
     set: str
@@ -38,6 +39,7 @@ class Change:
     model: Callable[[DeclaredSet], DeclaredSet]
     edit: Callable[[Table], None]
     corrects: str | None = None
+    pattern: str | None = None
 
     def applied(self, design: Design) -> Design:
         """Return the design with this change.
@@ -64,22 +66,24 @@ def add_index(declared: DeclaredSet, key: Key, name: str, *, unique: bool = Fals
         table["unique"] = True
     where = "in the partition" if is_local else "in other partitions"
     says = f"add the index {name!r} {where}, ({key.partition_template}, {key.row_template})"
-    return _add_derived(declared, index, table, says)
+    return _add_derived(declared, index, table, says, pattern)
 
 
 def add_count(declared: DeclaredSet, key: Key, name: str) -> Change:
     """Return the change that keeps a count of the entities of each partition."""
     says = f"keep the count in a Summary, ({key.partition_template}, {key.row_template})"
-    return _add_derived(
-        declared, Summary(key, name=name), {"pattern": "summary", "key": key_table(key), "name": name}, says
-    )
+    table = {"pattern": "summary", "key": key_table(key), "name": name}
+    return _add_derived(declared, Summary(key, name=name), table, says, "summary")
 
 
-def _add_derived(declared: DeclaredSet, derived: Derived, table: Mapping[str, Any], says: str) -> Change:
+def _add_derived(declared: DeclaredSet, derived: Derived, table: Mapping[str, Any], says: str, pattern: str) -> Change:
     def edit(of: Table) -> None:
         of["derived"] = [*of.get("derived", []), dict(table)]
 
-    return Change(declared.name, says, lambda each: replace(each, derived=(*each.derived, derived)), edit)
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, derived=(*of.derived, derived))
+
+    return Change(declared.name, says, model, edit, pattern=pattern)
 
 
 def remove_derived(declared: DeclaredSet, name: str) -> Change:
@@ -118,7 +122,8 @@ def change_index(declared: DeclaredSet, name: str, key: Key, *, unique: bool, sa
     def model(of: DeclaredSet) -> DeclaredSet:
         return replace(of, derived=tuple(made if each.name == name else each for each in of.derived))
 
-    return Change(declared.name, says, model, edit)
+    pattern = "inter_partition_index" if old.is_eventual else "intra_partition_index"
+    return Change(declared.name, says, model, edit, pattern=pattern)
 
 
 def change_key(
@@ -144,7 +149,7 @@ def change_key(
         for name, field in more.items():
             of["fields"][name] = {"type": field.type}
 
-    return Change(declared.name, says, model, edit, corrects)
+    return Change(declared.name, says, model, edit, corrects, "compound_key")
 
 
 def _in_partition(derived: Derived, of: DeclaredSet, key: Key) -> Derived:
@@ -168,7 +173,10 @@ def add_mapping(declared: DeclaredSet, mapping: PropertyMapping, table: Mapping[
     def edit(of: Table) -> None:
         of["mappings"] = [*of.get("mappings", []), dict(table)]
 
-    return Change(declared.name, says, lambda each: replace(each, mappings=(*each.mappings, mapping)), edit)
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, mappings=(*of.mappings, mapping))
+
+    return Change(declared.name, says, model, edit, pattern=str(table["pattern"]))
 
 
 def in_blobs(declared: DeclaredSet, names: Sequence[str]) -> Change:
@@ -195,7 +203,11 @@ def spread(declared: DeclaredSet, buckets: int) -> Change:
         of["buckets"] = buckets
 
     says = f"spread each partition over {buckets} buckets (PartitionSpread)"
-    return Change(declared.name, says, lambda each: replace(each, pattern="partition_spread", settings=settings), edit)
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, pattern="partition_spread", settings=settings)
+
+    return Change(declared.name, says, model, edit, pattern="partition_spread")
 
 
 def not_spread(declared: DeclaredSet) -> Change:
@@ -225,7 +237,20 @@ def by_period(declared: DeclaredSet, at: str, period: str) -> Change:
         of["at"] = at
         of["retention"]["by"] = "table"
 
-    return Change(declared.name, f"use a table for each {period} (PeriodTables), and drop expired tables", model, edit)
+    says = f"use a table for each {period} (PeriodTables), and drop expired tables"
+    return Change(declared.name, says, model, edit, pattern="period_tables")
+
+
+def wide(declared: DeclaredSet) -> Change:
+    """Return the change that stores each entity in as many rows as its properties need."""
+
+    def edit(of: Table) -> None:
+        of["pattern"] = "wide_entity"
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, pattern="wide_entity", settings={})
+
+    return Change(declared.name, "store each entity in several rows (WideEntity)", model, edit, pattern="wide_entity")
 
 
 def change_access(declared: DeclaredSet, access: Query | Write, says: str, **values: Any) -> Change:

@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 
 from ...errors import BadInput
 from ..design.model import Design
-from ..model import Effect, Finding, Reviewed, Severity, part_of
+from ..model import Effect, Finding, Reviewed, Severity, part_of, trade_offs
+from ..rules import RULES
 from ..rules.context import RuleContext
 from .candidates import candidates
 from .changes import Change
@@ -36,7 +37,8 @@ def with_tested_advice(
         finding = left.pop(0)
         change, after, why = _first_that_works(context, finding, reviewed, simulate)
         if change is None or after is None:
-            found.append((finding if why is None else replace(finding, better=f"{why} {_OTHERWISE}"), None))
+            better = f"{why} {_OTHERWISE}" if why is not None else f"{finding.better} {_untested(finding)}"
+            found.append((replace(finding, better=better), None))
             continue
         gone = [each for each in left if not _is_there(each, after.findings)]
         left = [each for each in left if each not in gone]
@@ -49,6 +51,13 @@ def with_tested_advice(
     return tuple(numbered), tuple(change for _, change in found)
 
 
+def _untested(finding: Finding) -> str:
+    """Say that advice was not simulated, and why."""
+    rule = next(each for each in RULES if each.name == finding.rule)
+    return f"No automatic change: {rule.why_not_automatic or 'none that was tried removes the finding'}."
+
+
+_ALONE: Final = "A change that resolves it was tried, and does not work together with the others of this report."
 _OTHERWISE: Final = "Consider another design of the set."
 
 
@@ -57,6 +66,8 @@ def _with(finding: Finding, change: Change, before: Reviewed, after: Reviewed, g
     return replace(
         finding,
         change=change.says,
+        pattern=change.pattern,
+        trade_offs=trade_offs(change.pattern) if change.pattern else (),
         before=effect_of(before, finding),
         after=effect_of(after, finding),
         resolves=tuple(gone),
@@ -77,7 +88,7 @@ def _together(
         better = f"{finding.better} It was tried, and does not work together with the other changes of this report."
         kept[last : last + 1] = [
             (replace(finding, better=better, resolves=()), None),
-            *((each, None) for each in finding.resolves),
+            *((replace(each, better=f"{each.better} {_ALONE}"), None) for each in finding.resolves),
         ]
     return kept
 

@@ -20,6 +20,7 @@ MOST_OF_THE_BILL: Final = Rule(
     severity=f"a note if it is half of a bill of at least {number(2 * _WORTH)} a month",
     why="Estimate both capacity and transactions: storing data twice may cost less than reading it twice.",
     guide="Cost considerations",
+    why_not_automatic="what the call may leave out is a decision of the program",
 )
 RULES: Final = (MOST_OF_THE_BILL,)
 

@@ -63,6 +63,7 @@ HOT_INDEX: Final = Rule(
     why="Index rows have the same targets as any others: their partitions must spread the load, too.",
     guide="Index entities pattern; inter-partition secondary index pattern",
     pattern="compound_key",
+    why_not_automatic="the field that divides the rows must be chosen",
 )
 ACCOUNT_TARGET: Final = Rule(
     name="account-target",
@@ -70,6 +71,7 @@ ACCOUNT_TARGET: Final = Rule(
     severity="serious if the account reaches its target, a warning from half of it",
     why="Know the throughput that you need, and stay within the scalability targets.",
     guide=_GUIDE,
+    why_not_automatic="tables have to be divided among accounts",
 )
 
 
@@ -248,6 +250,7 @@ SINGLE_WRITES: Final = Rule(
     why="One transaction writes up to 100 entities of one partition, and is billed as one.",
     guide="Entity group transactions; cost considerations",
     pattern="bulk_load",
+    why_not_automatic="the writes are sent by your code",
 )
 
 
@@ -297,6 +300,7 @@ CONTENTION: Final = Rule(
     why="When many clients update one entity by its ETag, all but one of them must retry.",
     guide="Data series pattern; managing concurrency",
     pattern="summary",
+    why_not_automatic="fewer writers, or totals that may lag, are a decision of the program",
 )
 
 

@@ -34,6 +34,7 @@ KEY_CHANGES: Final = Rule(
     ),
     guide="One-to-many relationships (moving an employee); eventually consistent transactions pattern",
     pattern="partition_move",
+    why_not_automatic="the value that replaces it in the key must be chosen",
 )
 COLLIDING_KEYS: Final = Rule(
     name="colliding-keys",
@@ -241,6 +242,7 @@ TEXT_ORDER: Final = Rule(
     why="Keys are strings: numbers only sort as numbers if they are padded to one length.",
     guide="Sorting data in the Table service",
     pattern="compound_key",
+    why_not_automatic="the type of the values is declared as text",
 )
 NARROW_NUMBER: Final = Rule(
     name="narrow-number",

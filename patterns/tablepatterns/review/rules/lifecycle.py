@@ -34,6 +34,7 @@ UNBOUNDED_GROWTH: Final = Rule(
     why="Data that is deleted together should be stored together from the start; that is hard to change later.",
     guide="High volume delete pattern",
     pattern="period_tables",
+    why_not_automatic="how long entities must be kept is a decision of the business",
 )
 GROWTH_MISMATCH: Final = Rule(
     name="growth-mismatch",
@@ -41,6 +42,7 @@ GROWTH_MISMATCH: Final = Rule(
     severity="a warning if one is more than twice the other",
     why="Estimate both capacity and transactions when you evaluate a design.",
     guide="Cost considerations",
+    why_not_automatic="either the rates or the growth is wrong",
 )
 RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
 

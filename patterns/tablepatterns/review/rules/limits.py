@@ -58,6 +58,7 @@ LIST_TOO_LONG: Final = Rule(
     ),
     guide="Index entities pattern",
     pattern="index_entities",
+    why_not_automatic="the field that divides the list must be chosen",
 )
 KEY_TOO_LONG: Final = Rule(
     name="key-too-long",
@@ -66,6 +67,7 @@ KEY_TOO_LONG: Final = Rule(
     why=f"PartitionKey and RowKey hold up to {size(2 * MAX_KEY_UNITS)} each, which is {MAX_KEY_UNITS} characters.",
     guide="Capacity considerations",
     pattern="compound_key",
+    why_not_automatic="the field that is shortened must be chosen",
 )
 TRANSACTION_TOO_LARGE: Final = Rule(
     name="transaction-too-large",
@@ -74,6 +76,7 @@ TRANSACTION_TOO_LARGE: Final = Rule(
     why=f"An entity group transaction holds at most {MAX_TRANSACTION_OPERATIONS} entities and a payload of 4 MB.",
     guide="Entity group transactions",
     pattern="eventual_transaction",
+    why_not_automatic="which rows may follow later must be decided",
 )
 ACCOUNT_FULL: Final = Rule(
     name="account-full",
@@ -82,6 +85,7 @@ ACCOUNT_FULL: Final = Rule(
     why="The capacity of a storage account is limited.",
     guide="Capacity considerations",
     pattern="archive",
+    why_not_automatic="what may be archived or stored in another account must be decided",
 )
 QUEUE_TARGET: Final = Rule(
     name="queue-target",
@@ -90,6 +94,7 @@ QUEUE_TARGET: Final = Rule(
     why="A queue handles about 2,000 messages of 1 KiB a second.",
     guide="Scalability targets; eventually consistent transactions pattern",
     pattern="intra_partition_index",
+    why_not_automatic="which derived data may move into the partition must be decided",
 )
 LIMIT_EXCEEDED: Final = Rule(
     name="limit-exceeded",
@@ -97,6 +102,7 @@ LIMIT_EXCEEDED: Final = Rule(
     severity="serious now; a warning where it is exceeded within the declared growth",
     why="The service rejects or slows down what exceeds its limits.",
     guide="Capacity considerations; scalability targets",
+    why_not_automatic="the limit decides what has to change",
 )
 REJECTED: Final = Rule(
     name="call-rejected",
@@ -104,6 +110,7 @@ REJECTED: Final = Rule(
     severity="serious",
     why="The call fails for every entity of the declared size.",
     guide="Limits per entity; entity group transactions",
+    why_not_automatic="the reason of the rejection decides what has to change",
 )
 LONG_ANSWER: Final = Rule(
     name="long-answer",
@@ -112,6 +119,7 @@ LONG_ANSWER: Final = Rule(
     why="A query that takes longer than five seconds returns a continuation token, and needs another request.",
     guide="Retrieving large numbers of entities from a query",
     pattern="parallel_reads",
+    why_not_automatic="the answer must be divided, or fewer results be read, by your code",
 )
 
 
@@ -287,6 +295,7 @@ SLOTS_AS_ENTITIES: Final = Rule(
     why="A series that is read as a whole belongs in one entity: one point query reads it.",
     guide="Data series pattern",
     pattern="data_series",
+    why_not_automatic="the number and the name of the points must be chosen",
 )
 
 

@@ -21,6 +21,7 @@ class Rule:
     :param why: the guide's reason
     :param guide: the section of the guide
     :param pattern: the pattern that fits better most of the time, by its name in the catalogue; None if none does
+    :param why_not_automatic: why no change of the design file can be derived from the finding; None if one is tried
     """
 
     name: str
@@ -29,6 +30,7 @@ class Rule:
     why: str
     guide: str
     pattern: str | None = None
+    why_not_automatic: str | None = None
 
     def finding(
         self, severity: Severity, subject: str, says: str, better: str, *, pattern: str | None = None

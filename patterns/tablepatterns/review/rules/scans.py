@@ -43,6 +43,7 @@ TABLE_SCAN: Final = Rule(
     severity=WASTE_LEVELS,
     why="Without PartitionKey, every partition is scanned, whether or not RowKey is in the filter.",
     guide="Designing for querying",
+    why_not_automatic="the key must change with what callers know, or the query be accepted",
 )
 PARTITION_SCAN: Final = Rule(
     name="partition-scan",
@@ -50,6 +51,7 @@ PARTITION_SCAN: Final = Rule(
     severity=WASTE_LEVELS,
     why="Only the keys are indexed: without a range of RowKeys, every entity of the partition is examined.",
     guide="Designing for querying",
+    why_not_automatic="the filter must be expressed as equal values, which a file cannot decide",
 )
 OR_OF_KEYS: Final = Rule(
     name="or-of-keys",
@@ -58,6 +60,7 @@ OR_OF_KEYS: Final = Rule(
     why="RowKeys joined by 'or' are not treated as a range: they cause a partition scan.",
     guide="Designing for querying (the rule on 'or')",
     pattern="parallel_reads",
+    why_not_automatic="the queries are sent by your code",
 )
 CLIENT_SORT: Final = Rule(
     name="client-sort",
@@ -74,6 +77,7 @@ LOG_DATA: Final = Rule(
     why="A key made of time makes a hot partition, and with any other key a time span is a table scan.",
     guide="Log data anti-pattern",
     pattern="blob_log",
+    why_not_automatic="a log in blobs is another store than a table",
 )
 
 
@@ -236,6 +240,7 @@ BLOB_WITH_EVERY_READ: Final = Rule(
     why="A complete entity costs one transaction for the entity and one for the blob: read only what you need.",
     guide="Large entities pattern; one-to-one relationships (large entities)",
     pattern="one_to_one",
+    why_not_automatic="which properties a reader needs is not declared",
 )
 
 
@@ -275,6 +280,7 @@ ASKS_EVERY_PART: Final = Rule(
         "them and aggregate them."
     ),
     guide="High volume delete pattern; prepend/append anti-pattern (issues and considerations)",
+    why_not_automatic="which period or bucket callers can know is not declared",
 )
 NEEDLESS_SPREAD: Final = Rule(
     name="needless-spread",
@@ -341,6 +347,7 @@ JOIN_ONE_BY_ONE: Final = Rule(
     why="Copies of related data in the same entity save the requests that fetch it, and those are what is paid for.",
     guide="Denormalization pattern; join in the client",
     pattern="denormalize",
+    why_not_automatic="which properties of the other entity are shown is not declared",
 )
 
 

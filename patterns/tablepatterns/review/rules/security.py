@@ -29,6 +29,7 @@ IN_KEY: Final = Rule(
     why="Only properties can be encrypted: keys are sent in plain text, and appear in URLs and logs.",
     guide="Encrypting table data",
     pattern="encrypted_properties",
+    why_not_automatic="the value that replaces the secret in the key must be chosen",
 )
 _OFTEN: Final = 10.0
 MERGE_REFUSED: Final = Rule(
@@ -38,6 +39,7 @@ MERGE_REFUSED: Final = Rule(
     why="Merge is not supported with encryption: properties encrypted with an earlier key would be lost.",
     guide="Encrypting table data",
     pattern="one_to_one",
+    why_not_automatic="which properties are stored apart must be chosen",
 )
 RULES: Final = (PLAIN, IN_KEY, MERGE_REFUSED)
 

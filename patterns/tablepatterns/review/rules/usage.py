@@ -19,6 +19,7 @@ TEXT_SEARCH: Final = Rule(
     severity=f"serious if a call reads more than {number(MAX_PAGE_ENTITIES)} entities, otherwise a warning",
     why="A filter compares whole values and ranges: there is no condition on a part of a text.",
     guide="Designing for querying",
+    why_not_automatic="a search index is another service",
 )
 COUNT_BY_READING: Final = Rule(
     name="count-by-reading",
@@ -37,6 +38,7 @@ DEEP_PAGING: Final = Rule(
     severity=f"a warning from {number(NOTICEABLE)} skipped entities a second, otherwise a note",
     why="A page is found by the continuation token of the page before; results cannot be skipped.",
     guide="Retrieving large numbers of entities from a query",
+    why_not_automatic="the pages are requested by your code",
 )
 LOST_UPDATE: Final = Rule(
     name="lost-update",
@@ -52,6 +54,7 @@ ACCESS_NOT_BY_KEY: Final = Rule(
     why="A shared access signature is limited to a table, or to a range of keys in it.",
     guide="Managing access with shared access signatures",
     pattern="grant",
+    why_not_automatic="what readers share must become the PartitionKey, or the beginning of the RowKey",
 )
 ACCESS_TO_HIDDEN: Final = Rule(
     name="access-to-hidden-property",
@@ -60,6 +63,7 @@ ACCESS_TO_HIDDEN: Final = Rule(
     why="A shared access signature cannot hide properties: who may read an entity reads all of it.",
     guide="Managing access with shared access signatures",
     pattern="one_to_one",
+    why_not_automatic="where the hidden property is stored must be chosen",
 )
 RULES: Final = (TEXT_SEARCH, COUNT_BY_READING, DEEP_PAGING, LOST_UPDATE, ACCESS_NOT_BY_KEY, ACCESS_TO_HIDDEN)
 
