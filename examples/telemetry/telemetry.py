@@ -63,7 +63,7 @@ def configure(exporter: SpanExporter, reader: MetricReader) -> tuple[Tracer, Met
 
     In production, use a BatchSpanProcessor, which does not wait for the backend.
     """
-    # The SDK then creates a span for each of its calls, and one for each HTTP request
+    # The SDK, from azure-core 1.33 on, then creates a span for each of its calls, and one for each HTTP request
     settings.tracing_enabled = True
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
