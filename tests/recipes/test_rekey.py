@@ -30,8 +30,10 @@ from tablepatterns.errors import (
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
+    OutcomeUnknown,
     RekeyNotReady,
 )
+from tablepatterns.recipe import bound_async, finish
 
 BY_ID = Key("{Department}", "{EmployeeId:06d}")
 BY_EMAIL = Key("{Email}", "employee")
@@ -328,6 +330,34 @@ async def test_a_worker_completes_what_a_crashed_writer_left(
     await Worker(storage, [move]).drain()
     assert await all_of(move.old_set) == await all_of(move.new_set)
     assert (await move.status()).waiting == 0
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["before the cut-over", "after the cut-over"])
+async def test_a_writer_that_stalls_across_a_cut_over_learns_of_it(backend: Any, engine: Engine, is_late: bool) -> None:
+    storage = backend.connect()
+    move = await filled(move_in(storage, "Staff"), 1)
+    await move.copy()
+    await move.verify()
+    writer, operator = bound_async(move), move_in(storage, "Staff")
+
+    async def stalling(primary: Any) -> Any:
+        entity = await primary.get(Department="Sales", EmployeeId=1)
+        written = None if is_late else await primary.merge(entity, {"Age": 99})
+        engine.clock.advance(61)
+        await bound_async(operator).process_intents()
+        await bound_async(operator).cut_over()
+        return written or await primary.merge(entity, {"Age": 99})
+
+    with pytest.raises(OutcomeUnknown):
+        await as_backend(backend, writer._writer.write(stalling, employee(1), employee(1, Age=99), 30))
+    (found,) = await all_of(move.new_set)
+    assert found["Age"] == (30 if is_late else 99)
+    assert await all_of(move.old_set) == [found]
+
+
+async def as_backend(backend: Any, work: Any) -> Any:
+    """Finish work that awaits an account: a sync one never waits."""
+    return await work if backend.aio else finish(work)
 
 
 async def test_steps_in_the_wrong_phase_are_rejected(move: Any) -> None:
