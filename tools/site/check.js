@@ -27,9 +27,9 @@ function reviewForm(design) {
 function shown(found) {
   if (found.error) return [made("pre", { className: "tp-out tp-error", textContent: found.error })];
   if (found.text) return [made("pre", { className: "tp-out", textContent: found.text, tabIndex: 0 })];
-  // The report is a page of its own; nothing in it may run
+  // The report is a page of its own, with a script of its own, which cannot reach this page
   const frame = made("iframe", { title: "The report", srcdoc: found.html, className: "tp-report" });
-  frame.sandbox = "";
+  frame.sandbox = "allow-scripts";
   const url = URL.createObjectURL(new Blob([found.html], { type: "text/html" }));
   return [made("p", {}, made("a", { href: url, target: "_blank", textContent: "Open the report in a new tab" })), frame];
 }
