@@ -1,4 +1,4 @@
-"""Make the actors of a scenario, as often as they are needed."""
+"""Create the actors of a scenario, as often as needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .world import World
 class Cast:
     """The actors of a scenario in one world, and the state of its account before they begin.
 
-    :param scenario: what makes them
+    :param scenario: creates them
     :param world: the world, whose account is emptied
     """
 
@@ -26,7 +26,7 @@ class Cast:
         names = self._make()
         self.start: Saved = self.world.snapshots.save()
         self.records = tuple(self.world.ledger.records)
-        """The requests that were sent to make them."""
+        """The requests that were sent to create them."""
         self.executions = Executions(world)
         self.passed: set[object] = set()
         """The states for which a check is known to hold."""
@@ -46,7 +46,7 @@ class Cast:
                 coroutine.close()
 
     def _fresh(self, name: str) -> Unstarted:
-        """Return a coroutine of an actor that has not begun; where there is none left, make all actors again."""
+        """Return an unstarted coroutine of an actor; if none is left, create all actors again."""
         if not self._spare[name]:
             snapshots = self.world.snapshots
             present = snapshots.current

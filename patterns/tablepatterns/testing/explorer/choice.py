@@ -25,7 +25,7 @@ _STALL: Final = re.compile(r">(?P<seconds>\d+(?:\.\d+)?)", re.ASCII)
 _FORMS: Final = "write A, A*, A?, A!, A+!, > or >60, with a name of an actor in place of A, and blanks between"
 
 FAULTS: Final = frozenset({"lose", "time out", "crash", "crash after", "stall"})
-"""The kinds of choice without which no actor crashes and each receives every response in time."""
+"""The kinds of choice that are faults: a crash, a lost response, or a stall."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Choice:
 
     @property
     def actor(self) -> str:
-        """The name of the actor whose turn it is, "" for the clock's."""
+        """The name of the actor that takes the turn, "" for the clock."""
         return self.label.split(".")[0]
 
     @property
     def is_fault(self) -> bool:
-        """Whether something goes wrong here."""
+        """Whether this is a fault."""
         return self.kind in FAULTS
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class Chance:
         self._patches = ExitStack()
 
     def turn_to(self, who: str) -> None:
-        """Say who draws from now on; what was drawn before has no influence."""
+        """Seed the source for an actor's next draws, whatever was drawn before."""
         self._who, self._drawn = who, 0
         random.seed(who)
 

@@ -1,4 +1,4 @@
-"""What the code of one actor does, for all that it may receive."""
+"""The behavior of one actor's code, for every sequence of responses."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ State: TypeAlias = Literal["running", "returned", "raised", "crashed"]
 
 
 class Unrepeatable(Exception):
-    """An actor did something else when its schedule was repeated: it learned from more than its requests."""
+    """An actor behaved differently when its schedule was repeated, so it depends on more than its responses."""
 
 
 class _Live(NamedTuple):
-    """A coroutine, the points where it waits, and what it shares with others besides the account."""
+    """A coroutine, the points where it waits, and the objects that it shares with others."""
 
     coroutine: Coroutine[Any, Any, Any]
     points: tuple[Point, ...]
@@ -30,9 +30,9 @@ Unstarted: TypeAlias = tuple[Coroutine[Any, Any, Any], SharedObjects]
 
 
 class Node:
-    """A place in the code of an actor, for one history of what it received.
+    """A place in the code of an actor, after one history of responses.
 
-    :param parent: the place before; None where the code has not begun
+    :param parent: the previous place; None at the start
     :param settled: the index of the point that was settled there
     :param received: what the code received there
     :param moment: the time at which it did
@@ -69,7 +69,7 @@ class Node:
         """Whether the response to one of its requests was lost."""
         self.state: State = "running"
         self.points: tuple[Point, ...] = ()
-        """Where it waits; several only if it does several things at once."""
+        """Where it waits; several points only if it makes concurrent calls."""
         self.result: Any = None
         self.error: Exception | None = None
         self.children: dict[object, Node] = {}
@@ -78,13 +78,13 @@ class Node:
         self._position: bytes | None = None
 
     def position(self) -> bytes:
-        """Return the digest of all that its further actions depend on: what it learned, and where it waits."""
+        """Return the digest of everything that its behavior depends on: what it received, and where it waits."""
         if self._position is None:
             self._position = digest_of(self.state, self.history, self.points)
         return self._position
 
     def run(self, live: _Live, settled: Point | None) -> None:
-        """Let a coroutine run until it waits again, and note where, or how it ended."""
+        """Run a coroutine until it waits again, and store where, or how it ended."""
         try:
             reached = advance(live.coroutine, settled)
         except Exception as error:  # noqa: BLE001 - how an actor may end is not decided here
@@ -97,7 +97,7 @@ class Node:
             self.live = live._replace(points=reached)
 
     def path(self) -> list[Node]:
-        """Return the places on the way here, the first one excluded."""
+        """Return the places from the start to here, without the start."""
         way: list[Node] = []
         node: Node = self
         while node.parent is not None:
@@ -107,7 +107,7 @@ class Node:
 
 
 class Code:
-    """The code of one actor. Each part of it runs once for each history of what it received.
+    """The code of one actor. Each part of it runs once for each history of responses.
 
     A coroutine cannot be copied. Where a second history begins, another one is made, and receives the same as the first
     up to that place; no request is sent for that.
@@ -121,7 +121,7 @@ class Code:
         self.name = name
         self.start = Node(None, 0, None, Ticks(0))
         self.shares = False
-        """Whether the code has changed something that it shares with others besides the account."""
+        """Whether the code has changed an object that it shares with others, besides the account."""
         self._world = world
         self._fresh = fresh
 
@@ -130,7 +130,7 @@ class Code:
         return self._child(self.start, 0, None, False)
 
     def after(self, node: Node, settled: int, received: Received | None = None, *, is_lost: bool = False) -> Node:
-        """Return where the code waits after it received something at one of its points.
+        """Return where the code waits after one of its points was settled.
 
         :param is_lost: whether the response was lost
         """
@@ -189,7 +189,7 @@ class Code:
         return live
 
     def _resume(self, child: Node, live: _Live, learner: Learner) -> None:
-        """Let a coroutine go on from the place before a child, and note in the child where it comes."""
+        """Resume a coroutine from the place before a child, and store its new place in the child."""
         point = live.points[child.settled] if live.points else None
         if point is not None:
             point.settle(child.received)
@@ -201,7 +201,7 @@ _SHOWN: Final = 40
 
 
 class Actor:
-    """One actor of a schedule: how far it has come.
+    """One actor of a schedule, and its progress.
 
     :param code: its code
     """
@@ -213,7 +213,7 @@ class Actor:
 
     @property
     def name(self) -> str:
-        """What schedules call it."""
+        """Its name in schedules."""
         return self.code.name
 
     @property
@@ -243,20 +243,20 @@ class Actor:
 
     @property
     def sleeps(self) -> list[Sleep]:
-        """The moments that it waits for."""
+        """The times that it sleeps until."""
         return [point for point in self.points if isinstance(point, Sleep)]
 
     def label(self, point: Point) -> str:
-        """Return what schedules call a point of this actor: its name, and which of its concurrent calls it is of."""
+        """Return the label of a point in schedules: the actor, and which of its concurrent calls it is."""
         return ".".join([self.name, *map(str, point.strand)]) if point.strand else self.name
 
     def position(self) -> tuple[object, ...]:
-        """Return all that its further actions depend on."""
+        """Return everything that its behavior depends on."""
         # Where it crashed makes no difference any more
         return self.name, self.has_crashed, self.node.history if self.has_crashed else self.node.position()
 
     def ending(self) -> str:
-        """Return in words how it ended, if it did."""
+        """Return how it ended, as text."""
         if self.state == "returned":
             result = repr(self.result)
             return f"{self.name} returned {result if len(result) <= _SHOWN else result[:_SHOWN] + '…'}"

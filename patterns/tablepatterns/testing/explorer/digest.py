@@ -17,7 +17,7 @@ _STAMP: Final = re.compile(r'\d{4}-\d\d-\d\dT\d\d(?::|%3A)\d\d(?::|%3A)\d\d(?:\.
 
 
 class Stamps(Clock):
-    """A frozen clock that remembers which request made which timestamp.
+    """A frozen clock that records which request created each timestamp.
 
     Two schedules that differ only in the order of independent writes give the versions different timestamps. By the
     names of their timestamps, their states are equal. A request that is carried out at the same time in two schedules
@@ -35,20 +35,20 @@ class Stamps(Clock):
         self._number = 0
 
     def turn_to(self, maker: str) -> None:
-        """Set which request makes the next timestamps."""
+        """Set which request creates the next timestamps."""
         self._maker, self._number = maker, 0
 
     @property
     def has_stamped(self) -> bool:
-        """Whether timestamps were made since the last turn."""
+        """Whether timestamps were created since the last turn."""
         return self._number > 0
 
     def move_to(self, moment: Ticks) -> None:
-        """Set the clock to a moment."""
+        """Set the clock."""
         self._moved = int(moment)
 
     def stamp(self) -> Ticks:
-        """Return the timestamp of a new version. It is never equal to `now`, with which it would be confused."""
+        """Return the timestamp of a new version, which always differs from `now`."""
         self._number += 1
         now = self.now()
         key = self._maker, self._number, now

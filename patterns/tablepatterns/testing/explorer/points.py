@@ -24,7 +24,7 @@ _WORDS: Final = {"GET": "get", "PUT": "replace", "PATCH": "merge", "MERGE": "mer
 
 
 def described(request: Request | InnerRequest) -> str:
-    """Return what a request asks for.
+    """Describe a request.
 
     >>> url = "https://contoso.table.core.windows.net/Employees(PartitionKey='Sales',RowKey='empid_000223')"
     >>> described(Request("PATCH", url, {"if-match": "*"}))
@@ -44,9 +44,9 @@ def described(request: Request | InnerRequest) -> str:
 
 
 def changes(request: Request) -> bool:
-    """Tell whether a request may change anything.
+    """Return whether a request may write.
 
-    Receiving messages does: it hides them.
+    Receiving messages does, because it hides them.
     """
     if request.method in ("GET", "HEAD"):
         return ".queue." in request.url and "/messages" in request.url and "peekonly" not in request.url
@@ -54,7 +54,7 @@ def changes(request: Request) -> bool:
 
 
 def operations_of(batch: Request | InnerRequest) -> Iterator[InnerRequest]:
-    """Yield the requests of a transaction, which come in a changeset within the batch."""
+    """Yield the requests of a transaction, which are in a changeset of the batch."""
     return _operations(batch.headers.get("content-type", ""), batch.body)
 
 
@@ -67,7 +67,7 @@ def _operations(content_type: str, body: bytes) -> Iterator[InnerRequest]:
 
 
 def _of_tables(request: Request | InnerRequest, path: str) -> str | None:
-    """Return the words for a request about tables or entities, None for any other."""
+    """Describe a request for tables or entities; None for any other."""
     if found := _ENTITY.fullmatch(path):
         keys = (found[name].replace("''", "'") for name in ("partition", "row"))
         return f"{_word(request)} {found['table']}({', '.join(map(repr, keys))})"
@@ -84,7 +84,7 @@ def _of_tables(request: Request | InnerRequest, path: str) -> str | None:
 
 
 def _component(query: str) -> str:
-    """Return which part of a queue or a blob a request is about, or what it does with it; "" where none is said."""
+    """Return the part of a queue or a blob that a request is for, or its action, from `comp`; "" without it."""
     said = parse_qs(query).get("comp")
     return f" ({said[0]})" if said else ""
 
@@ -96,20 +96,20 @@ def _word(request: Request | InnerRequest) -> str:
 
 
 def _given(request: Request | InnerRequest, name: str) -> Any:
-    """Return a field of what a request sends, None where there is none."""
+    """Return a field of a request's body, or None."""
     with suppress(ValueError, AttributeError):
         return json.loads(request.body).get(name)
     return None
 
 
 class Crashed(BaseException):
-    """The actor has crashed: what its code would still send while it is unwound is not sent."""
+    """The actor has crashed. Requests of its `finally` blocks are not sent."""
 
 
 class Learner:
-    """What the code that runs now has learned: what it does from now on depends on it.
+    """What the running code has received. Its behavior depends on it.
 
-    :param history: what it had learned before
+    :param history: the digest of what it received before
     """
 
     def __init__(self, history: bytes = b"") -> None:
@@ -117,7 +117,7 @@ class Learner:
         self.has_crashed = False
 
     def learn(self, *what: object) -> None:
-        """Note something that the code learns."""
+        """Add something that the code received."""
         self.history = digest_of(self.history, *what)
 
 
@@ -137,7 +137,7 @@ class Point:
         self._received: Received | None = None
 
     def settle(self, received: Received | None) -> None:
-        """Let the coroutine resume, with what it receives."""
+        """Resume the coroutine with a response."""
         self._received = received
 
     def __await__(self) -> Generator[tuple[Point, ...], object, Any]:
@@ -167,13 +167,13 @@ class Call(Point):
         self.message = message
         self.since = since
         self.text = described(message)
-        """The request in words."""
+        """The description of the request."""
         self.changes = changes(message)
-        """Whether it may change anything."""
+        """Whether it may write."""
         self._exchange = exchange
 
     def execute(self) -> Received:
-        """Send the request, and return what is received."""
+        """Send the request, and return the response or the error of the network."""
         try:
             return self._exchange()
         except Exception as error:  # noqa: BLE001 - any error of the network is for the sender
@@ -191,7 +191,7 @@ class Call(Point):
 
 
 class Sleep(Point):
-    """A wait for a moment."""
+    """A sleep until a time."""
 
     def __init__(self, until: Ticks) -> None:
         super().__init__()
@@ -202,7 +202,7 @@ class Sleep(Point):
 
 
 def in_event_loop() -> bool:
-    """Tell whether the code that asks is run by an event loop."""
+    """Return whether the caller is run by an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -224,7 +224,7 @@ class Ended(Generic[T]):
 
 
 def advance(coroutine: Coroutine[Any, Any, T], settled: Point | None = None) -> tuple[Point, ...] | Ended[T]:
-    """Step a coroutine to where it waits next, and return the points any of which may be settled there.
+    """Run a coroutine until it waits, and return the points any of which may be settled.
 
     Of an event loop it may await only futures that need nothing from outside: azure-core gathers the parts of a
     transaction in one, before it sends them. They are finished here. What the coroutine raises is raised.

@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 
 class ReadyLoop(asyncio.AbstractEventLoop):
-    """Runs callbacks in the order in which they were scheduled, while the result of a future is waited for."""
+    """Runs callbacks in the order in which they were scheduled, until a future has its result."""
 
     def __init__(self) -> None:
         self._ready: deque[Callable[[], object]] = deque()
 
     def get_debug(self) -> bool:
-        """Return whether the loop checks what it runs; it does not."""
+        """Return False: the loop has no debug mode."""
         return False
 
     def create_future(self) -> asyncio.Future[Any]:
@@ -50,7 +50,7 @@ class ReadyLoop(asyncio.AbstractEventLoop):
     def run_until_complete(self, future: Any) -> Any:
         """Run what is ready until the future has its result, and return it.
 
-        :raises InvalidStateError: nothing is ready any more, so the future waits for something outside the loop
+        :raises InvalidStateError: no callback is ready, so the future waits for something outside the loop
         """
         asyncio._set_running_loop(self)
         try:
@@ -63,7 +63,7 @@ class ReadyLoop(asyncio.AbstractEventLoop):
 
 @contextmanager
 def ready_loop() -> Generator[None, None, None]:
-    """Make a `ReadyLoop` the current event loop, with no loop running, even if the code that asks runs in one."""
+    """Make a `ReadyLoop` the current event loop, with no loop running, even if the caller runs in one."""
     try:
         running, task = asyncio.get_running_loop(), asyncio.current_task()
     except RuntimeError:

@@ -19,7 +19,7 @@ from .snapshot import Saved
 
 
 def _told(executed: Executed) -> str:
-    """Return what came of a request: its status, the service's error, and the fault that it met."""
+    """Return the result of a request: its status, the service's error, and any fault."""
     if not executed.records:
         return type(executed.received).__name__
     record = executed.records[-1]
@@ -27,10 +27,10 @@ def _told(executed: Executed) -> str:
 
 
 class Violation(Exception):
-    """Something is wrong with this schedule.
+    """This schedule breaks a condition.
 
-    :param what: in words
-    :param cause: the error that says so
+    :param what: the condition, as text
+    :param cause: the error that was raised
     """
 
     def __init__(self, what: str, cause: Exception) -> None:
@@ -39,12 +39,12 @@ class Violation(Exception):
         self.cause = cause
 
     def is_like(self, other: Violation) -> bool:
-        """Tell whether another violation is of the same kind."""
+        """Return whether another violation is of the same kind."""
         return type(self.cause) is type(other.cause)
 
 
 class Event(NamedTuple):
-    """One line of the story of a schedule: who did what, and what came of it."""
+    """One line of the description of a schedule: an actor, its request, and the response."""
 
     who: str
     what: str
@@ -52,7 +52,7 @@ class Event(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A choice of a schedule, with all that happened because of it.
+    """A choice of a schedule, with everything that followed from it.
 
     :param before: the step before
     :param choice: None where the schedule begins
@@ -67,7 +67,7 @@ class _Step(NamedTuple):
 
 
 class Position(NamedTuple):
-    """How far a schedule has come: all that is needed to go on from there."""
+    """The progress of a schedule: everything that is needed to continue it."""
 
     account: Saved
     state: bytes
@@ -97,7 +97,7 @@ def _choices(last: _Step) -> list[Choice]:
 class Run:
     """One schedule: its world, its actors, and the choices made so far.
 
-    Everything that lets an actor go on raises `Violation` if it ends with an unexpected error.
+    Every method that resumes an actor raises `Violation` if the actor ends with an unexpected error.
 
     :param cast: the actors and their world, which another run may have used before
     :param position: where it begins, of another run of the same cast; before the actors begin if there is none
@@ -109,11 +109,11 @@ class Run:
         self.actors = [Actor(code) for code in cast.codes]
         self.world.actors = self.actors
         self.current: Actor | None = None
-        """The actor whose turn it was last."""
+        """The actor that had the last turn."""
         self.faults = 0
-        """How many faults there were so far."""
+        """The number of faults so far."""
         self.preemptions = 0
-        """How often an actor's turn ended though it could have continued."""
+        """The number of switches away from an actor that could have continued."""
         self._last = _Step(None, None, [], [*cast.records], 0)
         self._state: bytes | None = None
         self.account = cast.start
@@ -134,7 +134,7 @@ class Run:
         self._pass_time()
 
     def position(self) -> Position:
-        """Return how far it has come."""
+        """Return the current position."""
         actors = tuple((actor.node, actor.has_crashed) for actor in self.actors)
         current = None if self.current is None else self.actors.index(self.current)
         return Position(self.account, self.state(), actors, current, self._last, self.faults, self.preemptions)
@@ -151,7 +151,7 @@ class Run:
 
     @property
     def events(self) -> list[Event]:
-        """What happened so far."""
+        """The events so far."""
         return [event for step in _steps(self._last) for event in step.events]
 
     def state(self) -> bytes:
@@ -171,22 +171,22 @@ class Run:
         return [actor for actor in self.actors if actor.state == "running"]
 
     def count(self, *kinds: Kind) -> int:
-        """Return how many of the choices so far are of some kinds, all of them faults."""
+        """Return the number of choices so far of the given kinds, which must be faults."""
         return sum(choice.kind in kinds for choice in self.choices) if self.faults else 0
 
     def turns(self) -> list[Choice]:
-        """Return the choices in which nothing goes wrong and no time passes, the turn of the same actor first."""
+        """Return the choices without a fault or a delay, the current actor's first."""
         actors = sorted(self.running, key=lambda actor: actor is not self.current)
         return [Choice("go", actor.label(call)) for actor in actors for call in actor.calls]
 
     def preempts(self, choice: Choice) -> bool:
-        """Tell whether a choice takes the turn from an actor that could go on."""
+        """Return whether a choice switches away from an actor that could continue."""
         if choice.kind in ("wake", "stall", "crash"):
             return choice.kind == "wake"
         return self.current is not None and bool(self.current.calls) and choice.actor != self.current.name
 
     def allows(self, choice: Choice) -> bool:
-        """Tell whether a choice can be made now, in whatever bound."""
+        """Return whether a choice is possible now, ignoring the bound."""
         if choice.kind == "wake":
             return any(actor.sleeps for actor in self.running)
         if choice.kind == "stall":
@@ -196,7 +196,7 @@ class Run:
         return any(actor.label(call) == choice.label for actor in self.running for call in actor.calls)
 
     def take(self, choice: Choice) -> None:
-        """Make a choice that is allowed, and let every actor run until it waits again."""
+        """Make an allowed choice, and run every actor until it waits again."""
         if not self.allows(choice):
             waiting = ", ".join(actor.label(call) for actor in self.running for call in actor.calls) or "none"
             rule = f"it cannot come next, after {self.length} others; actors with a request to send: {waiting}"
@@ -216,7 +216,7 @@ class Run:
         self._state = None
 
     def repeat(self, choice: Choice) -> None:
-        """Make a choice that another run of the same actors has made.
+        """Repeat a choice of another run of the same actors.
 
         :raises Unrepeatable: it is not allowed here
         """
@@ -225,7 +225,7 @@ class Run:
         self.take(choice)
 
     def check_always(self) -> None:
-        """Check what must hold at every step."""
+        """Check the condition `always`."""
         check = self.cast.scenario.always
         if check is not None:
             self._check(check, "what must always hold does not")
@@ -233,17 +233,17 @@ class Run:
             self.world.snapshots.go_to(self.account)
 
     def check_end(self) -> None:
-        """Check what must hold when all actors have ended."""
+        """Check the invariant, after all actors have ended."""
         check = self.cast.scenario.invariant
         if check is not None:
             self._check(check, "the invariant does not hold in the end")
 
     def endings(self) -> str:
-        """Return in words how far each actor came."""
+        """Return how each actor ended, as text."""
         return ", ".join(actor.ending() for actor in self.actors)
 
     def _check(self, check: Check, what: str) -> None:
-        """Check an account once, unless the check looks at what actors did; it looks at that, or it does not."""
+        """Check each state of the account once, or each state of account and actors if the check reads the actors."""
         of_account, of_all = (what, self.account.digest), (what, self.state())
         if of_account in self.cast.passed or of_all in self.cast.passed:
             return
@@ -302,7 +302,7 @@ class Run:
     # -- what time does
 
     def _pass_time(self) -> None:
-        """Wake every actor that has slept long enough, and the next ones too if no other has a request to send."""
+        """Wake every actor whose sleep has ended, and the next one if no actor has a request to send."""
         while sleepers := [(each.until, actor, each) for actor in self.running for each in actor.sleeps]:
             until, actor, sleep = min(sleepers, key=lambda sleeper: sleeper[0])
             if until > self.account.now:
@@ -312,7 +312,7 @@ class Run:
             self._reach(actor, actor.code.after(actor.node, actor.points.index(sleep)))
 
     def _wait_for_sleepers(self) -> None:
-        """Let the time pass until the first sleeper wakes."""
+        """Advance the clock until the first sleeper wakes."""
         until = min(sleep.until for actor in self.running for sleep in actor.sleeps)
         woken = [actor.name for actor in self.running if any(sleep.until == until for sleep in actor.sleeps)]
         passed = Ticks(until) - self.account.now

@@ -16,9 +16,9 @@ from .world import World
 
 Code: TypeAlias = Coroutine[Any, Any, Any]
 Make: TypeAlias = Callable[[World], Iterable[Code] | Mapping[str, Code]]
-"""Makes the actors of one schedule; what they share beforehand is made here too."""
+"""Creates the actors of one schedule, and the state that they start from."""
 Check: TypeAlias = Callable[[World], object]
-"""Raises, or returns False, where something is wrong with a world."""
+"""Raises an error, or returns False, if a world breaks the condition."""
 Errors: TypeAlias = type[Exception] | tuple[type[Exception], ...]
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -26,7 +26,7 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 @dataclass(frozen=True)
 class Scenario:
-    """Actors and what must hold of what they do; the words are those of `explore`."""
+    """Actors and the conditions to check, with the parameters of `explore`."""
 
     make: Make
     invariant: Check | None = None
@@ -34,7 +34,7 @@ class Scenario:
     expected: Errors = ()
 
     def actors(self, world: World) -> dict[str, Code]:
-        """Return new coroutines of the actors by name, none of which has begun."""
+        """Return new, unstarted coroutines of the actors, by name."""
         named = _named(self.make(world))
         if not named:
             rule = "it returned no actors, so there is nothing to explore"
@@ -48,7 +48,7 @@ class Scenario:
         return named
 
     def expects(self, actor: Actor) -> bool:
-        """Tell whether an actor may have ended with the error it did: an expected one, or that of a lost response."""
+        """Return whether an actor's error is allowed: an expected one, or that of a lost response."""
         error = actor.error
         if error is None or isinstance(error, self.expected):
             return True
@@ -64,7 +64,7 @@ def _named(made: Iterable[Code] | Mapping[str, Code]) -> dict[str, Code]:
 
 
 def _letters() -> Iterable[str]:
-    """Yield A to Z, and A1, B1 and so on after them."""
+    """Yield A to Z, then A1, B1 and so on."""
     yield from ascii_uppercase
     number = 1
     while True:

@@ -97,7 +97,7 @@ class Bound:
 
 
 def _changes(run: Run) -> Iterator[str]:
-    """Yield the labels of the requests that may change something."""
+    """Yield the labels of the requests that may write."""
     for actor in run.running:
         yield from (actor.label(call) for call in actor.calls if call.changes)
 
@@ -149,10 +149,9 @@ class Explored:
 
 
 class Search:
-    """A search for a schedule with which something is wrong. It raises `Found` if there is one.
+    """A search for a schedule that breaks a condition. It raises `Found` if there is one.
 
-    A schedule is left as soon as it comes to a state in which another one was: everything that can happen from there on
-    is tried there.
+    A schedule is stopped when it reaches a state of another one, which tries everything that can follow.
 
     :param shares: whether the schedules share one cast, so that the position before a choice is restored and each part
         of an actor's code runs once for each history. Otherwise each schedule is repeated from its beginning
@@ -177,7 +176,7 @@ class Search:
     def exhaust(self, limit: int) -> bool:
         """Try every schedule within the bound, but no more than `limit`, and return whether these were all of them.
 
-        None that was tried before the one found has fewer faults, or as many and fewer preemptions.
+        Schedules are tried in the order of their faults, then of their preemptions.
 
         :raises Unrepeatable: the actors learn from more than their requests, and cannot share a cast
         """
@@ -216,7 +215,7 @@ class Search:
     def _resumed(self, branch: _Branch) -> Generator[Run, None, None]:
         """Yield a run at the position where a branch begins.
 
-        :raises Found: something is wrong with it
+        :raises Found: the run breaks a condition
         """
         if self._cast is None:
             with attempt(self._scenario, self._world) as run:
@@ -247,7 +246,7 @@ class Search:
             raise BadInput("make", self._scenario.make, rule, hint) from None
 
     def _follow(self, run: Run) -> None:
-        """Go on to the end, or to a state that is known, and note where else the schedule could go."""
+        """Run to the end, or to a state already explored, and store the alternatives on the way."""
         while (state := digest_of(run.state(), self._bound.left(run))) not in self._states:
             self._states.add(state)
             run.check_always()
@@ -262,7 +261,7 @@ class Search:
         self._pruned += 1
 
     def _branch_off(self, run: Run) -> Choice:
-        """Return the choice that goes on without a fault or a preemption, and keep the others for later."""
+        """Return the choice without a fault or a preemption, and store the others as branches."""
         first, *others = [choice for choice in self._bound.options(run) if self._bound.permits(run, choice)]
         position = run.position() if others else None
         for choice in reversed(others):
@@ -271,7 +270,7 @@ class Search:
         return first
 
     def _end(self, run: Run) -> None:
-        """Check a schedule that has come to its end; now and then also that it can be repeated."""
+        """Check a schedule that has ended, and sometimes also that it can be repeated."""
         ends = self._schedules + self._samples + 1
         state = run.state()
         run.check_end()
@@ -280,9 +279,9 @@ class Search:
             self._repeat_live(run.choices, state)
 
     def _repeat_live(self, choices: Sequence[Choice], state: bytes) -> None:
-        """Repeat a schedule with actors that run side by side.
+        """Repeat a schedule with new actors.
 
-        :raises Unrepeatable: it comes to another state
+        :raises Unrepeatable: it reaches another state
         """
         try:
             with attempt(self._scenario, self._world) as run:
@@ -295,9 +294,9 @@ class Search:
 
 
 def shrink(found: Found, scenario: Scenario, world: World) -> Found:
-    """Return the schedule with fewer faults, preemptions and steps, as long as one change at a time finds any.
+    """Return a minimal schedule: remove faults, preemptions and steps one at a time while it still fails.
 
-    What is wrong with it stays of the same kind: a check that fails, or an actor that raises the same type of error.
+    The kind of failure stays the same: a check that fails, or an actor that raises the same type of error.
     """
     while True:
         better = next(_better(found, scenario, world), None)
@@ -307,7 +306,7 @@ def shrink(found: Found, scenario: Scenario, world: World) -> Found:
 
 
 def follow(choices: Sequence[Choice], scenario: Scenario, world: World) -> Found | None:
-    """Return what is wrong with the schedule that makes these choices as far as it can, and then ends by itself."""
+    """Return the failure of the schedule that makes the possible ones of these choices and then ends, if it fails."""
     try:
         with attempt(scenario, world) as run:
             for choice in filter(run.allows, choices):
@@ -327,7 +326,7 @@ def _better(found: Found, scenario: Scenario, world: World) -> Iterator[Found]:
 
 
 def _simpler(choices: Sequence[Choice]) -> Iterator[list[Choice]]:
-    """Yield schedules with one thing less: a fault, a step, or a change of turns."""
+    """Yield schedules with one fault, step or switch less."""
     kept = list(choices)
     for index, choice in enumerate(kept):
         yield kept[:index] + kept[index + 1 :]

@@ -1,4 +1,4 @@
-"""Notice when actors share what is not in the account, such as a list that they append to."""
+"""Detect that actors share objects besides the account, such as a list that they append to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Place: TypeAlias = Callable[[], object]
 
 
 class SharedObjects:
-    """Objects of the user through which the code of an actor may tell something to a check, or to another actor.
+    """Objects of the user through which an actor may pass something to a check, or to another actor.
 
     The search runs each part of an actor's code once, and cannot know what such an object would hold in a schedule.
 
@@ -31,7 +31,7 @@ class SharedObjects:
         self._places += {each: place for places in found for each, place in places.items() if times[each] > 1}.values()
 
     def state(self) -> list[object]:
-        """Return what tells whether any of them has changed."""
+        """Return shallow copies, to detect that any of them has changed."""
         return [_shallow(place()) for place in self._places]
 
 
@@ -44,7 +44,7 @@ def _identified(actor: Coroutine[Any, Any, Any]) -> Iterator[tuple[int, _Place]]
 
 
 def _places(value: Any, seen: set[int]) -> Iterator[_Place]:
-    """Yield where to look for what is reachable from a value and may change."""
+    """Yield getters of the mutable objects that are reachable from a value."""
     if id(value) in seen:
         return
     seen.add(id(value))

@@ -37,7 +37,7 @@ from .digest import Stamps, digest_of
 _ATOMS: Final = (str, bytes, int, float, UUID, Enum, type(None))
 _LOCKS: Final = (type(Lock()), type(RLock()))
 _SHARED: Final = (Clock, Ledger, *_LOCKS)
-"""What is not state of the account: the clock is saved by itself, and the ledger by the run."""
+"""Attributes that are not state of the account: the clock is saved separately, and the ledger by the run."""
 _PARTS: Final = (Engine, Tables, Queues, Blobs, Containers, Deletions, Faults, Rule, Targets)
 _SERVICES: Final[dict[type, str]] = {Tables: "table", Queues: "queue", Blobs: "blob"}
 

@@ -1,4 +1,4 @@
-"""The account that actors share: its time, its clients, and which request goes next."""
+"""The account that actors share: its clock, its clients, and the order of their requests."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ T = TypeVar("T")
 async def together(calls: Sequence[Coroutine[Any, Any, T]], limit: int) -> list[T]:
     """Run calls at once, `limit` at a time, and return their results in the order given.
 
-    The schedule decides which of them goes on. When one fails, those that have not begun never do, the others are
-    waited for, and the first error is raised.
+    The schedule decides which of them continues. If one fails, no others are started, the running ones are awaited, and
+    the first error is raised.
     """
     try:
         group = _Group(calls, max(limit, 1))
@@ -51,7 +51,7 @@ async def together(calls: Sequence[Coroutine[Any, Any, T]], limit: int) -> list[
 
 
 class _AnyOf:
-    """Waits at several points at once; returns the one that was settled."""
+    """Waits at several points at once, and returns the settled one."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         self._points = tuple(points)
@@ -61,7 +61,7 @@ class _AnyOf:
 
 
 class _Group(Generic[T]):
-    """Calls under way together, and at which point each of them waits."""
+    """Concurrent calls, and the point at which each of them waits."""
 
     def __init__(self, calls: Sequence[Coroutine[Any, Any, T]], limit: int) -> None:
         self.owners: dict[Point, int] = {}
@@ -73,7 +73,7 @@ class _Group(Generic[T]):
         self._admit()
 
     def go_on(self, point: Point) -> None:
-        """Step the call that waited at a point which is settled now."""
+        """Step the call that waited at a point, which is settled now."""
         self._step(self.owners[point], point)
         self._admit()
 
@@ -99,7 +99,7 @@ class _Group(Generic[T]):
         self._free += not reached
 
     def _reached(self, index: int, settled: Point | None) -> tuple[Point, ...]:
-        """Step a call and return the points where it waits, none when it has ended."""
+        """Step a call, and return the points where it waits; none if it has ended."""
         try:
             reached = advance(self._calls[index], settled)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is raised once the others have ended
@@ -120,7 +120,7 @@ _LOOK_SECONDS: Final = 10
 
 
 class SteppedLock:
-    """A lock that strands of one actor wait for, looking again and again: the world has nothing that wakes them."""
+    """A lock for the concurrent calls of one actor, which poll it, because nothing in a world could wake them."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -136,7 +136,7 @@ class SteppedLock:
 
 
 class SteppedTransport(AioEngineTransport):
-    """Carries requests to the account of a world, each when the schedule lets it."""
+    """Sends requests to the account of a world, each when the schedule allows it."""
 
     def __init__(self, world: World, engine: Engine) -> None:
         super().__init__(engine)
