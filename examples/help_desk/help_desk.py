@@ -1,5 +1,6 @@
 """A help desk on Azure Storage: tickets with attachments, and the events of each."""
 
+# -- imports
 from __future__ import annotations
 
 import os

@@ -1,5 +1,6 @@
 """Tests of the help desk: they run in memory, and start nothing."""
 
+# -- imports
 from __future__ import annotations
 
 from collections.abc import Callable

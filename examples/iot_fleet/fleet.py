@@ -1,5 +1,6 @@
 """A fleet of devices: their data, a reading every ten minutes, and alarms."""
 
+# -- imports
 from __future__ import annotations
 
 import os

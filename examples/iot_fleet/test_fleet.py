@@ -1,5 +1,6 @@
 """Tests of the fleet: they run in memory, move the clock, and count requests."""
 
+# -- imports
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
