@@ -259,7 +259,8 @@ def measured(entity: Mapping[str, Any]) -> Measured:
             if name == "Timestamp" and value is not None:
                 raise BadProperty(name, value, "the service sets it with every write", "rename the property")
             continue
-        kind: type[object] = type(value)
+        # Not cast, which is a call for each value
+        kind = type(value)  # pyright: ignore[reportUnknownVariableType]
         # Most values have one of these types, and are sent unchanged
         if kind is str and len(value) <= _MAX_ASCII and value.isascii():
             size += _name_size(name) + 4 + 2 * len(value)
