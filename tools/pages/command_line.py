@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from unittest import mock
@@ -42,16 +43,19 @@ def render() -> str:
         Path(folder, "app.py").write_text(module, encoding="utf-8")
         _fill(storage)
         Path(folder, "PT1H.json").write_text(_resource_log(), encoding="utf-8")
-        return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], folder)}```", text)
+        places = {"logs/": f"{folder}/", "--storage env": f"--storage {account}"}
+        return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], places)}```", text)
 
 
-def _with_output(block: str, folder: str) -> str:
+def _with_output(block: str, places: Mapping[str, str]) -> str:
     commands = [line.removeprefix("$ tablepatterns ") for line in block.splitlines() if line.startswith("$ ")]
-    return "".join(f"$ tablepatterns {each}\n{_output(each, folder)}" for each in commands)
+    return "".join(f"$ tablepatterns {each}\n{_output(each, places)}" for each in commands)
 
 
-def _output(command: str, folder: str) -> str:
-    text = CliRunner().invoke(main, command.replace("logs/", f"{folder}/").split()).stdout
+def _output(command: str, places: Mapping[str, str]) -> str:
+    for written, place in places.items():
+        command = command.replace(written, place)
+    text = CliRunner().invoke(main, command.split()).stdout
     for pattern, shown in _VARYING.items():
         text = re.sub(pattern, shown, text)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())

@@ -122,6 +122,19 @@ class TestLogsAlone:
         assert "@a.com" not in text
         assert "Sales" not in text
 
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("Age gt 37 or Name eq 'O''Neil'", "Age gt 0 or Name eq 'x'"),
+            ("Born ne datetime'1980-01-02T00:00:00Z'", "Born ne datetime'2014-08-22T00:00:00Z'"),
+            ("Score ne 3.75 and Id ne 12345678901L", "Score ne 0.5 and Id ne 0L"),
+        ],
+    )
+    def test_filters_keep_their_form_without_values(self, text: str, expected: str) -> None:
+        read = LogRecord(0.0, "QueryEntities", "Claims", None, text, 200, "Success", 1, 1, 9, 0, "sdk")
+        found = read_design(design_text(with_traffic(Draft("", (), ()), logged_calls([read]))))
+        assert [each.filter for each in found.sets[0].queries] == [expected]
+
     def test_says_what_logs_do_not(self, logs: Path) -> None:
         batch = LogRecord(0.0, "Transaction", None, None, None, 202, "Success", 0.01, 0.01, 700, 0, "sdk")
         records = [batch, *read_logs([logs])]

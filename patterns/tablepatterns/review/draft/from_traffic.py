@@ -32,7 +32,14 @@ _OPEN: Final = 8
 _LEAD: Final = re.compile(r"[A-Za-z]+[_\-|:.~=]+|[A-Za-z]+$|[A-Za-z]+(?=[0-9])")
 _ROW_KEY: Final = re.compile(r"RowKey\s+(?:eq|ge|gt)\s+'([^']*)'")
 _ROW_OF_URI: Final = re.compile(r"RowKey='([^']*)'|RowKey=%27((?:(?!%27).)*)%27")
-_QUOTED: Final = re.compile(r"'[^']*(?:''[^']*)*'")
+_LITERAL: Final = re.compile(r"(\w*)'[^']*(?:''[^']*)*'|(?<![\w.])[-+]?\d[\w.]*")
+_NEUTRAL: Final[Mapping[str, str]] = {
+    "datetime": "datetime'2014-08-22T00:00:00Z'",
+    "guid": "guid'00000000-0000-0000-0000-000000000000'",
+    "binary": "binary'00'",
+    "x": "X'00'",
+}
+"""What stands for the values of a filter, by how these begin."""
 _WRITES: Final[Mapping[str, str]] = {
     "InsertEntity": "insert",
     "UpdateEntity": "update",
@@ -288,7 +295,7 @@ def _known(
         return {}, ["The service rejected the filter of this query."]
     terms = found.terms if isinstance(found, And) else (found,)
     if not all(isinstance(each, Comparison) for each in terms):
-        return None, ["The values of the filter are examples."]
+        return None, ["The values of the filter are placeholders."]
     return _of_terms(draft, first, second, row, found, [each for each in terms if isinstance(each, Comparison)])
 
 
@@ -309,7 +316,7 @@ def _of_terms(
         if each.name in ("PartitionKey", "RowKey"):
             continue
         if each.operator == "ne" or each.name not in draft.fields:
-            return None, ["The values of the filter are examples."]
+            return None, ["The values of the filter are placeholders."]
         known[each.name] = "=" if each.operator == "eq" else "range"
     return known, []
 
@@ -353,8 +360,14 @@ def _unused(name: str, draft: DraftSet) -> str:
 
 
 def _neutral(text: str) -> str:
-    """Return a filter without the values of its texts, which may be personal data."""
-    return _QUOTED.sub(lambda found: found[0] if "datetime" in text[: found.start()][-8:] else "'x'", text)
+    """Return a filter with other values of the same types, since values may be personal data."""
+    return _LITERAL.sub(_other_value, text)
+
+
+def _other_value(found: re.Match[str]) -> str:
+    if found[1] is not None:
+        return _NEUTRAL.get(found[1].lower(), "'x'")
+    return "0L" if found[0].endswith("L") else "0.5" if "." in found[0] else "0"
 
 
 def _response_bytes(draft: DraftSet) -> float:
