@@ -93,8 +93,8 @@ class _Simulator:
 
     def _accesses(self) -> Iterator[tuple[DeclaredSet, Query | Write]]:
         for declared in self._design.sets:
-            for access in (*declared.queries, *declared.writes):
-                yield declared, access
+            yield from ((declared, query) for query in declared.queries)
+            yield from ((declared, write) for write in declared.writes)
 
     def _prepare(self) -> None:
         """Create the queues, containers and tables that the first calls create, which is no part of a call."""
@@ -251,7 +251,9 @@ def _walkthrough(recorded: _Recorded, before: Contents, numbers: Mapping[RowKeys
                 sent.request,
                 sent.record.service,
                 sent.record.query_class,
-                *(tuple(numbers[keys] for keys in each) for each in (sent.read, sent.returned, written)),
+                read=tuple(numbers[keys] for keys in sent.read),
+                returned=tuple(numbers[keys] for keys in sent.returned),
+                written=tuple(numbers[keys] for keys in written),
                 crash=crash,
                 recovery=recovery,
             )
