@@ -39,7 +39,7 @@ from tablepatterns.review import (
     read_design,
     review,
 )
-from tablepatterns.review.measure.account import Plan, built, keeper
+from tablepatterns.review.measure.account import Plan, create_sets, recipe_of_set
 from tablepatterns.review.report.markdown import markdown
 
 EVENT_KEY = Key("{Device}", "{At:inverted}_{EventId:uuid}")
@@ -76,7 +76,7 @@ def keepers() -> dict[str, Pattern[Any]]:
 def test_a_set_is_built_again_on_another_account_as_it_was_declared(pattern: str) -> None:
     declared = declare_set(keepers()[pattern], shape=EVENTS)
     assert declared.pattern == pattern.split(" ")[0]
-    again = built(Design("Events", (declared,)), connect())["Events"]
+    again = create_sets(Design("Events", (declared,)), connect())["Events"]
     # What is special of a compound key is the key
     expected = replace(declared, pattern="entity_set") if pattern == "compound_key" else declared
     assert declare_set(again, shape=declared.shape) == expected
@@ -96,7 +96,7 @@ def test_something_that_keeps_no_set_is_rejected() -> None:
 
 def test_a_pattern_that_keeps_no_set_is_rejected() -> None:
     with pytest.raises(BadDesign, match="no set uses it"):
-        keeper(connect(), Plan("archive", "Events", EVENT_KEY), ())
+        recipe_of_set(connect(), Plan("archive", "Events", EVENT_KEY), ())
 
 
 # -- One design, two declarations

@@ -17,7 +17,7 @@ from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SE
 from ..design.model import Design
 from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
 from .day import BUSIEST, STEP, STEPS, day_curve
-from .load import Load, first_over, loads_of, refused_share, shares
+from .load import Load, loads_of, seconds_until_over, shares, throttled_share
 
 SHOWN: Final = 12
 """The number of partitions of a table that are listed individually."""
@@ -109,14 +109,16 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     peak = max(hottest)
     step = hottest.index(peak)
     buckets, cooled = _spread(found[busiest[0]], step, peak, target)
-    over = [first_over(each, target, STEP) for each in rates.values()]
+    over = [seconds_until_over(each, target, STEP) for each in rates.values()]
     moving = _is_moving(found[busiest[0]])
     shown = busiest[: SHOWN_IN_TURN if moving else SHOWN]
     return TableLoad(
         table=table,
         step=float(STEP),
         partitions=tuple(
-            PartitionLoad(table, name, rates[name], refused_share(rates[name], target, STEP), sum(rates[name]) / total)
+            PartitionLoad(
+                table, name, rates[name], throttled_share(rates[name], target, STEP), sum(rates[name]) / total
+            )
             for name in shown
         ),
         others=max(0, _count(loads) - len(shown)),

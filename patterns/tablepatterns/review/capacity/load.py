@@ -283,12 +283,12 @@ def _besides(
                 yield other.table, primaries(other), "new" if belonging.operation == "insert" else "entity", 1.0
 
 
-def refused_share(rates: Sequence[float], target: float, step: float) -> float:
+def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
     """Return the share of the work that is throttled, from 0 to 1.
 
     Throttled requests are not sent again.
 
-    >>> refused_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
+    >>> throttled_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
     0.24833333333333332
 
     :param rates: entities per second, step by step
@@ -307,6 +307,6 @@ def refused_share(rates: Sequence[float], target: float, step: float) -> float:
     return refused / asked if asked else 0.0
 
 
-def first_over(rates: Sequence[float], target: float, step: float) -> float | None:
+def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:
     """Return the seconds until the load first exceeds the target; None if it never does."""
     return next((number * step for number, rate in enumerate(rates) if rate > target), None)

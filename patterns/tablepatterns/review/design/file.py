@@ -23,7 +23,7 @@ from ...recipes.intra_partition_index import IntraPartitionIndex
 from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ...storage import Storage, connect
-from ..measure.account import PLAIN, Keeper, Plan, keeper, sample_key
+from ..measure.account import PLAIN, Plan, SetRecipe, recipe_of_set, sample_key
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
 from . import format as tables
@@ -189,12 +189,12 @@ class _Reader:
         self.keys.append((table.lower(), subject, key))
         return key
 
-    def _recipe(self, plan: Plan, path: TomlPath) -> Keeper | None:
+    def _recipe(self, plan: Plan, path: TomlPath) -> SetRecipe | None:
         """Return the recipe that stores a set, or report the part of it with which that is not possible."""
         kept = None
         for count in range(len(plan.derived) + 1):
             place: TomlPath = ("derived", count - 1, "key") if count else ("key",)
-            kept = self._made(partial(keeper, self.storage, plan, plan.derived[:count]), path, *place)
+            kept = self._made(partial(recipe_of_set, self.storage, plan, plan.derived[:count]), path, *place)
             if kept is None:
                 return None
         return kept

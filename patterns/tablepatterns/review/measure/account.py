@@ -27,10 +27,10 @@ from ...recipes.wide_entity.wide_entity import WideEntity
 from ...storage import Storage
 from ..design.model import DeclaredSet, Design, Retention, Shape
 from .sample import FEW_VALUES, Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of
-from .scaling import PERIOD_DAYS, World
+from .scaling import PERIOD_DAYS, SizedDesign
 from .sets import BY_RECIPE, SAMPLE_SETS, Plain, SampleSet
 
-Keeper: TypeAlias = (
+SetRecipe: TypeAlias = (
     EntitySet[Storage]
     | PartitionSpread[Storage]
     | PeriodTables[Storage, EntitySet[Storage]]
@@ -83,21 +83,21 @@ class Plan:
         )
 
 
-def built(design: Design, storage: Storage) -> dict[str, Keeper]:
+def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
     """Create the sets of a design on an account; return them by name.
 
     :param design: the design
     :param storage: the account
     :raises BadDesign: the parts of a set cannot work together
     """
-    made: dict[str, Keeper] = {}
+    made: dict[str, SetRecipe] = {}
     for declared in sorted(design.sets, key=holds_copies):
         plan = Plan.of(declared)
-        made[declared.name] = keeper(storage, plan, [_bound(declared, each, made) for each in plan.derived])
+        made[declared.name] = recipe_of_set(storage, plan, [_bound(declared, each, made) for each in plan.derived])
     return {declared.name: made[declared.name] for declared in design.sets}
 
 
-def keeper(account: Storage, plan: Plan, derived: Sequence[Derived]) -> Keeper:
+def recipe_of_set(account: Storage, plan: Plan, derived: Sequence[Derived]) -> SetRecipe:
     """Return the recipe that stores the entities of a set.
 
     :param derived: the derived data, whose sources are on the same account
@@ -196,7 +196,7 @@ def _refuse_parts(plan: Plan, derived: Sequence[Derived]) -> None:
         raise BadDesign("pattern", plan.pattern, f"it has no derived data, and {names} is given", "leave it out")
 
 
-_MAKERS: Final[Mapping[str, Callable[[Storage, Plan, Sequence[Derived]], Keeper]]] = {
+_MAKERS: Final[Mapping[str, Callable[[Storage, Plan, Sequence[Derived]], SetRecipe]]] = {
     "log_tail": _log_tail,
     "partition_spread": _spread,
     "period_tables": _period_tables,
@@ -205,7 +205,7 @@ _MAKERS: Final[Mapping[str, Callable[[Storage, Plan, Sequence[Derived]], Keeper]
 }
 
 
-def _bound(declared: DeclaredSet, derived: Derived, made: Mapping[str, Keeper]) -> Derived:
+def _bound(declared: DeclaredSet, derived: Derived, made: Mapping[str, SetRecipe]) -> Derived:
     """Return derived data whose source is on this account: copies refer to the set that they are filled from."""
     copies = declared.profile(derived).filled_from
     if copies is None:
@@ -240,8 +240,8 @@ class SampleAccount:
     """
 
     storage: Storage
-    declared: World
-    made: World
+    declared: SizedDesign
+    made: SizedDesign
     kept: dict[str, SampleSet]
     samples: dict[str, Sample]
     rejected: dict[str, str]
@@ -255,7 +255,7 @@ def set_up(design: Design, storage: Storage, most: int, *, fewest_values: int = 
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored
     """
-    keepers = built(design, storage)
+    keepers = create_sets(design, storage)
     kept = {each.name: SAMPLE_SETS.get(each.pattern, Plain)(storage, keepers[each.name]) for each in design.sets}
     shapes = {each.name: _sample_shape(each, kept[each.name], most, fewest_values) for each in design.sets}
     tables = {each.name: _tables(each) for each in design.sets}
@@ -274,8 +274,8 @@ def set_up(design: Design, storage: Storage, most: int, *, fewest_values: int = 
         # An entity that cannot be stored is a finding, not the end of the review
         if (reason := rejection(partial(kept[each.name].load, samples[each.name].stored))) is not None:
             rejected[each.name] = reason
-    declared = World(design, {each.name: each.shape for each in design.sets}, tables)
-    return SampleAccount(storage, declared, World(design, shapes, fewer), kept, samples, rejected)
+    declared = SizedDesign(design, {each.name: each.shape for each in design.sets}, tables)
+    return SampleAccount(storage, declared, SizedDesign(design, shapes, fewer), kept, samples, rejected)
 
 
 def rejection(call: Callable[[], object]) -> str | None:

@@ -25,9 +25,9 @@ from ..capacity.sizes import entry_size
 from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..model import Measured
 from .account import SampleAccount, rejection, set_up
-from .questions import Answer, Question, answer, ask_of, questions, shown
+from .questions import Answer, Question, answer, questions, sample_call, shown
 from .sample import NOW, equal, found_by, scaled_results, width_of
-from .scaling import PAGE_READS, PERIOD_DAYS, Expected, Taken, class_of, mean, scaled, taking
+from .scaling import PAGE_READS, PERIOD_DAYS, CallCost, Expected, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
 
 MOST: Final = 1_000
@@ -159,14 +159,16 @@ def _query(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measure
     asked = scaled_results(query, declared.shape, shape)
     likely, expected = stand.made.expected(declared, asked, found), stand.declared.expected(declared, query, found)
     each = sample_questions(stand, declared, query, found, _how_many(declared, likely, found))
-    taken: list[tuple[Taken, float]] = []
+    taken: list[tuple[CallCost, float]] = []
     rejected = stand.rejected.get(declared.name)
     for one in each:
-        took, reason = _carried_out(stand, declared, asked, found, one, shape)
+        took, reason = _run(stand, declared, asked, found, one, shape)
         rejected = reason or rejected
         taken.append((took, one.weight))
     took = mean(taken)
-    all_of_it = scaled(found, took, likely, expected, _empty(stand, declared), is_told=query.results is not None)
+    all_of_it = scaled(
+        found, took, likely, expected, _empty(stand, declared), has_declared_results=query.results is not None
+    )
     if found.way == "totals" and found.via is not None:
         all_of_it = replace(all_of_it, bytes_out=all_of_it.bytes_out + _longer(stand, declared, found.via))
     all_of_it = replace(all_of_it, partitions=all_of_it.partitions if took.partitions else expected.partitions)
@@ -203,7 +205,7 @@ def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: M
     is_implied = is_of_retention(declared, write)
     if is_implied and declared.retention is not None and declared.retention.by == "table":
         # Listing the tables, and deleting one
-        took, rejected = Taken(requests=2, transactions=2), None
+        took, rejected = CallCost(requests=2, transactions=2), None
         call = "drop_expired()"
     else:
         took, rejected = _written(stand, [(declared, write), *others], sources)
@@ -224,19 +226,19 @@ def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: M
 
 def _written(
     stand: SampleAccount, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
-) -> tuple[Taken, str | None]:
+) -> tuple[CallCost, str | None]:
     """Write several entities, and return the average cost, or the reason of a rejection.
 
     If an index key exists, or an entity does not, another entity is written instead.
     """
-    taken: list[Taken] = []
+    taken: list[CallCost] = []
     rejected = stand.rejected.get(writes[0][0].name)
     for _ in range(_ATTEMPTS):
         parts = parts_of(stand, writes, sources)
         if not parts:
             break
         is_done = False
-        with taking(stand.storage) as one, suppress(EntityAlreadyExists, EntityNotFound):
+        with metered(stand.storage) as one, suppress(EntityAlreadyExists, EntityNotFound):
             rejected = rejection(partial(execute, stand.storage, parts)) or rejected
             is_done = True
         if is_done:
@@ -311,21 +313,21 @@ def _how_many(declared: DeclaredSet, likely: Expected, found: Answer) -> int:
     return max(1, min(_QUESTIONS, int(_WORK / work)))
 
 
-def _carried_out(
+def _run(
     stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer, question: Question, shape: Shape
-) -> tuple[Taken, str | None]:
+) -> tuple[CallCost, str | None]:
     """Make a call, and return its cost, or the reason of a rejection."""
-    ask = ask_of(declared, query, found, stand.samples[declared.name], question, shape)
+    ask = sample_call(declared, query, found, stand.samples[declared.name], question, shape)
     kept = stand.kept[declared.name]
     if ask.way in ("range", "find"):
         kept.prepare(ask)
-    with taking(stand.storage) as taken:
+    with metered(stand.storage) as taken:
         rejected = rejection(lambda: kept.ask(ask))
     return taken.taken, rejected
 
 
 def _empty(stand: SampleAccount, declared: DeclaredSet) -> float:
     """Return the size of a response without entities."""
-    with taking(stand.storage) as taken:
+    with metered(stand.storage) as taken:
         stand.kept[declared.name].raw(_NOBODY, Comparison("PartitionKey", "eq", ""))
     return taken.taken.bytes_out

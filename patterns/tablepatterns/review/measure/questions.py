@@ -15,7 +15,7 @@ from ...key.ranges import Between, Prefix
 from ..design.model import DeclaredSet, Match, Query, Shape
 from ..key_parts import Piece, pieces_of
 from .sample import Sample, names_one, range_share, skewed_field
-from .sets import Ask, Way
+from .sets import SampleCall, Way
 
 _LEVELS: Final[Mapping[Way, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
@@ -320,7 +320,9 @@ def _quantiles(weights: Mapping[tuple[int, ...], float], total: float, picks: in
     return found
 
 
-def ask_of(declared: DeclaredSet, query: Query, answer: Answer, made: Sample, question: Question, shape: Shape) -> Ask:
+def sample_call(
+    declared: DeclaredSet, query: Query, answer: Answer, made: Sample, question: Question, shape: Shape
+) -> SampleCall:
     """Return the parameters of a call.
 
     :param shape: the shape of the sample
@@ -330,11 +332,11 @@ def ask_of(declared: DeclaredSet, query: Query, answer: Answer, made: Sample, qu
     select = query.select or None
     if query.filter is not None:
         sent = filled(parse(query.filter), declared.key, about, made)
-        return Ask("filter", where=sent, select=select)
+        return SampleCall("filter", where=sent, select=select)
     known = {name: _asked(query, name, made, about, shape) for name in query.known}
     given = {name: known[name] for name in answer.given if answer.via is None or name in known}
     where = _conditions(declared, answer, known)
-    return Ask(answer.way, answer.via, given, where, answer.takes(query), select, answer.completes)
+    return SampleCall(answer.way, answer.via, given, where, answer.takes(query), select, answer.completes)
 
 
 def _asked(query: Query, name: str, made: Sample, about: Mapping[str, Any], shape: Shape) -> Any:

@@ -27,7 +27,7 @@ _LOOKS: Final = ("Get", "Query", "List")
 
 
 @dataclass(frozen=True)
-class Taken:
+class CallCost:
     """The cost of requests; the names are those of `outcome.Measured`.
 
     :param partitions: the number of partitions of tables; 0 if a request searched all
@@ -55,21 +55,21 @@ class Taken:
 
 
 @dataclass
-class Taking:
+class Metered:
     """The cost of a block of code, once it has ended."""
 
-    taken: Taken = field(default_factory=Taken)
+    taken: CallCost = field(default_factory=CallCost)
 
 
 @contextmanager
-def taking(storage: Storage) -> Generator[Taking, None, None]:
+def metered(storage: Storage) -> Generator[Metered, None, None]:
     """Measure the cost of a block of code on an in-memory account.
 
     :raises BadInput: the account is not in memory
     """
     if storage.engine is None:
         raise BadInput("storage", storage, "only an in-memory account has a ledger", "use connect()")
-    found = Taking()
+    found = Metered()
     with storage.engine.ledger.span() as span:
         yield found
     # Tables and queues that the first use creates are not part of a call
@@ -81,7 +81,7 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
     asked = [each for each in tables if each.operation != "QueryTables"]
     places = {(each.table, each.partition) for each in asked}
     goes_everywhere = any(partition is None for _, partition in places)
-    found.taken = Taken(
+    found.taken = CallCost(
         totals.requests,
         totals.billable,
         # Messages and blobs do not count towards a table
@@ -105,14 +105,14 @@ def _makes(record: Record) -> bool:
     return record.operation in _MAKING or (record.error in _MISSING and not is_read)
 
 
-def mean(taken: Sequence[tuple[Taken, float]]) -> Taken:
+def mean(taken: Sequence[tuple[CallCost, float]]) -> CallCost:
     """Return the weighted mean; 0 without values.
 
     :param taken: costs and their weights, which add up to 1
     """
     weighted = [(each.figures, weight) for each, weight in taken]
-    means = {name: _mean([(figures[name], weight) for figures, weight in weighted]) for name in Taken().figures}
-    return Taken(**means, classes=frozenset[str]().union(*(each.classes for each, _ in taken)))
+    means = {name: _mean([(figures[name], weight) for figures, weight in weighted]) for name in CallCost().figures}
+    return CallCost(**means, classes=frozenset[str]().union(*(each.classes for each, _ in taken)))
 
 
 def _mean(weighted: Sequence[tuple[float, float]]) -> float:
@@ -160,7 +160,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class World:
+class SizedDesign:
     """A design with the declared number of entities, or that of the sample.
 
     :param shapes: the shape of the entities of each set, by its name
@@ -334,8 +334,14 @@ _BY_LABEL: Final = {each.label: each for each in QueryClass}
 
 
 def scaled(
-    found: Answer, took: Taken, likely: Expected, expected: Expected, empty: float, *, is_told: bool = False
-) -> Taken:
+    found: Answer,
+    took: CallCost,
+    likely: Expected,
+    expected: Expected,
+    empty: float,
+    *,
+    has_declared_results: bool = False,
+) -> CallCost:
     """Return the cost of a call with all declared entities.
 
     :param found: the call
@@ -343,13 +349,13 @@ def scaled(
     :param likely: its expected cost with the sample
     :param expected: its expected cost with all entities
     :param empty: the size of a response without entities
-    :param is_told: whether the number of results is declared
+    :param has_declared_results: whether the number of results is declared
     """
     if likely == expected or not took.requests:
         return took
     returned = took.returned * _ratio(expected.returned, likely.returned)
     examined = took.examined * _ratio(expected.examined, likely.examined)
-    if is_told and took.returned:
+    if has_declared_results and took.returned:
         # The declared number of results is a whole number in the sample
         examined = expected.returned if isclose(examined, returned) else examined
         returned = expected.returned
@@ -381,7 +387,7 @@ def _ratio(all_of_it: float, part: float) -> float:
     return all_of_it / part if part else 1.0
 
 
-def class_of(query: Query, found: Answer, took: Taken) -> QueryClass:
+def class_of(query: Query, found: Answer, took: CallCost) -> QueryClass:
     """Return the worst query class."""
     # A list in a blob is read by name; if it is empty, nothing else is read
     worst = max((_BY_LABEL[label] for label in took.classes), default=QueryClass.POINT)

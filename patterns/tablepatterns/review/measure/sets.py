@@ -89,7 +89,7 @@ BY_RECIPE: Final = 150
 
 
 @dataclass(frozen=True)
-class Ask:
+class SampleCall:
     """The parameters of a call.
 
     :param way: the method
@@ -134,10 +134,10 @@ class SampleSet(ABC):
         """Store entities; the cost is not measured."""
 
     @abstractmethod
-    def ask(self, ask: Ask) -> int:
+    def ask(self, ask: SampleCall) -> int:
         """Make a call, and return the number of entities."""
 
-    def prepare(self, ask: Ask) -> None:
+    def prepare(self, ask: SampleCall) -> None:
         """Make the requests that a recipe makes only once, so that they are not measured."""
         return
 
@@ -173,7 +173,7 @@ class SampleSet(ABC):
             return sum(1 for _ in client.list_entities(select=select))
         return sum(1 for _ in client.query_entities(str(where), select=select))
 
-    def work_off(self) -> int:
+    def process_messages(self) -> int:
         """Process all messages, and return their number."""
         return 0
 
@@ -197,8 +197,8 @@ class Plain(SampleSet):
             return
         BulkLoad(self.entities, max_concurrency=1).load(once(self.key, made), mode="insert_or_replace")
 
-    def ask(self, ask: Ask) -> int:
-        return answered(self.entities, ask, self)
+    def ask(self, ask: SampleCall) -> int:
+        return call_entity_set(self.entities, ask, self)
 
     def insert(self, fields: Mapping[str, Any]) -> None:
         if isinstance(self.entities, LogTail):
@@ -218,7 +218,7 @@ class Plain(SampleSet):
     def delete(self, fields: Mapping[str, Any]) -> None:
         self.entities.delete(self.key_of(fields), force=True)
 
-    def work_off(self) -> int:
+    def process_messages(self) -> int:
         return 0 if intents_or_none(self.entities) is None else self.entities.process_intents()
 
 
@@ -237,11 +237,11 @@ class Spread(SampleSet):
             self.spread.insert(first)
         self.inner.load([self.spread.placed(fields) for fields in made])
 
-    def prepare(self, ask: Ask) -> None:
+    def prepare(self, ask: SampleCall) -> None:
         # The first range of an object reads the settings of the buckets
         self.ask(replace(ask, take=1))
 
-    def ask(self, ask: Ask) -> int:
+    def ask(self, ask: SampleCall) -> int:
         via = ask.index(self.inner.entities.key)
         if ask.way == "get":
             return _one(self.spread.get(ask.given))
@@ -267,11 +267,11 @@ class Spread(SampleSet):
     def delete(self, fields: Mapping[str, Any]) -> None:
         self.spread.entity_set.delete(self.spread.placed(self.key_of(fields)), force=True)
 
-    def work_off(self) -> int:
-        return self.inner.work_off()
+    def process_messages(self) -> int:
+        return self.inner.process_messages()
 
 
-def answered(entities: EntitySet[Storage], ask: Ask, kept: SampleSet) -> int:
+def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, kept: SampleSet) -> int:
     """Make a call of an `EntitySet`, and return the number of entities."""
     via: Any = ask.via
     match ask.way:
@@ -291,7 +291,7 @@ def answered(entities: EntitySet[Storage], ask: Ask, kept: SampleSet) -> int:
             return _ranged(entities, ask)
 
 
-def _ranged(entities: EntitySet[Storage], ask: Ask) -> int:
+def _ranged(entities: EntitySet[Storage], ask: SampleCall) -> int:
     via = ask.index(entities.key)
     if ask.take is None:
         found = list(entities.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select))
@@ -300,7 +300,7 @@ def _ranged(entities: EntitySet[Storage], ask: Ask) -> int:
     return _completed(entities, found, ask)
 
 
-def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask: Ask) -> int:
+def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask: SampleCall) -> int:
     """Read the entities of rows that do not have all requested fields."""
     there = [each for each in found if each is not None]
     if ask.completes:
@@ -309,7 +309,7 @@ def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask
     return len(there)
 
 
-def _scanned(entities: EntitySet[Storage], ask: Ask) -> int:
+def _scanned(entities: EntitySet[Storage], ask: SampleCall) -> int:
     if ask.where is None:
         found = entities.scan()
     else:
@@ -360,13 +360,13 @@ class Periods(SampleSet):
         for start, each in by_start.items():
             Plain(self.storage, self.tables.of(start)).load(each)
 
-    def ask(self, ask: Ask) -> int:
+    def ask(self, ask: SampleCall) -> int:
         at = ask.given.get(self.tables.at)
         if self._is_latest(ask):
             return len(self.tables.latest(ask.take or 0, ask.given))
         if isinstance(at, datetime):
             inner = self.tables.of(at)
-            return answered(inner, self._within(ask, inner), self)
+            return call_entity_set(inner, self._within(ask, inner), self)
         low, high = _span(at)
         if ask.way == "range" and ask.via is None:
             given = {name: value for name, value in ask.given.items() if name != self.tables.at}
@@ -378,19 +378,19 @@ class Periods(SampleSet):
         if ask.way == "get":
             return int(self.tables.search(ask.given) is not None)
         starts = self.tables.periods(low, high)
-        return sum(answered(each, self._within(ask, each), self) for each in map(self.tables.of, starts))
+        return sum(call_entity_set(each, self._within(ask, each), self) for each in map(self.tables.of, starts))
 
-    def _is_latest(self, ask: Ask) -> bool:
+    def _is_latest(self, ask: SampleCall) -> bool:
         """Whether the newest entities are requested, and the keys sort them first."""
         newest_first = f"{{{self.tables.at}:inverted}}" in self.key.row_template
         is_open = self.tables.at not in ask.given and ask.via is None and ask.where is None
         return ask.way == "range" and ask.take is not None and is_open and newest_first
 
-    def _within(self, ask: Ask, inner: EntitySet[Storage]) -> Ask:
+    def _within(self, ask: SampleCall, inner: EntitySet[Storage]) -> SampleCall:
         """Return the call for the table of a period, whose key may not include the time."""
         shape = inner.key.fields if ask.via is None else (*inner.key.fields, *ask.via.reads)
         given = {name: value for name, value in ask.given.items() if name in shape}
-        return Ask(ask.way, ask.via, given, ask.where, ask.take, ask.select, ask.completes)
+        return SampleCall(ask.way, ask.via, given, ask.where, ask.take, ask.select, ask.completes)
 
     def insert(self, fields: Mapping[str, Any]) -> None:
         self.tables.insert(fields)
@@ -427,7 +427,7 @@ class Series(SampleSet):
         for fields in once(self.key, made):
             self.series.set_many(points, **self.key_of(fields))
 
-    def ask(self, ask: Ask) -> int:
+    def ask(self, ask: SampleCall) -> int:
         if ask.way == "get":
             values: list[Any] = self.series.read(ask.given)
             return int(any(each is not None for each in values))
@@ -459,7 +459,7 @@ class Wide(SampleSet):
         for fields in once(self.key, made):
             self.wide.insert(fields)
 
-    def ask(self, ask: Ask) -> int:
+    def ask(self, ask: SampleCall) -> int:
         if ask.way == "get":
             return int(self.wide.get(ask.given, select=ask.select) is not None)
         return self.raw(self.wide.table.name, ask.where, ask.select)

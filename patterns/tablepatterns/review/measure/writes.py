@@ -174,7 +174,7 @@ def execute(storage: Storage, parts: Sequence[Part]) -> None:
 def recover(storage: Storage, parts: Sequence[Part]) -> None:
     """Run the workers of a write once, as after a crash of the process that began it."""
     for part in parts:
-        part.kept.work_off()
+        part.kept.process_messages()
         if part.moves and isinstance(part.kept, Plain):
             Worker(storage, [PartitionMove(part.kept.entities)]).run_once()
     if len(parts) > 1 and not shares_partition([each.declared for each in parts]):

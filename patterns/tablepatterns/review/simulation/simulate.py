@@ -18,7 +18,7 @@ from ..consistency import LEASE
 from ..design.model import DeclaredSet, Design, Query, Write
 from ..measure.account import SampleAccount, rejection, set_up
 from ..measure.measure import atomic_writes, is_of_retention, parts_of, sample_questions, with_retention
-from ..measure.questions import answer, ask_of
+from ..measure.questions import answer, sample_call
 from ..measure.sample import NOW, scaled_results
 from ..measure.scaling import PAGE_READS, PERIOD_DAYS
 from ..measure.sets import Periods
@@ -101,7 +101,7 @@ class _Simulator:
         made: set[tuple[str, str]] = set()
         for declared, access in self._accesses():
             self._restore()
-            self._carried_out(*self._call(declared, access))
+            self._run(*self._call(declared, access))
             made |= {
                 (each.record.service, each.record.table)
                 for each in self._recorder.sent
@@ -146,13 +146,13 @@ class _Simulator:
         found = answer(declared, query)
         asked = scaled_results(query, declared.shape, shape)
         first = sample_questions(stand, declared, query, found, 1)[0]
-        ask = ask_of(declared, asked, found, made, first, shape)
+        ask = sample_call(declared, asked, found, made, first, shape)
         kept = stand.kept[declared.name]
         if ask.way in ("range", "find"):
             kept.prepare(ask)
         return partial(kept.ask, ask)
 
-    def _carried_out(self, call: Callable[[], object], _: Sequence[Part], crash_after: int | None = None) -> str | None:
+    def _run(self, call: Callable[[], object], _: Sequence[Part], crash_after: int | None = None) -> str | None:
         """Make a call, and return why it is rejected; None if it is carried out, or its process crashed."""
         self._recorder.begin(crash_after)
         try:
@@ -164,7 +164,7 @@ class _Simulator:
 
     def _record(self, declared: DeclaredSet, access: Query | Write) -> _Recorded:
         self._restore()
-        rejected = self._carried_out(*self._call(declared, access)) or self._stand.rejected.get(declared.name)
+        rejected = self._run(*self._call(declared, access)) or self._stand.rejected.get(declared.name)
         sent = tuple(self._recorder.sent)
         after = sent[-1].after if sent else self._before
         crashes = dict[int, tuple[str, str | None]]()
@@ -178,7 +178,7 @@ class _Simulator:
         """Crash the process of a write, run the workers after the lease, and tell what is stored before and after."""
         self._restore()
         call, parts = self._call(declared, write)
-        self._carried_out(call, parts, requests)
+        self._run(call, parts, requests)
         left = contents_of(self._engine)
         told = _told_of_crash(self._before, left, done)
         self._recorder.begin()
