@@ -6,7 +6,7 @@ parser, the JSON Schema and the documentation of the format are derived from the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -262,3 +262,9 @@ class Design:
     sets: tuple[DeclaredSet, ...]
     years: Annotated[float, Interval(gt=0, le=100)] = 3.0
     flaws: tuple[Flaw, ...] = ()
+
+    def accesses(self) -> Iterator[tuple[DeclaredSet, Query | Write]]:
+        """Yield each access pattern with its set, in declaration order."""
+        for declared in self.sets:
+            yield from ((declared, query) for query in declared.queries)
+            yield from ((declared, write) for write in declared.writes)

@@ -72,7 +72,7 @@ def calls_of(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
         sources = {name: Source(made) for name, made in stand.samples.items()}
         for declared in design.sets:
             found += [_write(stand, declared, write, sources) for write in declared.writes]
-    order = {id(access): at for at, (_, access) in enumerate(_accesses(design))}
+    order = {id(access): at for at, (_, access) in enumerate(design.accesses())}
     return tuple(sorted(found, key=lambda each: order[id(each.access)]))
 
 
@@ -82,7 +82,7 @@ def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
     :param design: the design that was measured, maybe with other rates
     """
     design = with_retention(design)
-    pairs = zip(_accesses(design), calls, strict=True)
+    pairs = zip(design.accesses(), calls, strict=True)
     return tuple(
         _counted_once(_retried(replace(call, of=declared, access=access)), design) for (declared, access), call in pairs
     )
@@ -148,10 +148,6 @@ def _counted_once(measured: Measured, design: Design) -> Measured:
     if isinstance(measured.access, Query) or not within or not rate:
         return measured
     return replace(measured, share=max(0.0, 1 - within / rate))
-
-
-def _accesses(design: Design) -> list[tuple[DeclaredSet, Query | Write]]:
-    return [(each, access) for each in design.sets for access in (*each.queries, *each.writes)]
 
 
 def _query(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measured:

@@ -76,7 +76,7 @@ class _Simulator:
         self._before: Contents = contents_of(self._engine)
 
     def simulation(self) -> Simulation:
-        recorded = [self._record(declared, access) for declared, access in self._accesses()]
+        recorded = [self._record(declared, access) for declared, access in self._design.accesses()]
         rows = dict(self._before.rows)
         for each in recorded:
             for sent in each.sent:
@@ -91,15 +91,10 @@ class _Simulator:
             tuple(_walkthrough(each, self._before, numbers) for each in recorded),
         )
 
-    def _accesses(self) -> Iterator[tuple[DeclaredSet, Query | Write]]:
-        for declared in self._design.sets:
-            yield from ((declared, query) for query in declared.queries)
-            yield from ((declared, write) for write in declared.writes)
-
     def _prepare(self) -> None:
         """Create the queues, containers and tables that the first calls create, which is no part of a call."""
         made: set[tuple[str, str]] = set()
-        for declared, access in self._accesses():
+        for declared, access in self._design.accesses():
             self._restore()
             self._run(*self._call(declared, access))
             made |= {
