@@ -54,7 +54,7 @@ def test_a_table_is_moved_by_commands(app: Any) -> None:
     assert (status["phase"], status["is_verified"], status["primary"]) == ("copying", False, "Employees")
     copied = run(f"copy {name} --max-per-second 1000")
     assert copied.exit_code == 0
-    assert "30 of 30 entities have a copy" in copied.stdout
+    assert "30 of 30 entities copied" in copied.stdout
     assert "30 entities and 30 copies compared" in run(f"verify {name}").stdout
     assert "phase: cut over" in run(f"cut-over {name}").stdout
     assert "primary table: Employees;" in run(f"roll-back {name}").stdout
@@ -91,7 +91,7 @@ def test_differences_are_repaired(app: Any) -> None:
     name = f"{app.__name__}:move"
     run(f"copy {name}")
     app.move.old_set.insert({"Department": "Sales", "EmployeeId": 99, "Email": "99@contoso.com"})
-    assert "1 copies repaired" in run(f"repair {name}").stdout
+    assert "1 copy repaired" in run(f"repair {name}").stdout
     assert run(f"verify {name}").exit_code == 0
 
 

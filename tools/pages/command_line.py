@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -14,17 +16,28 @@ from uuid import uuid4
 from typer.testing import CliRunner
 
 from support.resource_logs import ResourceLog
-from tablepatterns import EntitySet, InterPartitionIndex, Key, Storage, Worker, between, connect
+from tablepatterns import (
+    EncryptedProperties,
+    EntitySet,
+    InterPartitionIndex,
+    Key,
+    LargeProperties,
+    LocalKey,
+    Storage,
+    Worker,
+    between,
+    connect,
+)
 from tablepatterns.cli.main import main
 from tools import ROOT
 
 PAGE = "docs/command-line.md"
 _MODULE = re.compile(r"^```python\n# app.py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_VARYING = {
-    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": "35d98dd7-60e6-4911-9dd5-000000000001",
-    r"\d{4}-\d\d-\d\dT[\d:.+]+": "2026-08-22T09:30:00+00:00",
-}
-"""Ids and times, which differ in each run."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+")
+_SHOWN_TIME = "2026-08-22T09:30:00+00:00"
+_SHOWN_IDS = ("35d98dd7-60e6-4911-9dd5-8a1f0c2b7d46", "b04c1e52-9a3d-4f6b-8c70-5d2e91a6f318")
+"""Shown in place of the ids of two poison messages, which differ in each run."""
+_KEYS = {"PAYROLL_2025": "25" * 32, "PAYROLL_2026": "26" * 32}
 _COMMANDS = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -37,13 +50,14 @@ def render() -> str:
         tempfile.TemporaryDirectory() as folder,
         mock.patch.object(sys, "path", [folder, *sys.path]),
         mock.patch.dict(sys.modules),
+        mock.patch.dict(os.environ, _KEYS),
         connect(account) as storage,
     ):
         sys.modules.pop("app", None)
         Path(folder, "app.py").write_text(module, encoding="utf-8")
-        _fill(storage)
+        ids = dict(zip(_SHOWN_IDS, _fill(storage), strict=True))
         Path(folder, "PT1H.json").write_text(_resource_log(), encoding="utf-8")
-        places = {"logs/": f"{folder}/", "--storage env": f"--storage {account}"}
+        places = {"logs/": f"{folder}/", "--storage env": f"--storage {account}"} | ids
         return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], places)}```", text)
 
 
@@ -55,23 +69,38 @@ def _with_output(block: str, places: Mapping[str, str]) -> str:
 def _output(command: str, places: Mapping[str, str]) -> str:
     for written, place in places.items():
         command = command.replace(written, place)
-    text = CliRunner().invoke(main, command.split()).stdout
-    for pattern, shown in _VARYING.items():
-        text = re.sub(pattern, shown, text)
+    text = CliRunner().invoke(main, shlex.split(command)).stdout
+    for shown in _SHOWN_IDS:
+        text = text.replace(places[shown], shown)
+    text = _TIME.sub(_SHOWN_TIME, text)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _fill(storage: Storage) -> None:
-    """Store employees of whom one has no copy, a message that is not one, and a table of an expired period."""
+def _fill(storage: Storage) -> list[str]:
+    """Store employees of whom one has no copy, payroll under an old key, and a table of an expired period.
+
+    Returns the ids of two poison messages.
+    """
     by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), name="by_email")
     key = Key("empid_{Department}", "id_{EmployeeId:06d}")
     employees = EntitySet(storage, "Employees", key, derived=[by_email])
     for number, name in enumerate(("jones", "smith", "lee"), 223):
         employees.insert({"Department": "Sales", "EmployeeId": number, "Email": f"{name}@contoso.com"})
     storage.tables.get_table_client("Employees").delete_entity("email_Sales", "lee@contoso.com")
-    storage.queues.get_queue_client(employees.reconciler().queue).send_message("not a message of this library")
-    Worker(storage, [employees.reconciler()]).run_once()
+    intents = storage.queues.get_queue_client(employees.reconciler().queue)
+    for _ in range(2):
+        intents.send_message("not a message of this library")
+    worker = Worker(storage, [employees.reconciler()])
+    worker.drain()
+    old = EncryptedProperties(["Salary"], keys=[LocalKey("PAYROLL_2025", bytes.fromhex(_KEYS["PAYROLL_2025"]))])
+    large = LargeProperties(["Contract"], container="contracts")
+    payroll = EntitySet(storage, "Payroll", Key("{Department}", "{EmployeeId:06d}"), mappings=[old, large])
+    for number in (223, 224):
+        payroll.insert({"Department": "Sales", "EmployeeId": number, "Salary": 5000, "Contract": bytes(70_000)})
+    payroll.delete(payroll.get(Department="Sales", EmployeeId=224), force=True)
+    storage.engine.clock.advance(90_000)  # only blobs that are older than a day are marked
     storage.tables.create_table("Logins20260101")
+    return [str(each.id) for each in worker.poisoned(intents.queue_name)]
 
 
 def _resource_log() -> str:

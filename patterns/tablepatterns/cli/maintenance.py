@@ -24,7 +24,7 @@ from ..entity_set.maintenance import Report
 from ..entity_set.migration import Migration
 from ..entity_set.reconcile import Finding
 from ..errors import BadInput
-from ..figures import count
+from ..figures import count, counted
 from ..recipe import Account, bound_async
 from ..recipes.encrypted_properties.key_rotation import KeyRotation
 from ..recipes.large_properties.large_values import LargePropertyStore
@@ -198,7 +198,7 @@ def backfill(
     reports = _walk("backfill", load(name, EntitySet, "set", storage), derived, pace, resume, as_json)
     result = {each.name: {"entities": report.entities} for each, report in reports}
     print_result(
-        result, as_json, (f"{each}: {count(found['entities'])} entities checked" for each, found in result.items())
+        result, as_json, (f"{each}: {counted(found['entities'], 'entity')} checked" for each, found in result.items())
     )
 
 
@@ -262,10 +262,10 @@ def rotate(
 
     result = walks.run(entities.account, work())
     keys = (
-        f"key {key!r}: {count(rows)} rows" if key else f"not encrypted: {count(rows)} rows"
+        f"key {key!r}: {counted(rows, 'row')}" if key else f"not encrypted: {counted(rows, 'row')}"
         for key, rows in result["rows_by_key"].items()
     )
-    print_result(result, as_json, (f"{count(result['rewritten'])} entities re-encrypted", *keys))
+    print_result(result, as_json, (f"{counted(result['rewritten'], 'entity')} re-encrypted", *keys))
 
 
 @reporting_errors
@@ -296,7 +296,7 @@ def migrate(
 
     done = walks.run(entities.account, work())
     result = {"entities": done.seen, "rewritten": done.rewritten}
-    print_result(result, as_json, (f"{count(done.seen)} entities checked, {count(done.rewritten)} rewritten",))
+    print_result(result, as_json, (f"{counted(done.seen, 'entity')} checked, {count(done.rewritten)} rewritten",))
 
 
 @reporting_errors
@@ -313,7 +313,7 @@ def collect_orphans(
     print_result(
         asdict(found),
         as_json,
-        (f"{count(found.seen)} blobs seen, {count(found.marked)} marked, {count(found.deleted)} deleted",),
+        (f"{counted(found.seen, 'blob')} seen, {count(found.marked)} marked, {count(found.deleted)} deleted",),
     )
 
 

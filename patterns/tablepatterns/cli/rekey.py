@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
-from ..figures import count
+from ..figures import count, counted
 from ..recipe import bound_async
 from ..recipes.rekey.difference import Difference, RekeyReport
 from ..recipes.rekey.phase import Phase
@@ -55,7 +55,7 @@ def copy(
     walks = Walks("rekey-copy", resume, is_silent=as_json)
     call = _walk(walks, "copy", pace)
     report = _run(name, storage, call, walks)
-    _print_report(report, f"{count(report.copies)} of {count(report.entities)} entities have a copy", as_json)
+    _print_report(report, f"{count(report.copies)} of {counted(report.entities, 'entity')} copied", as_json)
 
 
 @rekey.command()
@@ -75,7 +75,9 @@ def verify(
     pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
     walks = Walks("rekey-verify", resume, is_silent=as_json)
     report = _run(name, storage, _walk(walks, "verify", pace), walks)
-    _print_report(report, f"{count(report.entities)} entities and {count(report.copies)} copies compared", as_json)
+    _print_report(
+        report, f"{counted(report.entities, 'entity')} and {counted(report.copies, 'copy')} compared", as_json
+    )
 
 
 @rekey.command()
@@ -90,7 +92,7 @@ def repair(
     """Compare both tables, and make the copies equal to the entities of the primary table."""
     pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
     repaired = _run(name, storage, lambda move: move.repair(**pace))
-    print_result({"repaired": repaired}, as_json, (f"{count(repaired)} copies repaired",))
+    print_result({"repaired": repaired}, as_json, (f"{counted(repaired, 'copy')} repaired",))
 
 
 @rekey.command()
@@ -134,7 +136,7 @@ def clean_up(
     """Delete the entities of the old table, once the move is committed."""
     options: dict[str, Any] = {"drop_table": drop_table, "max_concurrency": max_concurrency}
     deleted = _run(name, storage, lambda move: move.clean_up(max_per_second=max_per_second, **options))
-    line = "the old table was dropped" if drop_table else f"{count(deleted)} old entities deleted"
+    line = "the old table was dropped" if drop_table else f"{counted(deleted, 'old entity')} deleted"
     print_result({"deleted": deleted, "dropped": drop_table}, as_json, (line,))
 
 
