@@ -11,7 +11,7 @@ import pytest
 from support.employees import BY_EMAIL, BY_ID, jones
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key
 from tablepatterns.entity_set.internals import mappings_of
-from tablepatterns.errors import BadDesign, DecryptionFailed, EntityChanged, EntityNotFound, UnknownKey
+from tablepatterns.errors import BadDesign, BadInput, DecryptionFailed, EntityChanged, EntityNotFound, UnknownKey
 from tablepatterns.recipes.encrypted_properties import cipher
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, RotationProgress
@@ -66,6 +66,16 @@ async def test_it_costs_one_read_and_one_write_for_each_entity(storage: Any, eng
     with engine.ledger.span() as span:
         await KeyRotation(staff_of(storage, table_name, [NEW, OLD])).rotate()
     assert span.totals.requests == 1 + 2 * 3
+
+
+async def test_it_is_spread_over_time(storage: Any, engine: Any, table_name: str) -> None:
+    await hire(staff_of(storage, table_name, OLD), 1, 2, 3, 4, 5)
+    before = engine.clock.now()
+    done = await KeyRotation(staff_of(storage, table_name, [NEW, OLD])).rotate(max_per_second=0.1)
+    assert done.rewritten == 5
+    assert 39 <= (engine.clock.now() - before) / 10_000_000 < 60
+    with pytest.raises(BadInput, match="above 0"):
+        await KeyRotation(staff_of(storage, table_name, [NEW, OLD])).rotate(max_per_second=0)
 
 
 async def test_plain_entities_and_new_properties_are_encrypted(storage: Any, table_name: str) -> None:

@@ -243,6 +243,7 @@ def repair(
 def rotate(
     name: SetName,
     storage: Target = None,
+    max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
     resume: ResumeFile = None,
     as_json: AsJson = False,
@@ -255,7 +256,7 @@ def rotate(
     async def work() -> dict[str, Any]:
         done = await walks.over(
             "rotate",
-            lambda token, after: rotation.rotate(resume=token, progress=after),
+            lambda token, after: rotation.rotate(resume=token, progress=after, max_per_second=max_per_second),
             lambda so_far: so_far.seen,
         )
         return {"rewritten": done.rewritten, "rows_by_key": await rotation.in_use()}

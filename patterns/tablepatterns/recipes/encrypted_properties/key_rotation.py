@@ -16,6 +16,7 @@ from ...entity_set.mapping import Fields
 from ...entity_set.named_table import named_like
 from ...errors import BadDesign, DecryptionFailed, EntityNotFound
 from ...limits import MAX_PAGE_ENTITIES
+from ...rate_limit import Pace
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, check_retry_for
 from ...sdk.table import Page
@@ -96,22 +97,25 @@ class KeyRotation(Pattern[Account_co]):
         *,
         resume: str | None = None,
         progress: Callable[[RotationProgress], None] | None = None,
+        max_per_second: float | None = None,
         retry_for: float = RETRY_FOR,
     ) -> RotationProgress:
         """Read all entities, and re-encrypt those that are not current.
 
         :param resume: the token of an interrupted rotation
         :param progress: called after each page of the table, with a token that resumes from there
+        :param max_per_second: how many entities to rewrite a second, evenly spaced; None for no limit
         :param retry_for: for how many seconds to retry an entity while others write it
+        :raises BadInput: `max_per_second` is not above zero
         :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
         :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises TooMuchContention: another writer was faster during every attempt
         :raises BadToken: the token is not of a rotation of this set
         """
         check_retry_for(retry_for)
-        done = RotationProgress(token=resume)
+        pace, done = Pace(self.account, max_per_second), RotationProgress(token=resume)
         while True:
-            done = await self._rotate_page(done, retry_for)
+            done = await self._rotate_page(done, pace, retry_for)
             if progress is not None:
                 progress(done)
             if done.token is None:
@@ -138,12 +142,12 @@ class KeyRotation(Pattern[Account_co]):
                     break
         return dict(counts)
 
-    async def _rotate_page(self, done: RotationProgress, retry_for: float) -> RotationProgress:
+    async def _rotate_page(self, done: RotationProgress, pace: Pace, retry_for: float) -> RotationProgress:
         page = await self._page(self._rows.table.name, done.token)
         found = await self._stored([row for row in page.items if self._rows.is_primary(row)])
         stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
         written = await self.account.gather(
-            *(self._rewrite(key, retry_for) for key in stale), max_concurrency=self.max_concurrency
+            *(self._rewrite(key, pace, retry_for) for key in stale), max_concurrency=self.max_concurrency
         )
         return RotationProgress(done.seen + len(found), done.rewritten + sum(written), page.token)
 
@@ -164,8 +168,9 @@ class KeyRotation(Pattern[Account_co]):
         others = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
         return [*others, *((key, stored) for key, stored in zip(heads, found, strict=True) if stored is not None)]
 
-    async def _rewrite(self, key: Keys, retry_for: float) -> bool:
+    async def _rewrite(self, key: Keys, pace: Pace, retry_for: float) -> bool:
         """Write an entity unchanged; return False if it has been deleted."""
+        await pace.turn()
         try:
             await self.entity_set.update(_no_change, self._rows.fields_of(key), retry_for=retry_for)
         except EntityNotFound:
