@@ -370,6 +370,23 @@ def test_a_key_that_a_recipe_rejects_is_corrected_and_becomes_a_finding(
     assert review(design).findings
 
 
+def test_a_timestamp_in_two_formats_is_told_from_a_value_that_is_stored_twice() -> None:
+    text = """
+name = "Trail"
+[[set]]
+name = "Trail"
+count = 1000
+key = { partition = "{At:%Y%m%d}", row = "{At:ticks}_{EntryId:uuid}" }
+[set.fields]
+At = { type = "datetime", order = "rising" }
+EntryId = { type = "guid" }
+"""
+    (one,) = read(text).flaws
+    assert one.says == "At is in both keys of Trail, in two formats, and a key takes each field once."
+    (other,) = read(text.replace("ticks", "%Y%m%d")).flaws
+    assert other.says == "At is in both keys of Trail, so each partition holds one value of it."
+
+
 def test_a_key_with_too_few_values_is_a_finding() -> None:
     design = read(
         STAFF.replace('EmployeeId = { type = "int32" }', 'EmployeeId = { type = "int32", distinct = 100 }', 1)

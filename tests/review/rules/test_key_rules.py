@@ -36,6 +36,39 @@ class TestTextThatRises:
         assert found(asked(self.SET, Query("one", {"Product": "=", "Build": "="}, rate=1))) == []
 
 
+class TestTextInTheMiddleOfARowKey:
+    QUERY = Query("of a week", {"Hotel": "=", "Day": "range"}, rate=2)
+
+    @pytest.mark.parametrize(
+        ("row", "rules"),
+        [
+            ("stay_{Day}_{Stay:uuid}", [("text-order", "Things")]),
+            ("stay_{Day:escape}_{Stay:uuid}", []),
+            ("{Stay:uuid}_{Day}", [("missing-index", "Things: of a week")]),
+        ],
+    )
+    def test_is_no_range_of_keys(self, row: str, rules: list[tuple[str, str]]) -> None:
+        of = made(Key("{Hotel}", row), Hotel=Field(distinct=10), Day=Field(distinct=99), Stay=Field("guid"))
+        assert told(found(asked(of, self.QUERY, QueryClass.PARTITION_SCAN, examined=900, returned=60))) == rules
+
+    def test_is_one_finding_however_many_queries_it_slows(self) -> None:
+        of = made(Key("{Hotel}", "{Day}_{Stay:uuid}"), Hotel=Field(), Day=Field(distinct=99), Stay=Field("guid"))
+        queries = [self.QUERY, replace(self.QUERY, name="of a month")]
+        scans = [asked(of, each, QueryClass.PARTITION_SCAN, examined=900, returned=60) for each in queries]
+        assert told(found(*scans)) == [("text-order", "Things")]
+
+    def test_is_no_finding_where_little_is_read(self) -> None:
+        of = made(Key("{Hotel}", "{Day}_{Stay:uuid}"), Hotel=Field(), Day=Field(distinct=99), Stay=Field("guid"))
+        assert found(asked(of, self.QUERY, QueryClass.PARTITION_SCAN, examined=9, returned=6)) == []
+
+    def test_is_no_order(self) -> None:
+        of = made(Key("{Hotel}", "{Day}_{Stay:uuid}"), Hotel=Field(), Day=Field(distinct=99), Stay=Field("guid"))
+        query = Query("first", {"Hotel": "="}, order="Day", take=3, rate=2)
+        assert told(found(asked(of, query, QueryClass.RANGE, examined=900, returned=3))) == [
+            ("client-sort", "Things: first")
+        ]
+
+
 class TestANumber:
     @pytest.mark.parametrize(
         ("count", "growth", "rules"), [(9, 30, []), (9, 31, ["narrow-number"]), (100, 0, ["narrow-number"])]
@@ -51,6 +84,10 @@ class TestANumber:
     def test_that_restarts_for_each_group_is_not_reported(self) -> None:
         of = made(Key("{Id:uuid}", "{Line:02d}"), 1000, 0, Id=Field("guid"), Line=Field("int32", within="Id"))
         assert found(sets=[of]) == []
+
+    def test_of_a_date_has_no_end(self) -> None:
+        of = made(Key("{At:%Y%m%d}", "{Id:uuid}"), 10**9, 10**9, At=Field("datetime"), Id=Field("guid"))
+        assert "narrow-number" not in [each.rule for each in found(sets=[of])]
 
     def test_with_a_sign_has_a_digit_less(self) -> None:
         of = made(Key("things", "{Number:+02d}"), 100, 0, Number=Field("int32"))

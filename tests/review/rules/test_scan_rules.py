@@ -138,6 +138,19 @@ class TestAMissingIndex:
         assert (one.rule, one.severity) == ("table-scan", Severity.NOTE)
 
 
+class TestACount:
+    QUERY = Query("how many", {"Department": "=", "Age": "="}, count_only=True, rate=2)
+
+    def test_is_one_finding(self) -> None:
+        count = asked(EMPLOYEES, self.QUERY, QueryClass.PARTITION_SCAN, examined=500, returned=20)
+        assert told(found(count)) == [("count-by-reading", "Employees: how many")]
+
+    def test_of_a_rare_job_is_a_scan(self) -> None:
+        query = replace(self.QUERY, rate=1 / 80_000)
+        count = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=5_000, returned=20)
+        assert told(found(count)) == [("partition-scan", "Employees: how many")]
+
+
 class TestAKeyOfSeveralFields:
     MAILS = DeclaredSet(
         "Mails",

@@ -36,7 +36,7 @@ class Corrections:
         :param shape: the fields, and how many entities there are
         :param years: how many years of growth the digits of numbers must last
         """
-        seen: set[str] = set()
+        seen: dict[str, str] = {}
         halves: list[str] = []
         for half in (partition, row):
             try:
@@ -50,7 +50,7 @@ class Corrections:
         self,
         subject: str,
         piece: tuple[str, str | None, str],
-        seen: set[str],
+        seen: dict[str, str],
         shape: Shape,
         years: float,
     ) -> str:
@@ -59,11 +59,9 @@ class Corrections:
         if name is None:
             return literal
         if name in seen:
-            says = f"{name} is in both keys of {subject}, so each partition holds one value of it."
-            better = "Remove it from the RowKey, and use a constant or another field there."
-            self.flaws.append(Flaw("both-keys", subject, says, better))
+            self.flaws.append(_twice(subject, name, is_same=spec == seen[name]))
             return literal.rstrip("_-|")
-        seen.add(name)
+        seen[name] = spec
         wanted = self._format(subject, name, spec, shape, years)
         return f"{literal}{{{name}:{wanted}}}" if wanted else f"{literal}{{{name}}}"
 
@@ -144,3 +142,14 @@ def _is_accepted(partition: str, row: str) -> bool:
 
 def _shown(key: Key) -> str:
     return f"({key.partition_template}, {key.row_template})"
+
+
+def _twice(subject: str, name: str, *, is_same: bool) -> Flaw:
+    """Return the flaw of a field that is in both keys, in the same format or in two."""
+    if is_same:
+        says = f"{name} is in both keys of {subject}, so each partition holds one value of it."
+        better = "Remove it from the RowKey, and use a constant or another field there."
+    else:
+        says = f"{name} is in both keys of {subject}, in two formats, and a key takes each field once."
+        better = "Store what the PartitionKey needs in a field of its own, such as the day of a timestamp."
+    return Flaw("both-keys", subject, says, better)

@@ -165,18 +165,14 @@ def _row_given(key: Key, query: Query) -> list[str]:
     for number, piece in enumerate(pieces):
         name = piece.name or ""
         known = query.known.get(name)
-        if (
-            known == "="
-            or (known == "prefix" and piece.width is None)
-            or (known == "range" and _is_sorted(key, number))
-        ):
+        if known == "=" or (known == "prefix" and piece.width is None) or (known == "range" and is_sorted(key, number)):
             found.append(name)
         if known != "=":
             break
     return found
 
 
-def _is_sorted(key: Key, number: int) -> bool:
+def is_sorted(key: Key, number: int) -> bool:
     """Whether rows sort by a field of the RowKey; they do not if it is plain text followed by more of the key."""
     pieces = pieces_of(key.row_template)
     named = [at for at, piece in enumerate(pieces) if piece.name]
@@ -195,7 +191,7 @@ def _sorts(key: Key, row: list[str], query: Query) -> bool:
         return True
     first = pieces[len(single)]
     descends = (query.order or "").startswith("-")
-    return first.name == order and (first.spec == "inverted") == descends and _is_sorted(key, len(single))
+    return first.name == order and (first.spec == "inverted") == descends and is_sorted(key, len(single))
 
 
 def _holds_all(declared: DeclaredSet, query: Query, shape: RowLayout, client: tuple[str, ...]) -> bool:

@@ -15,6 +15,7 @@ from ...key import Key
 from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 from ..design.model import DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
+from ..measure.questions import is_sorted
 from ..measure.sample import asked_values, values_of
 from ..model import AccountLoad, Bill, Consistency, LimitUse, Measured, Severity, TableLoad
 from ..zipf import Zipf
@@ -163,7 +164,7 @@ def in_order(asked: MeasuredQuery) -> bool:
     first = next((piece for piece in pieces if piece.name not in terms.equal), None)
     if first is None or first.name != order.removeprefix("-"):
         return first is None
-    return order.startswith("-") == (first.spec == "inverted")
+    return order.startswith("-") == (first.spec == "inverted") and is_sorted(key, pieces.index(first))
 
 
 HEAVY: Final = 0.5 * PARTITION_ENTITIES_PER_SECOND

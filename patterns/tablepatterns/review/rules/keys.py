@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Final
 
 from ...figures import number, often, years_from_now
 from ...key import Key
 from ..design.model import DeclaredSet, Field, Flaw, Shape
 from ..key_parts import Piece, pieces_of
+from ..measure.questions import is_sorted
 from ..measure.sample import coincidence_of, values_of
 from ..model import Finding, Severity
-from .context import RuleContext, terms_of
+from .context import MeasuredQuery, RuleContext, key_of, terms_of, unindexed, wanted, waste_severity
 from .rule import Rule, entities, listed, part_of
 
 _CERTAIN: Final = 0.1
@@ -273,18 +275,38 @@ def _text(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
         by_order = [asked.query.order.removeprefix("-")] if asked.query.order else []
         for name in (*terms_of(asked.query, declared.key).ranged, *by_order):
             wanted.setdefault(name, asked.query.name)
+    is_told = False
     for name, field in declared.shape.fields.items():
         if field.type == "string" and field.order == "rising" and name in wanted and name in in_keys:
             says = f"{name} increases but is text: {wanted[name]!r} gets '10' before '9', and '01.02.' before '31.01.'."
             better = f"Store it as a number or a timestamp, and write the key as {{{name}:010d}} or {{{name}:ticks}}."
             yield TEXT_ORDER.finding(Severity.WARNING, declared.name, says, better)
+            is_told = True
+    if not is_told:
+        yield from islice(chain.from_iterable(map(_unsorted, context.queries_of(declared))), 1)
+
+
+def _unsorted(asked: MeasuredQuery) -> Iterator[Finding]:
+    """Yield a finding if a range of texts is not a range of keys."""
+    key, measured = key_of(asked), asked.measured
+    if waste_severity(measured) is None or unindexed(asked):
+        return
+    for position, name in enumerate(key.row_fields):
+        if asked.query.known.get(name) == "range" and not is_sorted(key, position):
+            says = (
+                f"{name} is text in the middle of a RowKey, so rows do not sort by it: {asked.query.name!r} reads "
+                f"{entities(measured.examined)} to return {number(wanted(measured))}."
+            )
+            better = f"Write it as {{{name}:escape}}, which keeps the order, or store a number or a timestamp."
+            yield TEXT_ORDER.finding(Severity.WARNING, asked.of.name, says, better)
+            return
 
 
 def _narrow(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     seen: set[str] = set()
     for key in keys_of(declared):
         for piece in (*pieces_of(key.partition_template), *pieces_of(key.row_template)):
-            if piece.name and piece.spec.endswith("d") and piece.width and piece.name not in seen:
+            if piece.name and piece.width and piece.spec[-1:] == "d" and not piece.is_clock and piece.name not in seen:
                 seen.add(piece.name)
                 digits = piece.width - piece.spec.startswith("+")
                 yield from _one_narrow(context, declared, piece.name, digits)

@@ -117,6 +117,9 @@ def _is_served(asked: MeasuredQuery) -> bool:
     if "contains" in asked.query.known.values():
         # It is a finding of its own
         return True
+    if asked.query.count_only and asked.query.rate >= ONCE_AN_HOUR:
+        # So is a count, and what keeps the count needs no index
+        return True
     by_list = asked.via is not None and asked.of.profile(asked.via).finder == "find_all"
     return by_list or (
         asked.query.filter is None and partition_known(asked) and in_order(asked) and not unindexed(asked)
