@@ -32,7 +32,7 @@ from .maintenance import COMMANDS
 from .output import WRONG_USE, console, fail
 from .poison import poison
 from .rekey import rekey
-from .review import FailOn, Form, compared, fixed, run_review, schema_text, status, watched
+from .review import FailOn, Form, coded, compared, fixed, run_review, schema_text, status, watched
 from .status import status as show_status
 from .traffic import traffic
 from .worker import work
@@ -133,7 +133,9 @@ def review(
         str | None, typer.Argument(help="A TOML file, or package.module:design for a Design in Python.")
     ] = None,
     form: Annotated[Form | None, typer.Option("--format", help="By default, from the file's extension.")] = None,
-    output: Annotated[Path | None, typer.Option(help="The file to write: .html, .md, .json, or text.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write: .html, .md, .json, or text; with --code, the folder.")
+    ] = None,
     prices: Annotated[Path | None, typer.Option(help="A price table of your own, in TOML.")] = None,
     fail_on: Annotated[FailOn, typer.Option(help="Exit with status 1 from this severity on.")] = FailOn.SERIOUS,
     fix: Annotated[
@@ -143,6 +145,9 @@ def review(
     diff: Annotated[
         str | None, typer.Option(help="Compare with this design, by access pattern: --diff before.toml after.toml.")
     ] = None,
+    code: Annotated[
+        bool, typer.Option("--code", help="Write the design as Python, with tests that hold its costs to the review.")
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Serve the page on this machine, and reload it when the file changes.")
     ] = False,
@@ -165,6 +170,8 @@ def review(
             return compared(diff, design, form, prices, console())
         if fix is not None:
             return fixed(design, fix, output, prices, console())
+        if code:
+            return coded(design, output, console())
         if watch:
             return watched(design, prices, port, console())
         found = run_review(design, form, output, prices, console())

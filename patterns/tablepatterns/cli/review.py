@@ -107,6 +107,29 @@ def fixed(source: str, number: int, output: Path | None, prices: Path | None, co
     console.print(f"{plain(change.set)}: {plain(change.says)}; {output or source}", markup=False, soft_wrap=True)
 
 
+def coded(source: str, output: Path | None, console: Console) -> None:
+    """Write a design file as Python: a module that declares its sets, and one with tests of their costs.
+
+    :param source: a TOML file
+    :param output: the folder to write to; None for the current one
+    :raises BadInput: the design is not in a TOML file, or a module of this name exists
+    :raises OSError: a file cannot be read or written
+    """
+    from ..review.code import written
+
+    if not Path(source).is_file():
+        raise BadInput("design", source, "only a design file can be written as Python", "give a TOML file")
+    folder = output or Path()
+    files = {folder / name: text for name, text in written(design_of(source), Path(source).stem).items()}
+    for path in files:
+        if path.exists():
+            raise BadInput("output", str(path), "there is such a file", "move it, or give another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        path.write_bytes(text.encode("utf-8"))
+        console.print(str(path), markup=False, highlight=False, soft_wrap=True)
+
+
 def compared(before: str, after: str, form: Form | None, prices: Path | None, console: Console) -> None:
     """Print how two designs differ, by access pattern.
 

@@ -1,0 +1,168 @@
+"""A design written as Python: it is formatted, typed, declares the same design, and its own tests pass."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tablepatterns.cli.main import main
+from tablepatterns.cli.review import design_of
+from tablepatterns.review import Design, read_design
+from tablepatterns.review.code import written
+
+ROOT = Path(__file__).parents[2]
+DOCS = sorted((ROOT / "docs" / "reviews").glob("*.toml"))
+RECALL = sorted((ROOT / "tests" / "review" / "recall").glob("*/*.toml"))[::6]
+HOSTILE = """
+name = "A \\"design\\" of 'x' \\\\ \\n\\"\\"\\" import os"
+[[set]]
+name = "Sales \\"\\"\\" 'of' class\\n"
+table = "Sales"
+entity = "class"
+key = { partition = "{class}", row = "{print:06d}" }
+count = 1_000
+[set.fields]
+class = { distinct = 12, size = 8 }
+print = { type = "int32" }
+secret = { size = 8, secret = true }
+[[set.query]]
+name = "Größe\\n\\"\\"\\" {x} 日本"
+known = { class = "=", print = "=" }
+rate = 1
+[[set.write]]
+name = "def"
+operation = "update"
+changes = ["secret"]
+[[set.access]]
+name = "portal"
+by = ["class"]
+[[set]]
+name = "class"
+key = { partition = "{Text}", row = "x" }
+count = 10
+[set.fields]
+Text = { size = 5 }
+[[set.mappings]]
+pattern = "encrypted_properties"
+names = ["Card"]
+[set.fields.Card]
+size = 20
+"""
+
+
+def said(design: Design) -> object:
+    """Return all that a design says; corrections are made in what is written."""
+    return [
+        design.name,
+        design.years,
+        [
+            (
+                replace(each, settings={}, derived=(), mappings=()),
+                {name: value for name, value in each.settings.items() if value is not None},
+                [(each.profile(via).key, type(via).__name__, via.name, sorted(via.reads)) for via in each.derived],
+                [(type(mapping).__name__, sorted(mapping.fields)) for mapping in each.mappings],
+            )
+            for each in design.sets
+        ],
+    ]
+
+
+def run(folder: Path, *command: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "patterns")}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+def write(folder: Path, designs: Sequence[tuple[str, Design]]) -> None:
+    for name, design in designs:
+        for file, text in written(design, name).items():
+            (folder / file).write_text(text, encoding="utf-8")
+
+
+def check(folder: Path, designs: Sequence[tuple[str, Design]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the form of what is written, run its tests, and compare its design with the file's."""
+    write(folder, designs)
+    run(
+        folder,
+        "ruff",
+        "check",
+        "--isolated",
+        "--target-version",
+        "py310",
+        "--select",
+        "E,F,W,I,B",
+        "--ignore",
+        "E501",
+        ".",
+    )
+    run(folder, "ruff", "format", "--isolated", "--check", ".")
+    run(folder, "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", ".", ".")
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    for name, design in designs:
+        assert said(design_of(f"{name}:design")) == said(design), name
+
+
+def test_documented_designs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(tmp_path, [(f"docs_{path.stem}", read_design(path)) for path in DOCS], monkeypatch)
+    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT / "patterns")], "pythonVersion": "3.10"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    run(tmp_path, "pyright", "-p", ".", "--pythonpath", sys.executable)
+
+
+def test_other_designs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Designs with every pattern, kind of derived data and mapping, many of them with faults."""
+    check(tmp_path, [(f"recall_{path.stem}", read_design(path)) for path in RECALL], monkeypatch)
+
+
+def test_names_and_texts_are_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(tmp_path, [("hostile", read_design(HOSTILE))], monkeypatch)
+
+
+def test_what_is_not_written_is_named() -> None:
+    files = written(read_design(HOSTILE), "hostile")
+    assert "# Not written: a model of" in files["hostile.py"]
+    improved = written(read_design(ROOT / "docs" / "reviews" / "employees_improved.toml"), "improved")
+    assert '# Not written: the transaction of "hire" with "store photograph"' in improved["improved.py"]
+    assert 'more than one simple call: "Employees: hire"' in improved["test_improved.py"]
+
+
+def test_the_tests_fail_if_a_call_costs_more(tmp_path: Path) -> None:
+    design = read_design(ROOT / "docs" / "reviews" / "employees_improved.toml")
+    files = written(design, "improved")
+    begins = "with Traffic(storage) as traffic:\n"
+    more = "        list(sets.departments.range({'Department': 'x'}))\n"
+    test = files["test_improved.py"].replace(begins, begins + more)
+    (tmp_path / "improved.py").write_text(files["improved.py"], encoding="utf-8")
+    (tmp_path / "test_improved.py").write_text(test, encoding="utf-8")
+    with pytest.raises(AssertionError, match="at most 1 allowed"):
+        run(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", ".")
+
+
+def test_command(tmp_path: Path) -> None:
+    source, folder = DOCS[0], tmp_path / "staff"
+    command = ["review", str(source), "--code", "--output", str(folder)]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in folder.iterdir()) == [f"{source.stem}.py", f"test_{source.stem}.py"]
+    before = (folder / f"{source.stem}.py").read_text(encoding="utf-8")
+    again = CliRunner().invoke(main, command)
+    assert again.exit_code == 2
+    assert "there is such a file" in again.output
+    assert (folder / f"{source.stem}.py").read_text(encoding="utf-8") == before
+
+
+def test_only_files_are_written_as_python() -> None:
+    done = CliRunner().invoke(main, ["review", "some.module:design", "--code"])
+    assert done.exit_code == 2
+    assert "only a design file" in done.output
