@@ -149,6 +149,12 @@ def test_the_tests_fail_if_a_call_costs_more(tmp_path: Path) -> None:
         run(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", ".")
 
 
+@pytest.mark.parametrize("name", ["tablepatterns", "pytest", "dataclasses", "class"])
+def test_no_module_hides_another(name: str) -> None:
+    files = written(read_design(HOSTILE), name)
+    assert list(files) == [f"{name}_design.py", f"test_{name}_design.py"]
+
+
 def test_command(tmp_path: Path) -> None:
     source, folder = DOCS[0], tmp_path / "staff"
     command = ["review", str(source), "--code", "--output", str(folder)]
