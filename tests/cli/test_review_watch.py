@@ -133,7 +133,10 @@ def test_the_browser_reloads_when_the_file_changes(server: PageServer, path: Pat
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl+C cannot be sent to one process")
 def test_control_c_ends_it_cleanly(path: Path) -> None:
     command = [sys.executable, "-m", "tablepatterns", "review", str(path), "--watch"]
+    # A shell lets programs in the background ignore Ctrl+C, and those that they start
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before)
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line.startswith("http://127.0.0.1:")

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from azure.core import __version__ as core_version
 from azure.core.settings import settings
+from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from support.example_programs import EXAMPLES, example
+from support.spans import span_exporter
 from tablepatterns import QueryClass, Storage, connect
 from tablepatterns.testing import Engine
 
@@ -73,17 +73,12 @@ def storage(engine: Engine) -> Iterator[Storage]:
 
 
 @NEEDS_TRACING
-def test_each_request_has_a_span_below_that_of_the_application(
-    storage: Storage, engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    # The provider of a process can be set once, so the SDK is given this one
-    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
+def test_each_request_has_a_span_below_that_of_the_application(storage: Storage, engine: Engine) -> None:
+    exporter = span_exporter()
+    exporter.clear()
     settings.tracing_enabled = True
     try:
-        tracer, meter = provider.get_tracer("shop"), MeterProvider().get_meter("shop")
+        tracer, meter = trace.get_tracer("shop"), MeterProvider().get_meter("shop")
         with engine.ledger.span() as span:
             TELEMETRY.take_order(storage, tracer, meter)
     finally:

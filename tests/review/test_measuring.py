@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -394,6 +395,16 @@ def test_as_many_results_as_are_declared_come_of_entities_that_were_not_made() -
 def test_pages_of_a_thousand_are_counted_for_entities_that_were_not_made() -> None:
     found = took(staff([Query("all", {"Department": "="})], count=10_000))
     assert (found.requests, found.examined, found.returned) == (3, 2500, pytest.approx(2500))
+
+
+def test_sets_that_share_an_access_pattern_are_each_measured() -> None:
+    by_name, hire = Query("by name", {"LastName": "="}), Write("hire", "insert")
+    first = staff([Query("all", {"Age": "="}), by_name], [hire], derived=[BY_NAME])
+    second = replace(first, name="Again", table="Again", queries=(by_name,))
+    found = measure(Design("Staff", (first, second)))
+    alone = [*measure(Design("Staff", (first,))), *measure(Design("Staff", (second,)))]
+    assert [(each.of.name, each.access.name) for each in found] == [(each.of.name, each.access.name) for each in alone]
+    assert [each.requests for each in found] == [each.requests for each in alone]
 
 
 def test_the_same_design_takes_the_same() -> None:

@@ -7,7 +7,7 @@ import io
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -20,15 +20,12 @@ from azure.core.rest._requests_basic import RestRequestsTransportResponse
 from azure.core.settings import settings
 from azure.data.tables import TableClient, TableSasPermissions, generate_table_sas
 from azure.data.tables.aio import TableClient as AioTableClient
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from urllib3.response import HTTPResponse
 
 import tablepatterns
 from support.employees import employees_of, jones
 from support.recorded_requests import CREDENTIAL, SERVICE, Recorder
+from support.spans import span_exporter
 from tablepatterns import Traffic
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
@@ -178,14 +175,12 @@ def noted(text: str, headers: Any) -> tuple[list[str], list[str]]:
     return sorted(text.splitlines()), sorted(name.lower() for name in headers)
 
 
-@pytest.fixture(scope="module")
-def spans() -> Iterator[Any]:
-    """What OpenTelemetry exports; azure-core keeps the first provider that it meets."""
-    exporter, provider = InMemorySpanExporter(), TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trace, "get_tracer_provider", lambda: provider)
-        yield exporter
+@pytest.fixture
+def spans() -> Any:
+    """The finished spans."""
+    exporter = span_exporter()
+    exporter.clear()
+    return exporter
 
 
 async def test_a_trace_has_the_spans_of_the_sdks_own_call(tables: Tables, spans: Any) -> None:

@@ -33,7 +33,7 @@ def test_a_schedule_comes_back_from_its_line(schedule: list[Choice]) -> None:
 
 @pytest.mark.parametrize("word", ["1", "A#", "A!*", ">>", ">-1", "!", "A..1", "Ä"])
 def test_a_word_that_is_no_step_is_rejected_with_what_would_be_one(word: str) -> None:
-    with pytest.raises(BadInput, match=r"no step of a schedule; write A, A\*, A\?, A!"):
+    with pytest.raises(BadInput, match=r"not a step of a schedule; write A, A\*, A\?, A!"):
         parse(f"A {word}")
 
 

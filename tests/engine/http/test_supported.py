@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
 
@@ -122,7 +123,7 @@ class Account:
         engine.queues.put("orders", "text", visibility=0, time_to_live=60)
         engine.queues.put("orders", "text", visibility=0, time_to_live=60)
         (message,) = engine.queues.get("orders", 1, 30)
-        self.receipt = f"{message.id}?popreceipt={message.receipt}"
+        self.receipt = f"{message.id}?popreceipt={quote(message.receipt, safe='')}"
         engine.tables.create("Employees")
         engine.tables.apply("Employees", Operation("insert", "p", "r", {"A": 1}))
 

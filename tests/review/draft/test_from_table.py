@@ -96,7 +96,6 @@ def _differences(declared: DeclaredSet, found: DeclaredSet) -> list[str]:
 LIMITS = {
     "employees_improved": "the totals are properties of another set's entities",
     "departments_denormalized": "copies of single properties look like any others",
-    "contracts_with_their_scans": "encrypted text and bytes look the same",
     "survey_of_300_questions": "the sample entities have 252 of 300 properties",
     "web_log_by_server": "the sample is of one partition",
     "reports_copied_ten_times": "ten copies with the same properties differ in one letter",

@@ -31,7 +31,7 @@ _SPREAD: Final = "_spread"
 _WIDE_PART: Final = re.compile(r"_?\d\d(?:_[0-9a-f]{32})?$")
 _POINT: Final = re.compile(r"(.*?)(\d+)$")
 _FEWEST_POINTS: Final = 4
-_BLOB: Final = re.compile(r"https?://[^/]+/(?:devstoreaccount1/)?([a-z0-9-]+)/[^?]+\.(?:bin|txt)$")
+_BLOB: Final = re.compile(r"https?://[^/]+/(?:devstoreaccount1/)?([a-z0-9-]+)/[^?]+\.(bin|txt)$")
 _HEADER: Final = "EncryptedWith"
 _POINT_TYPES: Final[Mapping[type, str]] = {int: "int", Int64: "Int64", float: "float", bool: "bool"}
 _RESERVED: Final = 5
@@ -325,6 +325,7 @@ def _mapped(rows: Rows, draft: DraftSet) -> None:
         found = next((each for row in rows.rows if (each := _BLOB.match(str(row.get(name)))) is not None), None)
         if found is not None:
             links.setdefault(found[1], []).append(name)
+            draft.fields[name] = replace(draft.fields[name], type="binary" if found[2] == "bin" else "string")
     for container, large in links.items():
         draft.mappings.append({"pattern": "large_properties", "names": large, "container": container})
         draft.notes.append(f"Set the sizes of {', '.join(large)}: the values are in blobs, which were not read.")

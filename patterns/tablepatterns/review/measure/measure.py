@@ -72,8 +72,9 @@ def calls_of(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
         sources = {name: Source(made) for name, made in stand.samples.items()}
         for declared in design.sets:
             found += [_write(stand, declared, write, sources) for write in declared.writes]
-    order = {id(access): at for at, (_, access) in enumerate(design.accesses())}
-    return tuple(sorted(found, key=lambda each: order[id(each.access)]))
+    # Sets may share an access pattern
+    order = {(id(declared), id(access)): at for at, (declared, access) in enumerate(design.accesses())}
+    return tuple(sorted(found, key=lambda each: order[id(each.of), id(each.access)]))
 
 
 def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:

@@ -194,8 +194,8 @@ _KEY_UNITS: Final = 200
 _PROPERTIES: Final = MAX_CUSTOM_PROPERTIES - 4
 _ENTITY_BYTES: Final = 900_000
 _WIDE_ROWS: Final = 40
-_LARGEST: Final = 4_000_000
-"""So many characters or bytes of a value that is stored in a blob are made at most."""
+_LARGEST: Final = 2**22
+"""The maximum number of characters or bytes of a sample value that is stored in a blob."""
 _ATTEMPTS: Final = 64
 _MOST_CHOICES: Final = 10_000
 _DIGITS: Final = "abcdefghij"

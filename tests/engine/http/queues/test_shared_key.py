@@ -129,10 +129,13 @@ def test_so_is_the_order_of_their_characters(wire: QueueWire) -> None:
 
 def test_an_option_may_have_anything_in_it(service: QueueServiceClient, queue: QueueClient) -> None:
     assert list(service.list_queues("a b+c&d=é/%")) == []
-    sent = [queue.send_message("text") for _ in range(200)]
-    for message in sent:
+    for seconds in range(1, 1_000):
+        message = queue.send_message("text", visibility_timeout=seconds)
         queue.delete_message(message)
-    assert any("+" in (message.pop_receipt or "") for message in sent)
+        if "+" in (message.pop_receipt or ""):
+            break
+    else:
+        raise AssertionError("no receipt has a character that must be escaped")
 
 
 def test_a_request_with_another_key_is_rejected(engine: Engine) -> None:
