@@ -175,6 +175,7 @@ def _walk(walks: Walks, command: str, pace: Any) -> Callable[[Any], Coroutine[An
 def _print_status(status: RekeyStatus, as_json: bool) -> None:
     found = {**asdict(status), "phase": status.phase.value}
     others = "none" if status.copy is None else status.copy
+    is_ready = status.is_verified and status.phase is Phase.COPYING
     print_result(
         found,
         as_json,
@@ -183,7 +184,7 @@ def _print_status(status: RekeyStatus, as_json: bool) -> None:
             f"primary table: {status.primary}; copies: {others}",
             f"verified: {'yes' if status.is_verified else 'no'}",
             f"writes in progress: {count(status.waiting)}; poison: {count(status.poison)}",
-            f"next: {_NEXT[status.phase]}",
+            f"next: {'cut-over' if is_ready else _NEXT[status.phase]}",
         ),
     )
 
