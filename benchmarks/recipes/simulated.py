@@ -1,6 +1,6 @@
 """Simulated time: an event loop whose clock jumps to whatever happens next, so that nothing waits and all is counted.
 
-An account in memory has a clock of its own, which moves at once when a caller sleeps. On it, ten writers that back off
+An in-memory account has its own clock, which moves immediately when a caller sleeps. On it, ten writers that back off
 do not wait beside each other. Here they do, each for its own time.
 """
 

@@ -7,8 +7,9 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OPTIONS = (
@@ -55,3 +56,18 @@ def program(own: str) -> str:
             "chromium; the tests without it: make test ARGS=\"-m 'not browser'\""
         )
     return found
+
+
+class WatchedPage:
+    """A file in a window, with what it says in consoles, errors and dialogs, and the addresses that it requests."""
+
+    def __init__(self, browser: Browser, path: Path, width: int, **options: Any) -> None:
+        self.page: Page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        self.url = path.as_uri()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(self.url)

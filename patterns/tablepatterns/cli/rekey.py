@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
@@ -51,10 +52,8 @@ def copy(
 
     The exit status is 1 if entities cannot be copied. It is safe to run again.
     """
-    pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-    walks = Walks("rekey-copy", resume, is_silent=as_json)
-    call = _walk(walks, "copy", pace)
-    report = _run(name, storage, call, walks)
+    pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
+    report = _walked(name, storage, "copy", resume, as_json, **pace)
     _print_report(report, f"{count(report.copies)} of {counted(report.entities, 'entity')} copied", as_json)
 
 
@@ -72,9 +71,8 @@ def verify(
 
     The exit status is 1 if there are differences. The phase can be changed after a run without any.
     """
-    pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-    walks = Walks("rekey-verify", resume, is_silent=as_json)
-    report = _run(name, storage, _walk(walks, "verify", pace), walks)
+    pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
+    report = _walked(name, storage, "verify", resume, as_json, **pace)
     _print_report(
         report, f"{counted(report.entities, 'entity')} and {counted(report.copies, 'copy')} compared", as_json
     )
@@ -90,7 +88,7 @@ def repair(
     as_json: AsJson = False,
 ) -> None:
     """Compare both tables, and make the copies equal to the entities of the primary table."""
-    pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
+    pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
     repaired = _run(name, storage, lambda move: move.repair(**pace))
     print_result({"repaired": repaired}, as_json, (f"{counted(repaired, 'copy')} repaired",))
 
@@ -134,8 +132,8 @@ def clean_up(
     as_json: AsJson = False,
 ) -> None:
     """Delete the entities of the old table, once the move is committed."""
-    options: dict[str, Any] = {"drop_table": drop_table, "max_concurrency": max_concurrency}
-    deleted = _run(name, storage, lambda move: move.clean_up(max_per_second=max_per_second, **options))
+    options = {"drop_table": drop_table, "max_per_second": max_per_second, "max_concurrency": max_concurrency}
+    deleted = _run(name, storage, lambda move: move.clean_up(**options))
     line = "the old table was dropped" if drop_table else f"{counted(deleted, 'old entity')} deleted"
     print_result({"deleted": deleted, "dropped": drop_table}, as_json, (line,))
 
@@ -160,16 +158,19 @@ async def _with_old_account_closed(move: Rekey[Any, Any], work: Coroutine[Any, A
                 await closed
 
 
-def _walk(walks: Walks, command: str, pace: Any) -> Callable[[Any], Coroutine[Any, Any, RekeyReport]]:
-    async def work(move: Any) -> RekeyReport:
+def _walked(
+    name: str, storage: str | None, command: str, resume: Path | None, is_silent: bool, **pace: Any
+) -> RekeyReport:
+    """Return the report of `copy` or `verify`, which show their progress and can be resumed."""
+    walks = Walks(f"rekey-{command}", resume, is_silent=is_silent)
+
+    def work(move: Any) -> Coroutine[Any, Any, RekeyReport]:
         call = getattr(move, command)
-        return await walks.over(
-            command,
-            lambda token, after: call(resume=token, progress=after, **pace),
-            lambda report: report.entities,
+        return walks.over(
+            command, lambda token, after: call(resume=token, progress=after, **pace), lambda report: report.entities
         )
 
-    return work
+    return _run(name, storage, work, walks)
 
 
 def _print_status(status: RekeyStatus, as_json: bool) -> None:

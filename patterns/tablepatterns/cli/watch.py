@@ -164,7 +164,7 @@ def watch(
                 if watched.refresh():
                     console.print(f"{path.name} has changed", markup=False)
         except KeyboardInterrupt:
-            pass
+            pass  # Ctrl+C is how the user ends it
         finally:
             server.shutdown()
             thread.join()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from review.detailed import HOSTILE, design, reviewed
 from review.report.test_in_chromium import BEYOND, OVERLAPS, brightness
-from support.browser import chromium
+from support.browser import WatchedPage, chromium
 from tablepatterns.figures import money, share
 from tablepatterns.review import PriceTable
 from tablepatterns.review.capacity.hot_partitions import simulate_day
@@ -45,27 +46,15 @@ def page(browser: Browser, path: Path) -> Iterator[Page]:
         yield shown
 
 
-class opened:  # noqa: N801 - a context manager
-    """A page in a window; at the end, nothing may have been said or asked for."""
-
-    def __init__(self, browser: Browser, path: Path, width: int, **options: str) -> None:
-        self.page: Page = browser.new_page(viewport={"width": width, "height": 900}, **options)  # type: ignore[arg-type]
-        self.url = path.as_uri()
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-
-    def __enter__(self) -> Page:
-        self.page.goto(self.url)
-        return self.page
-
-    def __exit__(self, *error: object) -> None:
-        self.page.close()
-        if error[0] is None:
-            assert (self.said, [each.partition("#")[0] for each in self.asked]) == ([], [self.url])
+@contextmanager
+def opened(browser: Browser, path: Path, width: int, **options: str) -> Iterator[Page]:
+    """Open a page; at the end, nothing may have been said or asked for."""
+    shown = WatchedPage(browser, path, width, **options)
+    try:
+        yield shown.page
+    finally:
+        shown.page.close()
+    assert (shown.said, [each.partition("#")[0] for each in shown.asked]) == ([], [shown.url])
 
 
 def walkthrough(name: str) -> tuple[int, Walkthrough]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from review.report.sample import clean, hostile, sample
-from support.browser import BrowserMissing, chromium, program
+from support.browser import BrowserMissing, WatchedPage, chromium, program
 from tablepatterns.review.report import html
 
 pytestmark = pytest.mark.browser
@@ -45,20 +45,12 @@ BEYOND = """() => [...document.querySelectorAll('main *')].filter(each => {
 }).map(each => each.outerHTML.slice(0, 80))"""
 
 
-class Shown:
-    """A page in a window, with what it said and what it asked for."""
+class Shown(WatchedPage):
+    """A page on a screen, or on paper."""
 
     def __init__(self, browser: Browser, path: Path, width: int) -> None:
+        super().__init__(browser, path, width)
         self.width = width
-        self.page: Page = browser.new_page(viewport={"width": width, "height": 900})
-        self.url = path.as_uri()
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(self.url)
         if width == PAPER:
             self.page.emulate_media(media="print")
 

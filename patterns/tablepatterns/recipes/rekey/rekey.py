@@ -532,7 +532,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             raise RekeyNotReady(f"{text}, requeue them, and run it again")
 
     async def _drained(self) -> bool:
-        """Wait until there are no messages, which are processed meanwhile; return False if it takes too long."""
+        """Process messages until there are none; return False if it takes too long."""
         begun, pause = self.account.now(), 0.05
         while await self._writer.waiting():
             if (self.account.now() - begun).total_seconds() >= self._writer.max_pause:

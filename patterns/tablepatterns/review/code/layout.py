@@ -17,7 +17,7 @@ from ...key.ranges import Between, Prefix
 
 _WIDTH: Final = 88
 _LONG: Final = 60
-"""With so many characters of padding, a sample value is written without them."""
+"""The padding from which a sample value is written without it."""
 
 
 @dataclass(frozen=True)

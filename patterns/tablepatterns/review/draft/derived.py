@@ -14,11 +14,11 @@ from .rows import Find, Rows, formats, spelled, type_of
 from .sampling import Keys
 
 _MOST_TRIED: Final = 24
-"""So many ways to compute the primary key from a copy are tried."""
+"""The maximum number of ways to compute the primary key from a copy."""
 _CHECKED: Final = 40
-"""So many rows are compared with their primaries."""
+"""The maximum number of rows that are compared with their primaries."""
 _ASKED: Final = 3
-"""So many primary rows that were not read are asked for, for each way."""
+"""The maximum number of unread primary rows that are requested for each way."""
 _FEWEST: Final = 3
 """Fewer rows that agree may do so by chance, if there are more."""
 _UNNAMED: Final = "\0"

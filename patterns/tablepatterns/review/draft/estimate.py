@@ -10,7 +10,7 @@ from typing import Final
 from .sampling import Gap, TableSample
 
 _CHARACTERS: Final = 24
-"""So many characters of a key are looked at."""
+"""The number of characters of a key that are compared."""
 
 
 class _Scale:

@@ -18,7 +18,7 @@ _SPREAD: Final = 1.25
 """A largest value is named if it is so many times the usual size."""
 _RISES: Final = 0.9
 _ORDERED: Final = 20
-"""So many values show whether they rise with time."""
+"""The number of values that show whether they rise with time."""
 
 
 def field_of(values: Sequence[Any], count: int, *, is_whole: bool) -> Field:

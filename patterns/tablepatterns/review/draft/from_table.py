@@ -35,7 +35,7 @@ _BLOB: Final = re.compile(r"https?://[^/]+/(?:devstoreaccount1/)?([a-z0-9-]+)/[^
 _HEADER: Final = "EncryptedWith"
 _POINT_TYPES: Final[Mapping[type, str]] = {int: "int", Int64: "Int64", float: "float", bool: "bool"}
 _RESERVED: Final = 5
-"""One of so many queries is kept to look for single rows."""
+"""The share of the queries, one in this many, that is kept to look for single rows."""
 _MATCHED: Final = 2_000
 
 

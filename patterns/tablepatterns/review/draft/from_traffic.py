@@ -25,10 +25,10 @@ from .templates import Part, Slot
 
 _YEAR: Final = 365.25 * 86_400
 _MOST: Final = 2_000
-"""So many different requests are told apart; further ones are counted together."""
+"""The maximum number of different requests; further ones are counted together."""
 _INTERVAL: Final = 60
 _OPEN: Final = 8
-"""So many minutes are counted at a time, since records of several files overlap."""
+"""The number of minutes that are counted at a time, since records of several files overlap."""
 _LEAD: Final = re.compile(r"[A-Za-z]+[_\-|:.~=]+|[A-Za-z]+$|[A-Za-z]+(?=[0-9])")
 _ROW_KEY: Final = re.compile(r"RowKey\s+(?:eq|ge|gt)\s+'([^']*)'")
 _ROW_OF_URI: Final = re.compile(r"RowKey='([^']*)'|RowKey=%27((?:(?!%27).)*)%27")
@@ -50,7 +50,7 @@ _WRITES: Final[Mapping[str, str]] = {
 }
 _OVERWRITES: Final = ("InsertOrReplaceEntity", "InsertOrMergeEntity")
 _ENTITY_BYTES: Final = 500
-"""About so many bytes an entity takes in a response, if nothing is known of it."""
+"""The assumed size in bytes of an unknown entity in a response."""
 _ROW_BYTES, _PROPERTY_BYTES = 120, 12
 _UNKNOWN_COUNT: Final = 1_000
 

@@ -18,7 +18,7 @@ _FEWEST: Final = 0.01
 _ALIKE: Final = 0.6
 """The properties of rows of one kind have so much in common."""
 _SEVERAL, _MANY = 2, 10
-"""From so many rows on, properties that all of one kind have and none of the other tell kinds apart."""
+"""The number of rows from which properties that only one kind has distinguish kinds."""
 _MOST_KINDS: Final = 8
 _MOST_TYPES: Final = 16
 _TYPE_NAMES: Final = ("entitytype", "type", "kind", "$type", "discriminator", "entitykind", "recordtype", "rowtype")

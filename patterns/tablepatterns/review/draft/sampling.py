@@ -25,9 +25,9 @@ _PARTITION, _ROW = prop("PartitionKey"), prop("RowKey")
 _LEAD: Final = re.compile(r"[A-Za-z]+(?:[_\-|:.~=]+|(?=[0-9]))")
 """The word that the keys of one kind of rows often begin with."""
 _MISSES: Final = 2
-"""After so many halves without rows, a part is read from its start."""
+"""The number of halves without rows after which a part is read from its start."""
 _EMPTY_PAGES: Final = 3
-"""So many empty pages of one range are followed; then the range counts as unread."""
+"""The maximum number of empty pages of a range; then the range counts as unread."""
 _TOPS: Final = (("0", "9"), ("A", "Z"), ("a", "z"))
 _LAST: Final = "\ud7ff"
 """The last character before the surrogates, which a filter cannot contain."""

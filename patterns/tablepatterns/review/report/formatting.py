@@ -224,7 +224,7 @@ def peak_of(heat: TableLoad) -> float:
 
 
 _TRADE_OFFS: Final = 2
-"""So many trade-offs are shown; `tablepatterns patterns` has them all."""
+"""The maximum number of trade-offs; `tablepatterns patterns` has them all."""
 SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 

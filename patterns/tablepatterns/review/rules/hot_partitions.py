@@ -22,7 +22,7 @@ _NEAR: Final = 2.0
 """A partition whose rates may no more than double is near its target."""
 _FEW: Final = 32
 _SMALL: Final = 1000
-"""So many entities can be read once, in a page, and kept by every reader."""
+"""The number of entities that every reader can read in one page and cache."""
 _GUIDE: Final = "Scalability targets; designing your Table service solution to be write efficient"
 PREPEND_APPEND: Final = Rule(
     name="prepend-append",

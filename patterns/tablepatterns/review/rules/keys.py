@@ -22,7 +22,7 @@ _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001
 _ALL: Final = 1.05
 _MANY: Final = 1_000
-"""So many collisions a year."""
+"""Collisions a year."""
 _SECONDS: Final = {"Y": 31_557_600.0, "m": 2_629_800.0, "d": 86_400.0, "H": 3600.0, "M": 60.0, "S": 1.0, "f": 1e-6}
 _TICK: Final = 1e-6
 _WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name)s?$", re.IGNORECASE)

@@ -28,7 +28,7 @@ from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
 from .rows import places_of, stored_tables
 
 _ENTITIES: Final = 12
-"""So many entities of each set are stored, so that a page can show all rows."""
+"""The number of entities of each set, so that a page can show all rows."""
 _VALUES: Final = 4
 _ATTEMPTS: Final = 8
 _WORKER_RUNS: Final = 4

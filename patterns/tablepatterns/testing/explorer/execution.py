@@ -34,8 +34,8 @@ def scope_of(request: Request, account: str) -> Scope:
     Scope(service='table', resource='employees')
     >>> scope_of(Request("POST", "https://contoso.table.core.windows.net/Tables", {}), "contoso")
     Scope(service='table', resource=None)
-    >>> scope_of(Request("GET", "https://contoso.queue.core.windows.net/work/messages", {}), "contoso")
-    Scope(service='queue', resource='work')
+    >>> scope_of(Request("GET", "https://contoso.queue.core.windows.net/orders/messages", {}), "contoso")
+    Scope(service='queue', resource='orders')
     """
     service = service_of(request.url)
     try:
