@@ -1,7 +1,6 @@
-"""Rows stored in the block blobs of a container, for lists that are too long for an entity.
+"""Store rows as block blobs, for lists that are too long for an entity.
 
-The name of a row's blob is its PartitionKey and RowKey with a `/` between them, which keys cannot contain. Its text has
-one entry per line.
+Each row is one blob, named `PartitionKey/RowKey`: keys cannot contain a `/`. The blob has one line of text per entry.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ _TYPE: Final = "text/plain; charset=utf-8"
 
 
 class BlobRows:
-    """A container as a store of rows.
+    """A row store in a blob container.
 
     :param account: where the container is
-    :param container: its name
-    :param text: the property for the text, with a `/` between the entries
+    :param container: the container's name
+    :param text: the property that holds the entries, separated by `/`
     """
 
     def __init__(self, account: Account, container: str, text: str) -> None:
@@ -55,10 +54,10 @@ class BlobRows:
         return row
 
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        """Read one page of rows, in the order of their names. Cost: 1 transaction for each, and those of the list.
+        """Read one page of rows, ordered by blob name. Cost: 1 transaction per row, and those that list the blobs.
 
         :param where: None, since blobs have no filters
-        :param token: the name of the last blob of the page before
+        :param token: the name of the last blob of the previous page
         """
         if where is not None:
             raise BadInput("where", where, "blobs have no filters", "leave it out")
@@ -75,9 +74,9 @@ class BlobRows:
         return Page(tuple(row for row in rows if row is not None), names[-1] if more else None)
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Write one row, on condition of its ETag; return it with its new one. Cost: 1 transaction.
+        """Write one row if its ETag matches, and return it with its new ETag. Cost: 1 transaction.
 
-        :raises EntityChanged: it has another ETag, or exists although it should not; nothing has changed
+        :raises EntityChanged: the ETag differs, or the row to insert already exists; nothing has changed
         """
         (operation,) = operations
         row = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})

@@ -1,7 +1,7 @@
-"""Write changes of entities, with their derived rows, as one entity group transaction.
+"""Write entities and their derived rows in one entity group transaction.
 
-`commit` encodes the changes, plans a step for each row that they write, and submits the steps. Each change is
-conditional on the row that the caller read.
+`commit` encodes the changes, plans one step for each row to write, and submits the steps. Each change is conditional on
+the ETag of the row that the caller read.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from .row_store import RowReader
 
 
 class Source(NamedTuple):
-    """The row from which the caller read an entity, and on whose ETag the whole change is conditional.
+    """The row that the caller read an entity from. The whole change is conditional on its ETag.
 
-    All rows of an entity in its partition change in one transaction, so the ETag of any of them guards them all.
+    All rows of an entity in its partition change in one transaction, so any one of their ETags guards them all.
     """
 
     shape: RowLayout
@@ -49,10 +49,10 @@ class Source(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a set remembers of an entity that it read or wrote.
+    """What a set remembers about an entity that it read or wrote.
 
-    :param stored: the fields as they are stored
-    :param fields: the fields as the mappings of the set decoded them
+    :param stored: the fields in their stored form
+    :param fields: the fields as decoded by the set's mappings
     :param is_whole: whether these are all fields of the entity
     """
 
@@ -66,9 +66,9 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Write:
-    """A checked change of one entity, to be committed alone or with others of its partition.
+    """A validated change of one entity, to be committed alone or together with others of its partition.
 
-    `inserting`, `replacing`, `merging` and `deleting` of an `EntitySet` return it. Nothing has been sent yet.
+    Returned by `inserting`, `replacing`, `merging` and `deleting` of an `EntitySet`. Nothing has been sent yet.
     """
 
     of: SetIdentity
@@ -78,24 +78,24 @@ class Write:
     entity: Entity = field(default_factory=Entity, repr=False)
     """The caller's entity, which is updated after the write."""
     is_whole: bool = True
-    """Whether the new fields are all fields of the entity."""
+    """Whether the new fields are the complete entity."""
     mappings: Mappings | None = field(default=None, repr=False)
     """How the fields are encoded; None if they are stored as they are."""
     before: tuple[Action, ...] = field(default=(), repr=False)
     """Actions to run before the rows are written, such as uploads."""
     given: Fields | None = field(default=None, repr=False)
-    """The caller's fields, once `change` holds them as they are stored."""
+    """The caller's fields, once `change` holds their stored form."""
     intents: Intents | None = field(default=None, repr=False)
     """What sends intents for the change; None if no derived rows are outside the partition."""
     guards: tuple[tuple[Derived, Operation], ...] = field(default=(), repr=False)
-    """Writes that fail if the rows that fields were looked up in have changed."""
+    """Writes that fail if a row that fields were looked up in has changed."""
     backfilling: frozenset[Derived] = field(default=frozenset(), repr=False)
-    names: StoredNames | None = field(default=None, repr=False)
-    """The names of the properties of the set's model; None if they are those of its fields."""
     """The kinds of derived data whose rows older entities may still lack."""
+    names: StoredNames | None = field(default=None, repr=False)
+    """The stored names of the model's fields; None if they are the same."""
 
     async def encoded(self) -> Write:
-        """Return this write with the fields as they are stored."""
+        """Return this write with its fields in their stored form."""
         if self.mappings is None or not self.mappings.each or self.given is not None:
             return self
         change, before = await self.mappings.encode(self.change)
@@ -103,11 +103,11 @@ class Write:
 
     @property
     def shares_rows(self) -> bool:
-        """Whether other entities may have a part in the rows that this change writes."""
+        """Whether this change may write rows that other entities contribute to."""
         return any(map(attrgetter("shares_rows"), self.derived))
 
     async def with_lookups(self, rows: RowReader) -> Write:
-        """Return this write with the fields that are looked up in other sets."""
+        """Return this write with the fields that it looks up in other sets."""
         write = self
         for each in self.derived:
             if not isinstance(each, LookedUpFields):
@@ -118,7 +118,7 @@ class Write:
         return write
 
     def writing(self, change: Change) -> Write:
-        """Return this write with a change to which properties were added as they are stored."""
+        """Return this write with another change, whose added properties are in their stored form."""
         if change is self.change:
             return self
         if self.given is None or change.new is None:
@@ -134,7 +134,7 @@ class Write:
         return self.change.row
 
     def changes_to_announce(self) -> list[tuple[Intents, Change]]:
-        """Return the changes for which intents are sent before the write, with what sends them."""
+        """Return the changes to send intents for before the write, each with its sender."""
         found = [] if self.intents is None else [(self.intents, self.change)]
         for each in self.derived:
             if isinstance(each, LookedUpFields):
@@ -142,7 +142,7 @@ class Write:
         return found
 
     def primary(self) -> Operation:
-        """Return the write of the primary row, on condition of its ETag if the caller read that row."""
+        """Return the write of the primary row, conditional on its ETag if the caller read that row."""
         change, source = self.change, self.source
         etag, write_ids = (source.etag, source.write_ids) if source and source.key == change.row else (ANY, ())
         if change.new is None:
@@ -156,7 +156,7 @@ class Write:
         return Operation.replace(row, etag, write_ids=write_ids)
 
     def wrote(self, written: Entity) -> Entity:
-        """Update the caller's entity with the primary row as it was written, and return it."""
+        """Update the caller's entity to match the written primary row, and return it."""
         if self.change.new is None:
             return self.entity
         fields = dict(self.change.new if self.given is None else self.given)
@@ -180,22 +180,21 @@ class Step(NamedTuple):
 
     @property
     def shares_row(self) -> bool:
-        """Whether other entities may have a part in the row, so that the write is retried if the row has changed."""
+        """Whether other entities may contribute to the row, so that a conflict is retried and not reported."""
         return self.owner is not None and self.owner.shares_rows
 
 
 async def commit(account: Account, table: Table, *writes: Write, retry_for: float) -> list[Any]:
-    """Make all the changes with their derived rows, or none; return each entity as it is now.
+    """Commit all changes with their derived rows, or none, and return the written entities.
 
-    The entities are declared as Any, since a set with a model declares instances of it as its results.
-
-    If another writer changed a row that several entities share, the changes are planned again.
+    If another writer changed a row that entities share, the changes are planned again. The result is typed Any because
+    the recipes of a set with a model return its instances.
 
     :param retry_for: for how many seconds to retry
-    :raises BadInput: the changes are of several tables or partitions, or write one entity twice
-    :raises DuplicateIndexValue: a derived row that must be unique exists
-    :raises DerivedDataMismatch: a derived row that should exist does not
-    :raises TooMuchContention: another writer changed a shared row during every attempt
+    :raises BadInput: the changes span several tables or partitions, or write one entity twice
+    :raises DuplicateIndexValue: another entity has the same key in an index
+    :raises DerivedDataMismatch: a derived row that should exist is missing
+    :raises TooMuchContention: other writers changed a shared row during every attempt
     """
     check_retry_for(retry_for)
     encoded: list[Write] = []
@@ -227,9 +226,9 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
 
 
 def _named_table(table: Table, writes: Sequence[Write]) -> Table:
-    """Return the table with the names of the properties of each write.
+    """Return the table wrapped to use the stored names of the writes.
 
-    :raises BadInput: rows that entities share would have several names for one property
+    :raises BadInput: entities that share rows store one field under different names
     """
     names = [write.names for write in writes]
     if all(each is names[0] for each in names) and names[0] is not None:
@@ -237,7 +236,7 @@ def _named_table(table: Table, writes: Sequence[Write]) -> Table:
     if any(write.shares_rows or write.backfilling for write in writes):
         rule = "sets whose models store fields under different names share rows, such as totals and lists"
         raise BadInput("changes", len(writes), rule, "commit the changes of each set in a transaction of its own")
-    # Its rows are named one by one, by `execute_steps`
+    # The sets differ in their names, so `execute_steps` translates each operation
     return table
 
 
@@ -257,7 +256,7 @@ async def plan_separately(rows: RowReader, writes: Iterable[Write]) -> list[Step
 
 
 async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
-    """Return the steps of changes that may share rows, each planned on the rows as the changes before it leave them."""
+    """Return the steps of changes that may share rows; each change sees the effect of those before it."""
     pending = Pending(rows)
     for write in writes:
         _expect(pending, write)
@@ -269,9 +268,9 @@ async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Ste
 
 
 async def all_steps(pending: Pending, write: Write, own: Sequence[Step] | None = None) -> list[Step]:
-    """Return the steps of one change on its own rows and on those that entities share.
+    """Return the steps of one change, including those on rows that entities share.
 
-    :param pending: the rows as the changes before it in the transaction leave them; updated with this change
+    :param pending: the rows after the earlier changes of the transaction; updated with this change
     :param own: the result of `own_steps`, if it is known
     """
     completed = await write.with_lookups(pending)
@@ -291,10 +290,10 @@ async def all_steps(pending: Pending, write: Write, own: Sequence[Step] | None =
 
 
 async def own_steps(rows: RowReader, write: Write) -> list[Step]:
-    """Return the steps of one change on the rows that no other entity has a part in.
+    """Return the steps of one change on the rows that only its entity contributes to.
 
-    The first is conditional on the row that the caller read, because the service reports the first operation that
-    fails: a stale read is then reported as one, and not by a derived row that the read did not know.
+    The first step is conditional on the row that the caller read. The service reports the first operation that fails,
+    so a stale read is reported as such, and not as a conflict on a derived row.
     """
     steps = [Step(write.primary(), write)]
     for each, guard in write.guards:
@@ -303,7 +302,7 @@ async def own_steps(rows: RowReader, write: Write) -> list[Step]:
         if each.shares_rows or each.is_eventual:
             continue
         if each in write.backfilling:
-            # The rows that the change would tell may be missing, so they are read
+            # Older entities may lack these rows, so they cannot be inferred from the change
             operations = await repair_operations(each, write.change, rows)
         else:
             operations = await each.operations(write.change, rows)
@@ -312,7 +311,7 @@ async def own_steps(rows: RowReader, write: Write) -> list[Step]:
 
 
 def _conditional(steps: list[Step], write: Write, source: Source) -> list[Step]:
-    """Return the steps in an order that begins with the row that the caller read, on condition of its ETag."""
+    """Return the steps, starting with one that is conditional on the ETag of the row that the caller read."""
     if source.key == write.key:
         return steps
     first = [
@@ -321,7 +320,7 @@ def _conditional(steps: list[Step], write: Write, source: Source) -> list[Step]:
         if step.operation.key == source.key
     ]
     if not first:
-        # The change leaves that row as it is, but its ETag must be checked
+        # The change does not affect that row, but its ETag must be checked
         row = source.shape.row(write.change.new or write.change.old or {})
         unchanged = Operation.merge(row, source.etag, becomes=row, write_ids=source.write_ids)
         first = [Step(unchanged, write)]
@@ -329,7 +328,7 @@ def _conditional(steps: list[Step], write: Write, source: Source) -> list[Step]:
 
 
 def _expect(pending: Pending, write: Write) -> None:
-    """Note a primary row as the change will leave it."""
+    """Record what the primary row will be after the change."""
     source = write.source if write.source and write.source.key == write.key else None
     etag, write_ids = (source.etag, source.write_ids) if source else (ANY, ())
     new = write.change.new
@@ -337,7 +336,7 @@ def _expect(pending: Pending, write: Write) -> None:
 
 
 async def _as_expected(pending: Pending, write: Write) -> Write:
-    """Return a write with what other changes of the transaction do to its primary row."""
+    """Return a write that includes what other changes of the transaction do to its primary row."""
     shape, new = RowLayout(write.change.key), write.change.new
     row = await pending.get(*write.key)
     if row is None or new is None or same_value(row, shape.row(new)):
@@ -346,10 +345,10 @@ async def _as_expected(pending: Pending, write: Write) -> Write:
 
 
 def _one_per_row(steps: list[Step]) -> list[Step]:
-    """Return steps that write each row once, as a transaction requires.
+    """Merge steps so that each row is written once, as a transaction requires.
 
-    What several changes do to a row that they share becomes one operation. So does a row that one entity leaves and
-    another takes, such as an index row when an entity gets another key.
+    Several changes to a shared row become one operation. So do the delete and the insert of a derived row that passes
+    from one entity to another, such as when an entity is renamed.
     """
     if len(steps) == 1:
         return steps
@@ -369,13 +368,13 @@ def _one_per_row(steps: list[Step]) -> list[Step]:
 
 
 def _hands_over(before: Step, step: Step) -> bool:
-    """Whether one of two entities leaves a derived row to the other, in either order."""
+    """Whether the two steps pass a derived row from one entity to another, in either order."""
     kinds = {before.operation.kind, step.operation.kind}
     return before.owner is step.owner is not None and not step.shares_row and kinds == {"delete", "insert"}
 
 
 def joined(before: Step, step: Step) -> Step | None:
-    """Return the one step that does what two do to a shared row; None if they cancel each other out."""
+    """Return one step with the effect of two on the same row; None if they cancel each other out."""
     operation = combined(before.operation, step.operation)
     return None if operation is None else (before if step.owner is not None else step)._replace(operation=operation)
 
@@ -385,7 +384,7 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
 
     Intents for those rows are sent first, and deleted once the rows are up to date.
 
-    :param retry_for: for how many seconds to retry if others write the rows outside the partition
+    :param retry_for: for how many seconds to retry conflicts on the rows outside the partition
     """
     operations: list[Operation] = []
     before: dict[Action, None] = {}
@@ -402,7 +401,7 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
             before |= dict.fromkeys(step.write.before)
             announced += step.write.changes_to_announce()
     if before or announced:
-        # Before the first request; otherwise `submit` checks it
+        # Checked before the first request; without actions and intents that is `submit`, which checks it itself
         check_transaction(operations)
     for action in before:
         await action()
@@ -429,7 +428,7 @@ def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:
 def _meaning(
     error: EntityAlreadyExists | EntityChanged | EntityNotFound, steps: Sequence[Step]
 ) -> EntityAlreadyExists | EntityNotFound | EntityChanged | DerivedDataMismatch:
-    """Return what the failure of a step means for the entity."""
+    """Return the error to raise for the entity, given the error of one of its steps."""
     index: int | None = error.index
     if index is None or isinstance(error, EntityChanged):
         return error

@@ -16,11 +16,11 @@ from .mapping import Mappings
 from .reconcile import DerivedRows
 
 EVERY_ROW: Final = ("{PartitionKey}", "{RowKey}")
-"""The templates of a set that is a view of a whole table, whose rows may belong to other sets."""
+"""The key templates of a set that reads a whole table, including rows of other sets."""
 
 
 def check_compatible(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
-    """Reject derived data that cannot be derived from the entities of a set, or that conflict with each other.
+    """Reject derived data that does not fit the entities of a set, or two kinds that conflict with each other.
 
     :param table: the table of the primary rows
     :param key: the key of the primary rows
@@ -46,7 +46,7 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
 
 
 def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> None:
-    """Reject copies of fields that another set writes in the primary row, but not in its copies."""
+    """Reject an index that copies fields which another set updates in the primary row only."""
     if not isinstance(index, Index):
         return
     shape = index.shape(key)
@@ -58,7 +58,7 @@ def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> Non
 
 
 def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
-    """Reject two kinds of rows of one table that could have the same keys."""
+    """Reject two kinds of rows in one table whose keys could be the same."""
     if key.overlaps(other):
         rule = f"its rows could have the keys of {whose}"
         raise BadDesign(
@@ -92,7 +92,7 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
     """Reject derived data outside the table, which would remain when the table is dropped.
 
     :param table: the table of the primary rows
-    :raises BadDesign: there is some
+    :raises BadDesign: some derived data is outside the table
     """
     for each in derived:
         if each.placement.store_name(table) != ("table", table.lower()):
@@ -103,7 +103,7 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
 def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derived]) -> frozenset[Derived]:
     """Return the derived data that is still being backfilled.
 
-    :raises BadDesign: it is not among the derived data of the set
+    :raises BadDesign: the set does not derive it
     """
     found = frozenset(backfilling)
     for each in found.difference(derived):
@@ -116,8 +116,8 @@ def intents_of(
 ) -> Intents | None:
     """Return the intents of a set; None if nothing is derived outside the primary's partition.
 
-    :param queue: the name of the queue, None for the default
-    :param lease: seconds for which a message is hidden
+    :param queue: the name of the queue; None for the default
+    :param lease: for how many seconds a message is hidden
     :raises BadDesign: the lease is not above zero
     """
     elsewhere = [each for each in derived if each.is_eventual]

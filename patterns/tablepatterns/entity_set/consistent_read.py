@@ -1,4 +1,4 @@
-"""Read the rows of a range as they were at one instant, even over several pages."""
+"""Read a consistent snapshot of a range, even if it takes several pages."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ..sdk.table import Table
 
 
 async def rows_at_once(table: Table, where: Filter, select: Sequence[str] | None) -> list[Entity]:
-    """Return all rows that match as they were at one instant.
+    """Return a consistent snapshot of the rows that match a filter.
 
-    One page is consistent. Several pages are read twice: if no ETag differs, nothing changed in between. Cost: 1
-    transaction, or 2 for each page.
+    A single page is a snapshot. Several pages are read twice: if no ETag differs, nothing changed in between. Cost: 1
+    transaction; if there are several pages, 2 for each.
 
-    :raises Overtaken: something changed in between
+    :raises Overtaken: a row changed in between
     """
     rows, pages = await one_pass(table, where, select)
     if pages == 1:
         return rows
     again, pages = await one_pass(table, where, select)
-    # Compared without order, because the Cosmos DB Table API gives none
+    # Compared as dicts, because the Cosmos DB Table API does not sort results
     if pages > 1 and {row.key: row.etag for row in rows} != {row.key: row.etag for row in again}:
         raise Overtaken
     return again
 
 
 async def one_pass(table: Table, where: Filter, select: Sequence[str] | None) -> tuple[list[Entity], int]:
-    """Return all rows that match, and the number of pages."""
+    """Read the matching rows once; return them with the number of pages."""
     page = await table.page(where, size=limits.MAX_PAGE_ENTITIES, select=select)
     rows, pages = list(page.items), 1
     while page.token is not None:

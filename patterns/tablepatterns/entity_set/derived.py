@@ -1,16 +1,16 @@
 """Derived data: rows that an `EntitySet` maintains along with its entities, such as the copies of an index.
 
 A write of an entity is a `Change`: the fields before and after. Derived rows in the entity's partition change in the
-same entity group transaction; those elsewhere follow by a message, see docs/protocols/intents.md.
+same entity group transaction. Rows elsewhere are updated after it, see docs/protocols/intents.md.
 
 To add a kind of derived data, extend `Derived` and say
 
-- `keys`: which rows an entity has a part in;
-- `repair_operation`: the write that makes the entity's part of one such row correct, whatever the row holds;
-- `primary_keys_of`: which entities a row is derived from; None for a row of another kind.
+- `keys`: which rows an entity contributes to;
+- `repair_operation`: the write that corrects the entity's part of one such row, whatever the row holds;
+- `primary_keys_of`: which entities a row is derived from, or None for a row of another kind.
 
-`repair_operation` depends only on the entity and the row as they are now. So it may be applied again, late and in any
-order. If entities share a row (`shares_rows`), it changes the part of one of them, on condition of the row's ETag.
+`repair_operation` depends only on the current entity and row, so it may be applied repeatedly, late and in any order.
+If entities share a row (`shares_rows`), it changes the part of one of them, conditional on the row's ETag.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Fields = Mapping[str, Any]
 INTENT_ID: Final = "IntentId"
-"""The property that marks a row of a unique index elsewhere as a reservation of its key for a new entity."""
+"""The property that marks an index row as a reservation: its key is taken by an entity that is about to be written."""
 
 Keys: TypeAlias = tuple[str, str]
 """The PartitionKey and the RowKey of a row."""
@@ -53,13 +53,13 @@ class Change:
     merged: frozenset[str] | None = None
     """The names of the fields that a merge writes; None if the whole entity is written."""
     is_written: bool = True
-    """Whether the entity is written; False if only rows derived from it are, because another entity refers to it."""
+    """Whether the entity is written; False if only derived rows change, because an entity that it refers to changed."""
     known_row: Keys | None = field(default=None, repr=False, compare=False)
-    """The keys of the primary row, if it was read and keeps them."""
+    """The keys of the primary row, if it was read and its key does not change."""
 
     @property
     def merges(self) -> bool:
-        """Whether it is a merge, which keeps the stored fields that it does not name."""
+        """Whether it is a merge, which leaves the other stored fields as they are."""
         return self.merged is not None
 
     @cached_property
@@ -75,7 +75,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Primary:
-    """A primary row as it was read or will be written, with the properties as they are stored."""
+    """A primary row as it was read or will be written, with its stored properties."""
 
     key: Key
     """The key of the set's primary rows."""
@@ -87,7 +87,7 @@ class Primary:
     _parts: dict[Derived, list[Keys]] = field(default_factory=dict["Derived", "list[Keys]"], repr=False, compare=False)
 
     def parts(self, derived: Derived) -> list[Keys]:
-        """Return the keys of the derived rows that the entity has a part in, computed once."""
+        """Return the keys of the derived rows that the entity contributes to, computed once."""
         if self.fields is None:
             return []
         if derived not in self._parts:
@@ -101,22 +101,22 @@ Finder: TypeAlias = Literal["find", "find_all", "totals"]
 
 @dataclass(frozen=True)
 class RowProfile:
-    """What a design review knows of the rows of one kind of derived data; see `profile_of`."""
+    """A description of one kind of derived rows, for a design review; see `profile_of`."""
 
     pattern: str
     """The name of the pattern in the catalogue."""
     called: Literal["copies", "lists", "totals"]
     """What reports call the rows."""
     finder: Finder | None
-    """The method that reads the rows; None if they are read in another way."""
+    """The method that reads the rows by their key; None if there is none."""
     key: Key | None = None
-    """The key of the rows; None if they are not rows of their own."""
+    """The key of the rows; None if the data is in entities of a set."""
     layout: RowLayout | None = None
-    """What the rows hold, if each entity has its own."""
+    """The layout of the rows, if each entity has its own."""
     groups: tuple[str, ...] = ()
-    """The fields whose values determine which row an entity has a part in, if entities share rows."""
+    """The fields whose values determine the row that an entity contributes to, if entities share rows."""
     lists_keys: bool = False
-    """Whether a shared row lists the keys of its entities."""
+    """Whether a shared row lists the keys of the entities that contribute to it."""
     numbers: int = 0
     """How many numbers a list keeps for each entity."""
     totals: tuple[str, ...] = ()
@@ -124,9 +124,9 @@ class RowProfile:
     spread: int = 1
     """The number of rows that each group is spread over."""
     copied: tuple[str, ...] = ()
-    """The properties that hold the copies, in entities of another set."""
+    """The properties of another set's entities that hold copies."""
     filled_from: Derived | None = None
-    """The copies that this declaration fills in, whose set must exist first."""
+    """The copies that this declaration fills in; their set must exist first."""
     refers: Mapping[str, str] = field(default_factory=dict[str, str])
     """For each field of the copied entity's key, the field that refers to it."""
 
@@ -150,7 +150,7 @@ class RowProfile:
 
 
 def profile_of(derived: Derived, key: Key) -> RowProfile:
-    """Return what a design review knows of derived rows.
+    """Return a description of derived rows, for a design review.
 
     :param key: the key of the set's primary rows
     """
@@ -158,7 +158,7 @@ def profile_of(derived: Derived, key: Key) -> RowProfile:
 
 
 def rows_from(derived: Derived, key: Key, entities: Iterable[Fields]) -> Iterator[tuple[Keys, dict[str, Any]]]:
-    """Yield the rows of a table that result if exactly these entities are stored: keys and properties.
+    """Yield the keys and the properties of the derived rows that a table with exactly these entities has.
 
     :param key: the key of the set's primary rows
     """
@@ -166,9 +166,9 @@ def rows_from(derived: Derived, key: Key, entities: Iterable[Fields]) -> Iterato
 
 
 class Derived(ABC):
-    """A kind of rows that an `EntitySet` maintains for its entities.
+    """A kind of derived rows that an `EntitySet` maintains for its entities.
 
-    It declares and computes; it has no account and no state, so sets and threads may share one object.
+    It is a declaration without an account or state, so sets and threads may share one object.
     """
 
     name: str
@@ -176,13 +176,13 @@ class Derived(ABC):
     placement: Placement = InPartition()
     """Where the rows are."""
     shares_rows: bool = False
-    """Whether several entities may have a part in one row; the write is retried if such a row has changed."""
+    """Whether several entities may contribute to one row; a write is retried if such a row has changed."""
     is_verifiable: bool = True
-    """Whether each entity tells what its part of a row must be, so that the rows can be verified and repaired."""
+    """Whether an entity's part of a row follows from the entity alone, so that rows can be verified and repaired."""
 
     @property
     def is_eventual(self) -> bool:
-        """Whether the rows are outside the entity's partition, and so eventually consistent."""
+        """Whether the rows are outside the entity's partition, and therefore eventually consistent."""
         return self.placement.is_eventual
 
     @property
@@ -192,15 +192,15 @@ class Derived(ABC):
 
     @property
     def _shared_names(self) -> Collection[str]:
-        """The names of properties that it reads or writes in rows of another set too; no model may rename them."""
+        """The names of properties that it also reads or writes in another set's rows; no model may rename them."""
         return ()
 
     @abstractmethod
     def check_key(self, key: Key, table: str) -> None:
-        """Check that the rows can be derived from entities with that primary key.
+        """Reject a primary key from whose entities the rows cannot be derived.
 
         :param table: the name of the table of the entities
-        :raises BadDesign: they cannot
+        :raises BadDesign: the rows cannot be derived
         """
 
     def table(self, primary: str) -> str:
@@ -211,21 +211,21 @@ class Derived(ABC):
         return self.placement.table(primary)
 
     def row_store(self, account: Account) -> RowStore | None:
-        """Return the store of the rows if it is not a table."""
+        """Return the store of the rows, or None if it is a table."""
         return None
 
     def row_key_pattern(self, key: Key) -> Key | None:
-        """Return the key that only rows of this kind have; None if other rows may have it too.
+        """Return the key that identifies rows of this kind; None if other rows may have the same keys.
 
         :param key: the key of the set's primary rows
         """
         return None
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the rows that an entity has a part in, each once.
+        """Return the keys of the rows that an entity contributes to, each once.
 
         :param key: the key of the set's primary rows
-        :param fields: the fields of the entity, as they are stored
+        :param fields: the stored fields of the entity
         """
         raise self._unknown_rows()
 
@@ -235,12 +235,12 @@ class Derived(ABC):
         return list(dict.fromkeys(keys for side in sides for keys in self.keys(change.key, side)))
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that makes one entity's part of a row correct; None if it is.
+        """Return the write that corrects one entity's part of a row; None if it is correct.
 
-        The write is conditional: on the ETag of a row that exists, on absence (an insert) of one that does not.
+        The write is conditional on the row's ETag, or is an insert if there is no row.
 
-        :param keys: the row's keys, whether or not the entity should have a part in it
-        :param row: the stored row
+        :param keys: the row's keys, whether or not the entity should contribute to it
+        :param row: the stored row, if any
         :param primary: the entity as it is now
         """
         raise self._unknown_rows()
@@ -252,7 +252,7 @@ class Derived(ABC):
     async def operations(self, change: Change, rows: RowReader) -> list[Operation]:
         """Return the writes in the entity's partition that keep the rows consistent with a change.
 
-        By default every affected row is read. A kind that can tell the writes from the change overrides this.
+        By default every affected row is read. Override this if the change alone determines the writes.
         """
         return await repair_operations(self, change, rows)
 
@@ -268,9 +268,9 @@ class Derived(ABC):
 
 
 async def repair_operations(derived: Derived, change: Change, rows: RowReader) -> list[Operation]:
-    """Return the writes that keep rows consistent with a change, based on what each row holds now.
+    """Return the writes that keep rows consistent with a change, based on the current content of each row.
 
-    A row of another entity is treated as absent, so that the insert in its place fails.
+    A row that belongs to another entity is treated as absent, so that the insert fails and reports the conflict.
     """
     found: list[Operation | None] = []
     for keys in derived.affected_keys(change):
@@ -281,14 +281,14 @@ async def repair_operations(derived: Derived, change: Change, rows: RowReader) -
 
 
 class Index(Derived):
-    """One row for each entity, under another key, so that entities can be found and sorted by that key."""
+    """One row for each entity under a second key, to look up and sort entities by that key."""
 
     key: Key
     """The key of the index rows."""
     include: frozenset[str] | None = None
     """The fields that the rows hold; None for all. Fields of the keys are always included."""
     is_unique: bool = False
-    """Whether the key is reserved before the entity is written; needed if the rows are outside its partition."""
+    """Whether the key is reserved before the entity is written, as uniqueness outside its partition requires."""
 
     @property
     def reads(self) -> Collection[str]:
@@ -296,7 +296,7 @@ class Index(Derived):
         return self.key.fields
 
     def shape(self, primary: Key) -> RowLayout:
-        """Return the key and the fields of the rows, for entities with that primary key."""
+        """Return the layout of the rows, for entities with that primary key."""
         return RowLayout(
             self.key,
             None if self.include is None else self.include | set(primary.fields),
@@ -310,17 +310,17 @@ class Index(Derived):
         return self.key
 
     def reservation(self, primary: Primary) -> dict[str, Any]:
-        """Return the row that reserves a key for an entity about to be written; it holds only the fields of keys."""
+        """Return the row that reserves a key for an entity about to be written. It holds only key fields."""
         names = {*self.key.fields, *primary.key.fields}
         fields = primary.fields or {}
         return self.shape(primary.key).row({name: value for name, value in fields.items() if name in names})
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the entity's one row; none if it lacks a field of the index key."""
+        """Return the keys of the entity's row; none if the entity lacks a field of the index key."""
         return [self.key.keys_of(fields)] if has_fields(self.key, fields) else []
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that makes a row the entity's copy, or deletes it if the entity has none there."""
+        """Return the write that makes a row the entity's copy, or deletes it if the entity has no copy there."""
         if primary.fields is None or keys not in primary.parts(self):
             return None if row is None else Operation.delete(*keys, row.etag or ANY)
         wanted = self.shape(primary.key).row(primary.fields, keys)
@@ -333,7 +333,7 @@ class Index(Derived):
         return None if same_value(row, wanted) else Operation.replace(wanted, row.etag or ANY)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the primary key in a copy; None if the row is not a copy of this index."""
+        """Return the primary key of the copied entity; None if the row is not a copy of this index."""
         shape = self.shape(key)
         if not shape.fits(row):
             return None
@@ -376,9 +376,9 @@ class RowLayout(NamedTuple):
     table: str | None = None
     """The table of the rows; None for that of the primary rows."""
     is_eventual: bool = False
-    """Whether the rows are outside the entity's partition, so that their ETags do not guard it."""
+    """Whether the rows are outside the entity's partition, so that their ETags do not guard the entity."""
     hides: str | None = None
-    """The property that marks a row as a reservation, which readers do not see."""
+    """The property that marks a row as a reservation, which is hidden from readers."""
 
     @property
     def is_complete(self) -> bool:
@@ -399,7 +399,7 @@ class RowLayout(NamedTuple):
         }
 
     def part(self, change: Change, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a merge writes to the row: its keys, and the merged fields that it holds.
+        """Return what a merge writes to the row: the row's keys, and those merged fields that belong in it.
 
         :param row: the whole row after the change
         """
@@ -415,18 +415,18 @@ class RowLayout(NamedTuple):
         return name not in self.key.fields and (self.include is None or name in self.include)
 
     def has_row(self, fields: Fields | None) -> bool:
-        """Whether the entity has a row: not if it lacks a field of the key."""
+        """Whether the entity has a row, which needs every field of the key."""
         return fields is not None and has_fields(self.key, fields)
 
     def selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
-        """Return the properties to read for these fields."""
+        """Return the properties to select for these fields; None for all."""
         if names is None:
             return None
         hiding = (self.hides,) if self.hides else ()
         return (*SYSTEM_PROPERTIES, *hiding, *(name for name in names if name not in self.key.fields))
 
     def fits(self, row: Entity) -> bool:
-        """Whether a row has a key of this kind."""
+        """Whether a row's keys match the key of this layout."""
         return self.key.matches(row["PartitionKey"], row["RowKey"])
 
     def shown(self, row: Entity) -> Entity | None:
@@ -437,7 +437,7 @@ class RowLayout(NamedTuple):
         return None if fields is None else _logical(row, fields)
 
     def taken(self, row: Entity) -> Entity | None:
-        """Return what `shown` does, but turn the row itself into the entity; the caller must not use it any more."""
+        """Return the same as `shown`, reusing the row; the caller must not use the row afterwards."""
         if self.hides is not None and self.hides in row:
             return None
         fields = self.key.found(row["PartitionKey"], row["RowKey"])
@@ -468,8 +468,8 @@ def _logical(row: Entity, key_fields: Fields) -> Entity:
 def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
     """Return the writes that keep an entity's copy consistent with a change.
 
-    A new copy is an insert, not an upsert, so that two entities cannot share a row. Other copies must exist, with any
-    ETag: the transaction is conditional on the row that the caller read.
+    A new copy is an insert, not an upsert, so that two entities cannot share a row. Existing copies are written with
+    any ETag: the row that the caller read guards the transaction.
     """
     old = shape.row(change.old) if change.old is not None and shape.has_row(change.old) else None
     new = shape.row(change.new) if change.new is not None and shape.has_row(change.new) else None

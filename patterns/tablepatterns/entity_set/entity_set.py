@@ -64,8 +64,8 @@ T = TypeVar("T")
 class EntitySet(Modeled[Account_co, E]):
     """A logical set of entities in a table, with derived data that changes together with each entity.
 
-    Use it for every table: it makes keys from fields, guards writes with ETags, and maintains indexes, lists, totals
-    and copies. Entities go in and come out as dicts of fields.
+    Use it for every table: it builds keys from fields, guards writes with ETags, and maintains indexes, lists, totals
+    and copies. Entities are dicts of fields.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -78,32 +78,32 @@ class EntitySet(Modeled[Account_co, E]):
     35
 
     Key fields are stored only in PartitionKey and RowKey, and parsed from there. Several sets may share one table and
-    its partitions: rows that do not fit the set's key are ignored. All rows that fit belong to the set, whatever wrote
-    them, so `BadDesign` is raised if a row could also belong to another set, series or wide entity of the same
+    its partitions: rows that do not fit the set's key are ignored. All rows that fit belong to the set, no matter what
+    wrote them. `BadDesign` is raised if a row could also belong to another set, series or wide entity of the same
     connection. Other connections and processes are not checked: give the sets of one table RowKey templates that begin
     with different literal text. Dropping the table removes these declarations.
 
     Consistency: an entity and its derived rows in the partition change in one entity group transaction, conditional on
-    the ETag that the caller read. After an error nothing has changed, except for `OutcomeUnknown`: after a lost
-    response, the set recognizes its write by a `WriteId`, even if up to three others followed, and raises this error if
-    it cannot. Writes made without the set are not reflected in derived data. The Cosmos DB Table API does not sort
+    the ETag that the caller read. After an error nothing has changed, except for `OutcomeUnknown`. After a lost
+    response, the set recognizes its write by a `WriteId`, even if up to three other writes followed; otherwise it
+    raises that error. Writes made without the set do not update derived data. The Cosmos DB Table API does not sort
     results.
 
     :param account: where the table is
     :param table: the table's name; the first write creates it
-    :param key: how PartitionKey and RowKey are made of the entities' fields
+    :param key: how PartitionKey and RowKey are built from the entities' fields
     :param derived: indexes, lists, summaries and copies to maintain
-    :param mappings: how fields are stored, if not as they are, such as encrypted or in blobs
-    :param schema: what entities must look like; None, the default, for any shape
+    :param mappings: how fields are encoded, such as encrypted or in blobs
+    :param schema: the types of fields and the required fields; None, the default, accepts any entity
     :param intents: the queue for changes of derived data outside the primary's partition; by default the table's name
         in lower case, followed by `-intents`. See docs/protocols/intents.md
-    :param lease: how many seconds such a message is hidden: twice as long as a request may take
-    :param backfilling: the part of `derived` that older entities still lack, until `backfill` has finished. Changes
-        then read one more row for each
-    :param model: a dataclass, or a class of pydantic or attrs, whose instances the recipes take and return in place of
+    :param lease: for how many seconds such a message is hidden: twice as long as a request may take
+    :param backfilling: those of `derived` whose rows older entities may still lack, until `backfill` has finished.
+        Until then each change reads one more row for each of them
+    :param model: a dataclass, or a class of pydantic or attrs, whose instances the recipes take and return instead of
         entities; see docs/models.md
-    :param versions: an upgrade for each earlier version of the model: `[(1, one_to_two)]`. It takes all fields as they
-        are stored and returns those of the next version; an entity is upgraded when it is read, and by `migrate`
+    :param versions: an upgrade for each earlier version of the model: `[(1, one_to_two)]`. An upgrade takes all stored
+        fields and returns those of the next version. Entities are upgraded when they are read, and by `migrate`
     :raises BadTableName: the service would reject the table's name
     :raises BadDesign: the parts cannot be combined, or rows of another set could have the same keys
 
@@ -158,16 +158,16 @@ class EntitySet(Modeled[Account_co, E]):
         return f"<{type(self).__name__} {self.table.name} {self.key!r}>"
 
     def without_model(self) -> EntitySet[Account_co]:
-        """Return this set without its model: it takes and returns entities, with values as they are stored.
+        """Return this set without its model: it takes and returns entities with stored names and values.
 
         Use it to read properties that the model does not declare, or only some fields of an entity.
         """
         return cast("EntitySet[Account_co]", self._without_model())
 
     def entity_of(self, instance: E) -> Entity:
-        """Return the entity of an instance of the model, for recipes that take entities; nothing is sent.
+        """Return the entity of a model instance, for recipes that take entities; nothing is sent.
 
-        It has the ETag with which the instance was read or written; without one, it is a new entity.
+        It has the ETag from when the instance was read or written; a new instance becomes an entity without one.
 
         :raises BadProperty: a value does not fit its field
         """
@@ -177,7 +177,7 @@ class EntitySet(Modeled[Account_co, E]):
 
     @checked
     def instance_of(self, entity: Entity) -> E:
-        """Return the instance of an entity that another recipe read from this set or wrote to it; nothing is sent.
+        """Return the model instance of an entity that another recipe read from or wrote to this set; nothing is sent.
 
         :raises UnrecognizedEntity: the entity does not fit the model
         """
@@ -224,7 +224,7 @@ class EntitySet(Modeled[Account_co, E]):
         """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
 
         An index outside the primary's partition is eventually consistent, so the entity may be stale. Writing it back
-        is safe, and takes 1 transaction more.
+        is safe, and costs 1 transaction more.
 
         :param via: the index, one of the set's own
         :param key: the fields as a mapping, for field names that are also parameter names
@@ -238,7 +238,7 @@ class EntitySet(Modeled[Account_co, E]):
 
     @recipe
     async def get_many(self, keys: Iterable[Mapping[str, Any]], *, max_concurrency: int = 8) -> list[E | None]:
-        """Return the entities with these primary keys in the order asked for, None for those that do not exist.
+        """Return the entities with these primary keys, in the order of the keys; None for each that does not exist.
 
         It sends one point query per key; a filter with `or` would scan the partition. Cost: 1 transaction per key.
 
@@ -276,8 +276,8 @@ class EntitySet(Modeled[Account_co, E]):
             partition for the rows that match
         :param select: the properties to read; key fields are always included
         :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: the partition, and what is known of the row key
-        :raises BadKey: the fields do not make a range
+        :param fields: the partition, and the known fields of the row key
+        :raises BadKey: the fields do not describe a range
         :raises BadFilter: `where` would need a scan that `allow` does not permit
 
         Guide: range query; server-side projection.
@@ -309,7 +309,7 @@ class EntitySet(Modeled[Account_co, E]):
 
         :param size: how many entities, 1 to 1,000
         :param token: the token of the previous page; it may be stored, and used in another process
-        :raises BadToken: the token is of another query
+        :raises BadToken: the token is from another query
 
         The other parameters are those of `range`. Guide: continuation tokens; page size.
         """
@@ -338,11 +338,11 @@ class EntitySet(Modeled[Account_co, E]):
     ) -> list[E]:
         """Return exactly the first `count` entities of a range, or all if there are fewer.
 
-        Pages that the service cuts short are followed, and no page is read after the last one needed. Cost: 1
-        transaction for up to 1,000 entities, if the service does not cut its pages shorter and no rows of other sets
-        are among them.
+        It continues after pages that the service cuts short, and reads no page more than needed. Cost: 1 transaction
+        for up to 1,000 entities, if the service does not cut its pages shorter and no rows of other sets are among
+        them.
 
-        :raises BadDesign: the account does not sort by key
+        :raises BadDesign: the account does not sort by key, such as the Cosmos DB Table API
 
         The other parameters are those of `range`. Guide: large result sets (take n).
         """
@@ -392,7 +392,7 @@ class EntitySet(Modeled[Account_co, E]):
 
     @recipe
     async def keys_of(self, via: Lists, key: Mapping[str, Any] | None = None, /, **fields: Any) -> list[dict[str, Any]]:
-        """Return the key fields of all entities with a value, in key order; an unknown value gives an empty list.
+        """Return the key fields of all entities with a value, in key order; empty if there are none.
 
         Lists outside the primary's partition are eventually consistent. Pass the result to `get_many`. Cost: 1
         transaction; for a list that is spread, 1 for each 1,000 rows.
@@ -411,7 +411,7 @@ class EntitySet(Modeled[Account_co, E]):
     async def find_all(
         self, via: Lists, key: Mapping[str, Any] | None = None, /, *, max_concurrency: int = 8, **fields: Any
     ) -> list[E]:
-        """Return all entities with a value, in key order; an unknown value gives an empty list.
+        """Return all entities with a value, in key order; empty if there are none.
 
         An entity that no longer has the value is left out, even if the list is stale. Cost: that of `keys_of`, and 1
         transaction for each key, `max_concurrency` at a time.
@@ -437,7 +437,7 @@ class EntitySet(Modeled[Account_co, E]):
     async def totals(
         self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
     ) -> dict[str, Any]:
-        """Return the count and the sums of a group, by the names of their properties; 0 for an unknown group.
+        """Return the count and the sums of a group by property name; each is 0 for an unknown group.
 
         Totals in the primary's partition are exact, even if they are spread over several rows. Those outside it are
         eventually consistent. Cost: 1 transaction; if the service answers in several pages, 2 for each.
@@ -492,8 +492,8 @@ class EntitySet(Modeled[Account_co, E]):
     ) -> E:
         """Write a complete entity back, unless it changed since it was read; fields that it lacks are removed.
 
-        The entity itself gets the new ETag. If data is derived, `etag` and `force` read the entity first; if its ETag
-        is a different one, `EntityChanged` is raised.
+        The given entity gets the new ETag. If the set has derived data, `etag` and `force` read the stored entity
+        first; if its ETag differs from `etag`, `EntityChanged` is raised.
 
         Cost: 1 transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
 
@@ -535,12 +535,12 @@ class EntitySet(Modeled[Account_co, E]):
     ) -> E:
         """Overwrite some fields of an entity, unless it changed since it was read; the others stay as they are.
 
-        A change to None leaves the stored value. The entity itself gets the changes and the new ETag. Cost: 1
+        A change to None keeps the stored value. The given entity gets the changes and the new ETag. Cost: 1
         transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
 
         :param entity: an entity of this set as it was read
         :param changes: the fields to overwrite, except key fields
-        :param etag: as for `replace`; if nothing is derived, the result has only the key and the changes
+        :param etag: as for `replace`; without derived data, the result has only the key and the changes
         :param force: merge into any stored entity; you may then pass any mapping with the key fields
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
 
@@ -578,7 +578,7 @@ class EntitySet(Modeled[Account_co, E]):
     async def insert_or_merge(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
         """Create an entity, or overwrite the given fields of the one that exists.
 
-        If the set has a model, fields that are None keep what is stored, and an earlier version is upgraded.
+        If the set has a model, fields that are None keep their stored values, and an earlier version is upgraded.
 
         Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
 
@@ -605,8 +605,8 @@ class EntitySet(Modeled[Account_co, E]):
         """Delete an entity with all its derived rows, unless it changed since it was read.
 
         After a lost response, a delete that finds no entity counts as done, so if two callers delete one entity, both
-        may return. To let exactly one of them take it, claim it first with a conditional write, and delete it only if
-        that write succeeded: `delete(replace(entity | {"TakenBy": worker}))`.
+        may return. If exactly one caller must succeed, claim the entity first with a conditional write, and delete it
+        only if that write succeeded: `delete(replace(entity | {"TakenBy": worker}))`.
 
         Cost: 1 transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
 
@@ -659,8 +659,8 @@ class EntitySet(Modeled[Account_co, E]):
         >>> employees.update(birthday, Department="Sales", EmployeeId=223)["Age"]
         35
 
-        :param change: changes the entity in place, or returns all its fields; it is called once for each attempt, and
-            may raise to cancel the update
+        :param change: a function that changes the entity in place, or returns all its fields. It is called once for
+            each attempt, and may raise an error to cancel the update
         :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
             backoff; includes the waits, 30 by default, and 0 for a single attempt
         :param key: the fields as a mapping, for field names that are also parameter names
@@ -691,9 +691,9 @@ class EntitySet(Modeled[Account_co, E]):
         """Give an entity another RowKey in its partition, unless it changed since it was read.
 
         One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; readers
-        always see the entity exactly once. Derived data elsewhere is updated as for other writes. The entity itself
-        gets the new key and ETag, and other changes made to it are written too. Large properties are uploaded again,
-        under the new key. For another partition use `PartitionMove`.
+        always see the entity exactly once. Derived data elsewhere is updated as for other writes. The given entity gets
+        the new key and ETag, and other changes made to it are written too. Large properties are uploaded again, under
+        the new key. For another partition use `PartitionMove`.
 
         >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
         >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"})
@@ -709,10 +709,10 @@ class EntitySet(Modeled[Account_co, E]):
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: the entity does not exist any more
         :raises EntityAlreadyExists: another entity has the new key; this one keeps its own
-        :raises BadKey: a field is not part of the key, or its value cannot be
+        :raises BadKey: a field does not belong to the key, or its value cannot be part of a key
         :raises BadInput: the key stays the same, or is in another partition; or the entity was not read completely from
             this set, or is being moved to another partition
-        :raises BadDesign: a unique index elsewhere would have the same key before and after
+        :raises BadDesign: the entity would keep its key in a unique index outside the partition
 
         Guide: modifying entities; entity group transactions.
         """
@@ -785,7 +785,7 @@ class EntitySet(Modeled[Account_co, E]):
         return self._deleting(read), replace(insertion, entity=read)
 
     def reconciler(self) -> Intents:
-        """Return the `Worker` handler that processes this set's intents, and that knows their queue.
+        """Return the handler that processes this set's intents in a `Worker`.
 
         :raises BadInput: nothing is derived outside the primary's partition
 
@@ -800,7 +800,7 @@ class EntitySet(Modeled[Account_co, E]):
         Use it in tests and small programs; in production run a `Worker`. Messages of other kinds stay hidden until the
         lease ends. See docs/protocols/intents.md.
 
-        Cost: a receive for each 32 messages and one more, and for each message the reconciliation and its deletion.
+        Cost: 1 transaction for each 32 messages and 1 more; for each message, the reconciliation and 1 to delete it.
 
         :param lease: for how many seconds a received message is hidden
         :param retry_for: for how many seconds to retry while others write the same entity
@@ -854,8 +854,8 @@ class EntitySet(Modeled[Account_co, E]):
         :param retry_for: for how many seconds to retry while others write the same entity
         :raises BadInput: the set does not derive this, or a number is not above zero
         :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
-        :raises BadDesign: it is a `Summary` in the partition: use `recount`
-        :raises BadToken: the token is of other work
+        :raises BadDesign: the derived data is a `Summary` in the partition: use `recount`
+        :raises BadToken: the token is from other work
 
         Guide: writing efficiently; eventually consistent transactions.
         """
@@ -929,10 +929,10 @@ class EntitySet(Modeled[Account_co, E]):
     ) -> int:
         """Correct the differences in a report, and return how many rows that were.
 
-        Each row is read again, and updated to match its entity. If two entities claim the same row, it is left as it
-        is: give one of them another value.
+        Each row is read again, and updated to match its entity. If two entities have the same key, the row is not
+        changed: give one of them another value.
 
-        Cost: for each row 4 transactions, outside the primary's partition 4 and 2 more for some hundred rows.
+        Cost: 4 transactions for each row; outside the primary's partition, 2 more for some hundred rows.
 
         :param derived: one of the set's own
         :param report: what `verify` returned; None to verify first
@@ -967,7 +967,7 @@ class EntitySet(Modeled[Account_co, E]):
         :param retry_for: for how many seconds to retry while others write the totals
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the PartitionKey
-        :raises BadInput: the summary is not this set's, or is elsewhere
+        :raises BadInput: the summary is not this set's, or is outside the partition
         :raises BadKey: a field is missing, or does not belong to the PartitionKey
         :raises TooMuchContention: writers changed the totals during every attempt
 
@@ -1000,8 +1000,8 @@ class EntitySet(Modeled[Account_co, E]):
     ) -> Migration:
         """Rewrite the entities of earlier versions of the model in its current version, while writers keep running.
 
-        Reads upgrade entities anyway; afterwards the upgrades of earlier versions can be removed from `versions`. An
-        entity is written on condition of its ETag, with its derived rows, so running it again is safe.
+        Reads upgrade entities in any case; after `migrate` you can remove earlier upgrades from `versions`. Each entity
+        is written with its derived rows, conditional on its ETag, so running it again is safe.
 
         Cost: 1 transaction for each page of up to 1,000 rows of the table, and 1 read and 1 write for each entity of an
         earlier version.
@@ -1012,8 +1012,8 @@ class EntitySet(Modeled[Account_co, E]):
         :param max_concurrency: how many entities at a time
         :param retry_for: for how many seconds to retry while others write the same entity
         :raises BadInput: the set has no model
-        :raises BadToken: the token is of other work
-        :raises UnrecognizedEntity: an upgraded entity does not fit the model; earlier entities stay rewritten
+        :raises BadToken: the token is from other work
+        :raises UnrecognizedEntity: an upgraded entity does not fit the model; entities before it are already rewritten
 
         Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
         """
@@ -1022,7 +1022,7 @@ class EntitySet(Modeled[Account_co, E]):
 
     @property
     def location(self) -> str:
-        """The table and the set that errors name."""
+        """The table and the set, for error messages."""
         return self.key.location(self.table.name)
 
     async def _point(self, shape: RowLayout, fields: Mapping[str, Any]) -> E | None:
@@ -1046,7 +1046,7 @@ class EntitySet(Modeled[Account_co, E]):
     def _stored(self, select: Sequence[str]) -> Sequence[str]:
         if not self._mappings.each:
             return select
-        # What a mapping decodes, it decodes for the place of the primary row
+        # Mappings decode for the place of the primary row, also when a copy is read
         return tuple(dict.fromkeys((*self._mappings.stored(select), *self.key.fields)))
 
     def _shape(self, via: Index) -> RowLayout:
@@ -1062,7 +1062,7 @@ class EntitySet(Modeled[Account_co, E]):
         return self.table if shape.table is None else self._rows.table(shape.table)
 
     async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> E:
-        """Return an entity as its readers get it: decoded, and with what the set remembers of it."""
+        """Return the entity for the caller: decoded, and with what the set remembers about it."""
         source = Source(
             shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", write_ids_of(entity)
         )
@@ -1072,11 +1072,11 @@ class EntitySet(Modeled[Account_co, E]):
             entity.clear()
             entity.update(fields)
         remember(entity, Reading(source, stored, fields, shape.is_complete and select is None, self._identity))
-        # Recipes run on the view without a model, where E is Entity; the adapter makes the instances
+        # Recipes run on the view without a model, where E is Entity; the adapter creates the instances
         return entity  # type: ignore[return-value]
 
     def _has(self, via: Lists, entity: Entity, asked: dict[str, Any]) -> bool:
-        """Whether an entity that was read after its list still has the value."""
+        """Whether an entity still has the value for which it was listed."""
         layout = via.layout(self.key)
         found = [layout.parse(*keys) for keys in via.keys(self.key, dict(entity))]
         wanted = layout.parse(*layout.format({**asked, **({PART: 0} if via.spread > 1 else {})}))
@@ -1091,7 +1091,7 @@ class EntitySet(Modeled[Account_co, E]):
     async def _spread_rows(
         self, via: Lists | Totals, layout: Key, fields: Mapping[str, Any], select: Sequence[str] | None = None
     ) -> list[Entity]:
-        """Return the rows of one value: a row, none, or all that it is spread over."""
+        """Return the rows of one value: one, none, or all that the value is spread over."""
         if via.spread == 1:
             row = await self._rows.table_of(via).get(*layout.format(fields))
             return [] if row is None else [row]
@@ -1099,7 +1099,7 @@ class EntitySet(Modeled[Account_co, E]):
         names = None if select is None else ("PartitionKey", "RowKey", *select)
         where = range_filter(layout.range(fields))
         if isinstance(via, Totals):
-            # Pages of different instants would give totals that never existed
+            # Pages read at different times would give totals that never existed
             rows = await rows_at_once(table, where, names)
         else:
             rows, _ = await one_pass(table, where, names)
@@ -1110,7 +1110,7 @@ class EntitySet(Modeled[Account_co, E]):
         return self._write(Change(self.key, None, self._fields(entity)))
 
     def _check_reservations(self, change: Change, reading: Reading) -> None:
-        """Reject a unique index outside the partition if the old and the new entity have the same index key."""
+        """Reject a rename that would keep the entity's key in a unique index outside the partition."""
         for each in self.derived:
             if not isinstance(each, Index) or not each.is_unique or change.new is None:
                 continue
@@ -1122,7 +1122,7 @@ class EntitySet(Modeled[Account_co, E]):
     def _writing(
         self, entity: Entity, reading: Reading, new: Fields | None, merged: frozenset[str] | None = None
     ) -> Write:
-        """Return the change of an entity that was read; `new` is None to delete it."""
+        """Return the write of an entity that was read; `new` is None to delete it."""
         old, source = reading.stored, reading.source
         keeps_key = new is None or self._check_same_key(old, new)
         row = source.key if keeps_key and source.shape == self._primary else None
@@ -1146,7 +1146,7 @@ class EntitySet(Modeled[Account_co, E]):
         )
 
     async def _guard(self, entity: Mapping[str, Any]) -> None:
-        """Read the primary row's ETag for an entity that was read from a row whose ETag does not guard it.
+        """Read the primary row, if an entity was read from a row whose ETag does not guard it.
 
         :raises EntityChanged: the primary row differs from what was read
         """
@@ -1178,7 +1178,7 @@ class EntitySet(Modeled[Account_co, E]):
         return self._given(entity, in_part=in_part)
 
     def _given(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
-        """Return the fields that have a value, once they fit the schema."""
+        """Check fields against the schema, and return those that have a value."""
         if self.schema is not None:
             self.schema.check(fields, in_part=in_part, secret=self._mappings.secret)
         return {name: value for name, value in fields.items() if value is not None}
@@ -1202,9 +1202,9 @@ class EntitySet(Modeled[Account_co, E]):
             raise BadInput("entity", self._primary.key_fields(entity), rule, "read it whole with get, then write it")
 
     def _check_same_key(self, old: Fields, new: Fields) -> bool:
-        """Reject a change of the key; return whether its fields have the very values that they had.
+        """Reject a change of the key; return whether all key fields have identical values.
 
-        Equal values of other types, such as 1 and 1.0, may not make the same key.
+        Values that are equal but of different types, such as 1 and 1.0, may format as different keys.
         """
         same = True
         for name in self.key.fields:
@@ -1218,7 +1218,7 @@ class EntitySet(Modeled[Account_co, E]):
     async def _settle(self, intents: Intents, lease: Lease, retry_for: float) -> bool:
         if lease.work.kind != intents.kind:
             return False
-        # If it took too long, the process that received the message next completes it
+        # If the lease ended, the process that received the message next completes it
         with suppress(LeaseLost):
             await intents.handle(lease, retry_for)
             return await lease.complete()
@@ -1255,13 +1255,13 @@ class EntitySet(Modeled[Account_co, E]):
         return self._intents
 
     def _declare(self) -> None:
-        """Declare the rows of this set, so that no other set of the connection can have the same keys."""
+        """Declare the rows of this set, so that other sets of the connection with the same keys are rejected."""
         declared_rows(self.account).add(kinds_of(self.table.name, self.key, self.derived))
 
     async def _overwrite(
         self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None = None
     ) -> E:
-        """Overwrite the stored entity, on condition of an ETag if given; without one, insert a missing entity."""
+        """Overwrite the stored entity if its ETag matches; without an ETag, insert a missing entity too."""
         if not self.derived:
             return await self._overwrite_row(fields, merged, retry_for, etag)
 
@@ -1282,7 +1282,7 @@ class EntitySet(Modeled[Account_co, E]):
         return await write(await self._as_of(key, etag))
 
     async def _as_of(self, key: Mapping[str, Any], etag: str | None) -> Any:
-        """Read the entity whose ETag the caller knows, because its derived rows depend on what it was."""
+        """Read the entity whose ETag the caller knows, because its derived rows depend on its old fields."""
         current = _existing(await self.get(key), key)
         if current.etag != etag:
             raise EntityChanged(f"the entity {current.key} has changed since it had the ETag {etag}; read it again")
@@ -1338,11 +1338,11 @@ def _existing(current: Any, fields: Mapping[str, Any]) -> Any:
 
 
 def _all_of(kind: type[object], subject: str, parts: Iterable[T]) -> tuple[T, ...]:
-    """Return the parts in a parameter; those of an iterator could not be checked before."""
+    """Return the items of a parameter, which may be an iterator."""
     if not isinstance(parts, Iterable):
         raise BadDesign(subject, parts, "it is a list", f"write {subject}=[...], with one or more in it")
     given = tuple(parts)
     for each in given:
         if not isinstance(each, kind):
-            raise BadDesign(subject, each, f"{type(each).__name__} is no {kind.__name__}", "leave it out")
+            raise BadDesign(subject, each, f"{type(each).__name__} is not {kind.__name__}", "leave it out")
     return given

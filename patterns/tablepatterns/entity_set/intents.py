@@ -28,11 +28,11 @@ from .reconcile import OVERTAKEN, DerivedRows, reserve
 from .row_store import RowReader
 
 _BODY_BYTES: Final = MAX_MESSAGE_BYTES * 3 // 4 - 1024
-"""The bytes of a body that fit into a message, with its envelope, even in Base64."""
+"""The largest body in bytes that fits into a message together with its envelope, even in Base64."""
 
 
 class Trace(NamedTuple):
-    """A row that an entity has, had, or will have a part in: the name of the derived data, and the row's keys."""
+    """A row that a change of an entity may affect: the name of the derived data, and the row's keys."""
 
     derived: str
     keys: Keys
@@ -40,7 +40,7 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """One entity, by the keys of its primary row, and the rows that may be stale."""
+    """An entity, by the keys of its primary row, and its derived rows that may be stale."""
 
     row: Keys
     traces: tuple[Trace, ...]
@@ -52,7 +52,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Intent:
-    """The content of one message. Its id is in the reservations that were made under it."""
+    """The content of one message. Reservations of unique keys hold the id of their intent."""
 
     id: UUID
     claims: tuple[Claim, ...]
@@ -76,7 +76,7 @@ class Intent:
 
 
 def shares(claims: Iterable[Claim], kind: str) -> Iterator[Sequence[Claim]]:
-    """Split claims into groups that each fit into one message."""
+    """Split claims into groups that each fit into a message."""
     share: list[Claim] = []
     size = 0
     for claim in claims:
@@ -97,25 +97,25 @@ def _claim(row: Sequence[object], traces: Iterable[Sequence[object]]) -> Claim:
 
 
 class LookedUpFields(Derived):
-    """Fields of the entities themselves that are looked up in another set when an entity is written.
+    """Fields of the entities themselves whose values are looked up in another set when an entity is written.
 
-    There are no rows of their own to maintain.
+    They have no derived rows to maintain.
     """
 
     shares_rows = True
     looked_up: frozenset[str]
-    """The names of the fields. The other set writes them too, when its entities change."""
+    """The names of the fields. The other set also writes them, when its entities change."""
 
     @abstractmethod
     async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with the fields, and the writes that fail if what they were read from has changed.
+        """Return a change with the looked-up fields, and writes that fail if the source of those fields has changed.
 
         :param rows: the rows of the entity's partition
         """
 
     @abstractmethod
     def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
-        """Return the changes of the other set to send intents for before this change is written."""
+        """Return the changes of the other set for which intents must be sent before this change is written."""
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return nothing: there are no rows."""
@@ -127,7 +127,7 @@ class LookedUpFields(Derived):
 
 
 Assumed: TypeAlias = Mapping[Trace, Entity | None]
-"""The rows as the writer expects them, to save a read each; if one differs, its write fails and is retried."""
+"""The rows as the writer expects them, which saves reading them; if one differs, its write fails and is retried."""
 
 
 class Intents:
@@ -138,7 +138,7 @@ class Intents:
     :param derived: the derived data outside the primary's partition
     :param kind: the kind of the messages
     :param queue: the queue of the messages
-    :param seconds: for how long a message is hidden, and for how long each renewal hides it
+    :param seconds: for how long a message is hidden, by sending it and by each renewal
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Intents:
 
     @property
     def kind(self) -> str:
-        """The kind of the messages; each table and key has its own."""
+        """The kind of the messages; it is different for each table and key."""
         return self._kind
 
     @property
@@ -163,24 +163,24 @@ class Intents:
 
     @property
     def queue(self) -> str:
-        """The name of the queue that a worker must poll."""
+        """The name of the queue for a worker to poll."""
         return self._queue.name
 
     def claim(self, change: Change) -> Claim | None:
         """Return the rows that a change may make stale; None if there are none.
 
-        :raises BadInput: a row derived from the changed entity cannot be stored
+        :raises BadInput: the service would reject a row derived from the changed entity
         """
         traces: list[Trace] = []
         for name, derived in self._derived.items():
             for keys in derived.affected_keys(change):
                 traces.append(Trace(name, keys))
-                # Raises what the service would reject, before anything is sent
+                # Raises an error before anything is sent if the service would reject a row
                 derived.repair_operation(keys, None, change.result)
         return Claim(change.row, tuple(traces)) if traces else None
 
     def before(self, change: Change) -> frozenset[Trace]:
-        """Return the rows that the entity had a part in before a change."""
+        """Return the rows that the entity contributed to before a change."""
         old = change.old
         if old is None:
             return frozenset()
@@ -191,7 +191,7 @@ class Intents:
     def derived(self, trace: Trace) -> Derived:
         """Return the derived data that a trace names.
 
-        :raises BadMessage: the set has none of that name
+        :raises BadMessage: the set has no derived data of that name
         """
         if trace.derived not in self._derived:
             rule = f"the set keeps {', '.join(self._derived)}"
@@ -205,7 +205,7 @@ class Intents:
     async def reserve(
         self, trace: Trace, primary: Primary, intent: UUID, lease: Lease, retry_for: float
     ) -> Entity | None:
-        """Reserve a unique key for an entity that is about to get it; return the row, or None if it need not be unique.
+        """Reserve a unique key for an entity about to be written; return the row, or None if the index is not unique.
 
         :raises DuplicateIndexValue: another entity has the key, or is about to
         :raises EntityChanged: another writer of the same entity is about to give it this key
@@ -217,24 +217,24 @@ class Intents:
         return await reserve(self._account, self._rows, derived, trace.keys, primary, intent, lease, retry_for)
 
     async def handle(self, lease: Lease, retry_for: float = RETRY_FOR) -> None:
-        """Update the rows that a message names. Then the message may be deleted.
+        """Update the rows that a message names; afterwards the message may be deleted.
 
         Cost: for each entity 2 transactions, and for each row 1, or 2 if it was stale; more under concurrent writes.
 
         :param retry_for: for how many seconds to retry under concurrent writes
         :raises BadMessage: the message cannot be read, or names derived data that the set does not have
         :raises LeaseLost: the message was delivered to another process
-        :raises TooMuchContention: others wrote during every attempt; the message must be delivered again
+        :raises TooMuchContention: other writers won every attempt; the message must be delivered again
         """
         await self.reconcile_all(lease, Intent.parse(lease.work.body), {}, retry_for)
 
     async def reconcile_all(
         self, lease: Lease, intent: Intent, known: Mapping[Keys, tuple[Primary, Assumed]], retry_for: float
     ) -> None:
-        """Update the rows that an intent names, each until its entity has not changed during the update.
+        """Update the rows that an intent names, and repeat for each entity that changed during the update.
 
         :param lease: the lease of the intent's message
-        :param known: the entities that were just written, with their rows as expected; these are not read first
+        :param known: the entities that were just written and their expected rows, which saves reading them
         :param retry_for: for how many seconds to retry while others write an entity
         """
         nothing: tuple[None, Assumed] = (None, {})
@@ -242,7 +242,7 @@ class Intents:
             self._reconcile(lease, claim, intent.id, retry_for, *known.get(claim.row, nothing))
             for claim in intent.claims
         ]
-        # Entities that share rows would only conflict with each other
+        # One by one: entities that share rows would conflict with each other
         await self._at_once(calls, 1 if any(each.shares_rows for each in self._derived.values()) else 8)
 
     async def _reconcile(
@@ -262,7 +262,7 @@ class Intents:
         await contended(self._account, attempt, retry_for)
 
     async def _repair(self, lease: Lease, claim: Claim, intent: UUID, now: Primary, assumed: Assumed) -> None:
-        """Update each row: first those that the entity needs, so that readers always find one of the two."""
+        """Update each row: insert new rows before deleting old ones, so that readers always find one of the two."""
         wanted = [trace for trace in claim.traces if self._rows.wants(self.derived(trace), trace.keys, now)]
         for traces in (wanted, [trace for trace in claim.traces if trace not in wanted]):
             await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace in traces])
@@ -299,7 +299,7 @@ class SentIntent:
     changes: dict[Keys, Change]
     lease: Lease
     reserved: dict[Trace, Entity] = field(default_factory=dict[Trace, Entity])
-    """The rows that reserve keys."""
+    """The index rows that reserve keys."""
 
     def new(self, claim: Claim) -> Sequence[Trace]:
         """Return the rows that the change adds."""
@@ -307,12 +307,12 @@ class SentIntent:
         return [trace for trace in claim.traces if trace not in before]
 
     def has_alone(self, trace: Trace) -> bool:
-        """Whether no other entity has a part in a row, so that its content can be expected without a read."""
+        """Whether only this entity contributes to a row, so that its content is known without a read."""
         return not self.intents.derived(trace).shares_rows
 
     @property
     def leaves_rows(self) -> bool:
-        """Whether the changes remove rows, which no later change would name."""
+        """Whether the changes leave rows behind that no later change would name."""
         wants = self.intents.rows.wants
         return any(
             not wants(self.intents.derived(trace), trace.keys, self.changes[claim.row].result)
@@ -333,12 +333,12 @@ class SentIntents:
 
     @classmethod
     async def send(cls, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> SentIntents:
-        """Send intents for changes that make rows outside the partition stale. Cost: 1 transaction for each message.
+        """Send intents for changes that make rows outside the partition stale, and reserve unique keys.
 
-        For each unique key 1 more, which reserves it.
+        Cost: 1 transaction for each message, and 1 for each unique key.
 
         :raises DuplicateIndexValue: another entity has the key; nothing has changed
-        :raises LeaseLost: it took so long that the message was delivered to another process; nothing has changed
+        :raises LeaseLost: the lease ended, and the message was delivered to another process; nothing has changed
         """
         claimed = defaultdict[Intents, list[tuple[Claim, Change]]](list)
         for intents, change in changes:
@@ -370,9 +370,9 @@ class SentIntents:
                         sent.reserved[trace] = row
 
     async def withdraw(self) -> None:
-        """Delete the messages, since nothing was written. Cost: 1 transaction for each.
+        """Delete the messages after the write failed. Cost: 1 transaction for each.
 
-        If no other intent might name their rows, the rows are first made consistent, which costs more.
+        If no other intent may name their rows, the rows are first made consistent, which costs more.
         """
         for sent in self._sent:
             with _logging_failure(sent):
@@ -383,7 +383,8 @@ class SentIntents:
     async def complete(self, written: Iterable[Entity]) -> None:
         """Update the rows after the write, and delete the messages.
 
-        The change itself is made. If this fails, the failure is logged, and a worker does it when the message appears.
+        The entities are already written. If this fails, the failure is logged, and a worker processes the message when
+        it becomes visible.
         """
         stored = {row.key: row for row in written}
         for sent in self._sent:
@@ -394,7 +395,7 @@ class SentIntents:
         try:
             await sent.lease.renew_if_due()
         except LeaseLost:
-            # A worker that received the message may have read the entity before it was written
+            # A worker that received the message may have read the entity before the write
             sent.lease = await sent.intents.send(sent.intent)
         known = {
             claim.row: (
@@ -410,7 +411,7 @@ class SentIntents:
 
 @contextmanager
 def _logging_failure(sent: SentIntent) -> Generator[None, None, None]:
-    """Log a failure of the storage account and continue: the message is still there."""
+    """Log a failure of the storage account and continue: a worker will process the message."""
     try:
         yield
     except AzureError as error:

@@ -1,7 +1,7 @@
-"""The parts of a set that patterns, reviews and commands need, and that its users do not see."""
+"""Parts of a set that patterns, reviews and commands need, but users do not."""
 
-# The functions of this module keep what only this package needs off the set itself
-# pyright: reportPrivateUsage=false
+# These functions use private members of the set, which keeps them out of its public API pyright:
+# reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class _AnySet(Protocol):
 
 
 def mappings_of(entity_set: _AnySet) -> Mappings:
-    """Return how the fields of a set are stored."""
+    """Return the mappings of a set."""
     return entity_set._mappings
 
 
 def is_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> bool:
-    """Whether an entity was read from this set, or a mapping was not read at all."""
+    """Whether an entity was read from this set; True for a mapping that was not read from any set."""
     return entity_set._identity.is_of(entity)
 
 
 def check_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> None:
-    """Reject an entity that was read from another set.
+    """Reject an entity that was read from a different set.
 
-    :raises BadInput: it was
+    :raises BadInput: the entity is from a different set
     """
     entity_set._identity.check(entity)
 
@@ -50,17 +50,17 @@ def primary_layout(entity_set: EntitySet[Any, Any]) -> RowLayout:
 
 
 def primary_keys(entity_set: EntitySet[Any, Any], fields: Mapping[str, Any]) -> Keys:
-    """Return the PartitionKey and RowKey of the entity with these fields, or of an entity that was read."""
+    """Return the PartitionKey and RowKey of an entity that was read, or of the entity with these fields."""
     return entity_set.key.format(entity_set._primary.key_fields(fields))
 
 
 def derived_rows(entity_set: EntitySet[Any, Any]) -> DerivedRows:
-    """Return access to the rows that a set derives."""
+    """Return the derived rows of a set."""
     return entity_set._rows
 
 
 def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
-    """Return the intents of a set; None if all it derives is in the primary's partition."""
+    """Return the intents of a set; None if all its derived data is in the primary's partition."""
     return entity_set._intents
 
 
@@ -70,7 +70,7 @@ def adapter_or_none(entity_set: EntitySet[Any, Any]) -> ModelAdapter[Any] | None
 
 
 async def entity_of(entity_set: EntitySet[Account], row: Entity, via: Index | None = None) -> Entity | None:
-    """Return the entity of a complete row that was read without the set; None for a row of another kind.
+    """Return the entity in a complete row that was read without the set; None for a row of another kind.
 
     :param entity_set: the set, as recipes see it
     :param via: the index that the row belongs to; None for a primary row

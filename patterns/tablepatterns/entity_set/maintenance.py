@@ -1,4 +1,4 @@
-"""Backfill, verify and repair derived data, page by page and resumable."""
+"""Backfill, verify and repair derived data page by page, resumable after each page."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Repairer:
     async def repair(self, needed: Iterable[tuple[Primary, Sequence[Keys]]], *, are_absent: bool = False) -> None:
         """Make rows consistent with the entities as they are now.
 
-        :param needed: the entities as they were read, and for each the rows to check
-        :param are_absent: whether the rows are expected not to exist, and the entities not to have changed
+        :param needed: for each entity that was read, the rows to check
+        :param are_absent: whether to expect that the rows do not exist, and that the entities have not changed
         """
         claims = [
             (primary, Claim(primary.row, tuple(Trace(self._derived.name, keys) for keys in rows)))
@@ -77,7 +77,7 @@ class Repairer:
     async def _repair_outside(
         self, intents: Intents, claims: Sequence[Claim], primaries: Mapping[Keys, Primary]
     ) -> None:
-        """Repair rows outside the partition. An intent is sent first, for a worker to finish the work after a crash."""
+        """Repair rows outside the partition. An intent is sent first, so that a worker can finish after a crash."""
         for _ in claims:
             await self._pace.turn()
         intent = Intent(uuid4(), tuple(claims))
@@ -91,9 +91,9 @@ class Repairer:
         await lease.complete()
 
     async def _insert_missing(self, claims: Iterable[tuple[Primary, Claim]]) -> list[tuple[Primary, Claim]]:
-        """Insert rows that most likely do not exist, up to 100 per transaction; return the claims that this left open.
+        """Insert rows that are likely missing, up to 100 per transaction; return the claims still to be repaired.
 
-        Each transaction is conditional on the entities being as they were read and on the rows not existing.
+        Each transaction is conditional on the entities' ETags and on the rows being absent.
         """
         inserts = [(primary, claim, await self._inserts(primary, claim)) for primary, claim in claims]
         groups = list(_groups([each for each in inserts if each[2]]))
@@ -108,7 +108,7 @@ class Repairer:
         return [*guard, *operations] if guard and operations else []
 
     async def _insert_group(self, group: Sequence[_Inserts]) -> list[Keys]:
-        """Insert the rows of several entities; return the entities for which this was done."""
+        """Insert the rows of several entities; return the entities whose rows were inserted."""
         for _ in group:
             await self._pace.turn()
         left = list(group)
@@ -117,7 +117,7 @@ class Repairer:
             try:
                 await self._rows.table_of(self._derived).submit(*(each for _, _, own in left for each in own))
             except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-                # Writers keep their own rows consistent, so a few entities may have theirs already
+                # Some rows may exist already: writers keep the rows of their entities consistent
                 del left[owners[error.index]]
             except (OutcomeUnknown, LimitExceeded):
                 break
@@ -160,7 +160,7 @@ class Repairer:
 
 
 def _guard(primary: Primary) -> list[Operation]:
-    """Return a write that leaves the primary row as it is, and fails if the entity has changed."""
+    """Return a write that does not change the primary row, and fails if the entity has changed."""
     if primary.fields is None or primary.etag is None:
         return []
     partition_key, row_key = primary.row
@@ -169,14 +169,14 @@ def _guard(primary: Primary) -> list[Operation]:
 
 
 _ATTEMPTS: Final = 4
-"""How often a group is sent, each time without the entity for which it was rejected."""
+"""How often a group is sent, each time without the entity that caused the last rejection."""
 
 _Inserts: TypeAlias = tuple[Primary, Claim, Sequence[Operation]]
 """An entity, its claim, and the writes that insert its rows."""
 
 
 def _groups(inserts: Iterable[_Inserts]) -> Iterator[list[_Inserts]]:
-    """Divide inserts into groups that each fit into one transaction."""
+    """Split inserts into groups that each fit into one transaction."""
     group: list[_Inserts] = []
     keys: set[Keys] = set()
     size = 0
@@ -201,12 +201,12 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True)
 class Mark:
-    """The position of a walk: in which of its tables, and at which continuation token.
+    """The position of a walk: the number of the table, and a continuation token.
 
     >>> Mark.parse(Mark("backfill by_email", 1, "abc").text(), "backfill by_email")
     Mark(walk='backfill by_email', table=1, token='abc')
 
-    :param walk: what the walk is for; its tokens continue no other walk
+    :param walk: a description of the walk; its tokens are valid only for the same walk
     """
 
     walk: str
@@ -220,9 +220,9 @@ class Mark:
 
     @classmethod
     def parse(cls, token: str | None, walk: str) -> Mark:
-        """Return the mark in a token; without one, the start of the walk.
+        """Return the mark in a token; without a token, the start of the walk.
 
-        :raises BadToken: the text is not a token, or is of another walk
+        :raises BadToken: the text is not a token, or is from another walk
         """
         if token is None:
             return cls(walk)
@@ -238,7 +238,7 @@ class Mark:
 
 
 async def pages(stores: Sequence[RowStore], mark: Mark) -> AsyncIterator[tuple[int, Sequence[Entity], Mark | None]]:
-    """Yield the rows of each page with the number of its store, and the mark of the next page; None after the last.
+    """Yield the number of the store, the rows of a page, and the mark of the next page (None after the last).
 
     Cost: 1 transaction for each page.
     """
@@ -259,8 +259,8 @@ def _digest(walk: str) -> str:
 class WalkPage:
     """One page of a walk.
 
-    :param entities: the entities whose primary rows are on it, by their keys
-    :param rows: all rows of the page by their keys, if the derived rows are in this table; else none
+    :param entities: the entities whose primary rows are on the page, by their keys
+    :param rows: all rows of the page by their keys, if the derived rows are in this table; otherwise empty
     :param token: the token of the next page; None at the end
     """
 
@@ -272,14 +272,14 @@ class WalkPage:
 async def walk(
     rows: DerivedRows, derived: Derived, work: str, resume: str | None, *, to_orphans: bool
 ) -> AsyncIterator[WalkPage]:
-    """Yield the pages of the table of the primary rows, and then those of the derived rows if they have their own.
+    """Yield the pages of the primary rows' table, then those of the derived rows if they are stored elsewhere.
 
     :param rows: the derived rows of the set
     :param derived: the kind of derived data
-    :param work: what the walk is for; its tokens continue no other walk
+    :param work: a description of the walk; its tokens are valid only for the same walk
     :param resume: the token of an earlier page; None to start
-    :param to_orphans: whether to read the derived rows too
-    :raises BadToken: the token is of another walk
+    :param to_orphans: whether to read the derived rows too, to find orphans
+    :raises BadToken: the token is from another walk
     """
     primaries, own = rows.primaries, rows.table_of(derived)
     stores: list[RowStore] = [primaries] if own is primaries or not to_orphans else [primaries, own]
@@ -297,7 +297,7 @@ async def walk(
 class Drift:
     """A derived row that is inconsistent with an entity.
 
-    :param finding: how it differs
+    :param finding: what is wrong with the row
     :param derived: the name of the derived data
     :param row: the keys of the derived row
     :param owner: the keys of the entity's primary row
@@ -311,12 +311,12 @@ class Drift:
 
 @dataclass(frozen=True)
 class Report:
-    """The progress and the result of one call, without earlier calls.
+    """The progress or the result of one call; earlier calls are not included.
 
     :param entities: how many entities were checked
     :param rows: how many derived rows were checked for orphans
     :param drifts: the inconsistent rows
-    :param token: the token to `resume` from here, also in another process; None at the end
+    :param token: the token to `resume` from, also in another process; None at the end
     """
 
     entities: int = 0
@@ -335,11 +335,11 @@ class Report:
 
 
 ProgressCallback: TypeAlias = Callable[[Report], None]
-"""Called after each page with a report of what was done so far."""
+"""A function that is called after each page with a report of the work so far."""
 
 
 _LOOKS: Final = 3
-"""How often an entity that changes is checked again: its writers keep its rows consistent."""
+"""How often an entity that keeps changing is checked again; its writers keep its rows consistent."""
 
 
 class Inspector:
@@ -354,11 +354,11 @@ class Inspector:
         self._derived = derived
 
     def keys(self, primary: Primary) -> list[Keys]:
-        """Return the keys of the rows that an entity has a part in."""
+        """Return the keys of the rows that an entity contributes to."""
         return [] if primary.fields is None else self._derived.keys(self._rows.key, primary.fields)
 
     async def lacks(self, primary: Primary, known: Mapping[Keys, Entity]) -> list[Drift]:
-        """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not known.
+        """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not in `known`.
 
         :param primary: the entity as it was read
         :param known: rows of the same page, by their keys
@@ -371,7 +371,7 @@ class Inspector:
         return [drift for drift in drifts if drift is not None]
 
     async def is_right(self, keys: Keys, primary: Primary, known: Entity | None) -> bool:
-        """Whether a row is consistent with an entity. Cost: none, or 1 transaction if the row is not known."""
+        """Whether a row is consistent with an entity. Cost: none, or 1 transaction if the row is not in `known`."""
         row = known or await self._rows.table_of(self._derived).get(*keys)
         found = await self._rows.compare(self._derived, keys, row, primary)
         return found.finding is Finding.RIGHT
@@ -379,7 +379,7 @@ class Inspector:
     async def orphans(self, row: Entity, known: Mapping[Keys, Primary]) -> list[Drift] | None:
         """Return the orphaned parts of a row; None if the row is not of this kind.
 
-        Cost: 1 transaction for each entity that is not known.
+        Cost: 1 transaction for each entity that is not in `known`.
 
         :param row: any row of the table
         :param known: the entities of the same page, by the keys of their primary rows
@@ -396,7 +396,7 @@ class Inspector:
         return [drift for drift in drifts if drift is not None]
 
     async def drift(self, keys: Keys, owner: Keys) -> Drift | None:
-        """Compare a row with an entity that does not change in between. Cost: 3 transactions, more if it changes."""
+        """Compare a row with an entity, and retry if the entity changes. Cost: 3 transactions per attempt."""
         table = self._rows.table_of(self._derived)
         before = await self._rows.primary(owner)
         for _ in range(_LOOKS):

@@ -1,10 +1,10 @@
-"""Property mappings: how the fields of an entity are encoded as stored properties, such as encrypted or in blobs.
+"""Property mappings: encode the fields of an entity as stored properties, such as encrypted or in blobs.
 
-A mapping encodes fields before they are written, and decodes them after they were read. The primary row and all derived
-rows hold the same stored properties, so entities can be read from either. Fields of the primary key are never mapped.
+A mapping encodes fields before a write and decodes them after a read. The primary row and all derived rows hold the
+same stored properties, so entities can be read from either. Fields of the primary key are never mapped.
 
-Several mappings of a set are applied by their `order`: properties are encrypted first, and values that are then too
-large go to blobs, so blobs hold no plaintext.
+The mappings of a set are applied in their `order`. Encryption comes before large properties, so blobs hold no
+plaintext.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ Action: TypeAlias = Callable[[], Awaitable[object]]
 
 @dataclass(frozen=True)
 class Place:
-    """The account, the table and the keys of the primary row, even if a copy is read."""
+    """The account, table and keys of an entity's primary row, even if a copy of it is read."""
 
     account: Account
     table: str
     key: tuple[str, str]
     room: int = MAX_ENTITY_BYTES
-    """The bytes that the entity may have: more if it is spread over several rows."""
+    """The maximum size of the entity in bytes; larger than a row if the entity is stored in several rows."""
     read: Collection[str] | None = ()
-    """The fields that were requested, and should be present; None for all."""
+    """The requested fields; None for all."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Fields as they are stored, and the actions to run before the row is written, in order.
+    """The stored form of fields, and the actions to run before the row is written, in order.
 
-    The actions run after all checks. If the write fails, they may leave orphans, such as blobs.
+    The actions run after all checks. If the write then fails, they may leave orphans, such as blobs.
     """
 
     fields: dict[str, Any]
@@ -52,14 +52,14 @@ class Encoded:
 
 
 class PropertyMapping(ABC):
-    """A way to encode fields; it has no account, so sets may share one object."""
+    """A way to encode fields. It has no account, so sets may share one object."""
 
     order: ClassVar[int]
     """Mappings of a lower order encode first, and decode last."""
     allows_merge: ClassVar[bool] = True
-    """Whether some fields may be written without the others."""
+    """Whether a merge may write some of its fields without the others."""
     needs_model: bool = False
-    """Whether its fields are those that the model of a set declares."""
+    """Whether the model of a set declares its fields."""
     keeps_secret: ClassVar[bool] = False
     """Whether errors must not show the values of its fields."""
 
@@ -71,14 +71,14 @@ class PropertyMapping(ABC):
     @property
     @abstractmethod
     def fields(self) -> Collection[str]:
-        """The names of the encoded fields, which filters cannot use."""
+        """The names of the encoded fields, which cannot be used in filters."""
 
     def stored(self, name: str) -> Collection[str]:
         """Return the names of the properties that a field is decoded from."""
         return (name,)
 
     def written(self, name: str) -> Collection[str]:
-        """Return the names of the properties that a field is written to, including those that it is decoded from."""
+        """Return the names of all properties that a field is written to, also of those that decoding does not need."""
         return self.stored(name)
 
     def _stored_size(self, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
@@ -88,37 +88,37 @@ class PropertyMapping(ABC):
         return {}
 
     def of_model(self, model: type[Any]) -> PropertyMapping:
-        """Return this mapping for the fields that a model declares; a mapping with fields of its own stays as it is."""
+        """Return this mapping for the fields that a model declares, or unchanged if it names its own fields."""
         return self
 
     @abstractmethod
     async def encode(self, fields: Fields, place: Place) -> Encoded:
-        """Return these fields, all of an entity or those of a merge, as they are stored; nothing is sent yet."""
+        """Return the stored form of the fields of an entity or of a merge; nothing is sent yet."""
 
     @abstractmethod
     async def decode(self, fields: Fields, place: Place) -> dict[str, Any]:
-        """Return the decoded fields; a projection may have left out some properties."""
+        """Return the decoded fields; some properties may be missing because of a projection."""
 
 
 def stored_size(mapping: PropertyMapping, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
-    """Return the bytes that a value takes in the row, and in a blob, for a design review.
+    """Return the bytes that a value takes in the row and in a blob, for a design review.
 
-    :param size: the bytes that it would take without the mapping, in UTF-16 if it is text
-    :param address: the characters of what identifies it: table, keys and name
+    :param size: the bytes of the value without the mapping; text counts as UTF-16
+    :param address: the length in characters of what identifies it: table, keys and name
     """
     return mapping._stored_size(size, is_text=is_text, address=address)  # pyright: ignore[reportPrivateUsage]
 
 
 def header_of(mapping: PropertyMapping, names: Collection[str]) -> dict[str, int]:
-    """Return the properties that a mapping adds to an entity with these fields, and their sizes in bytes."""
+    """Return the sizes in bytes of the properties that a mapping adds to an entity with these fields."""
     return mapping._added_properties(names)  # pyright: ignore[reportPrivateUsage]
 
 
 @dataclass(frozen=True)
 class Mappings:
-    """The mappings of one set, in the order in which they encode.
+    """The mappings of a set, in encoding order.
 
-    :raises BadDesign: one maps a field of the key, or two are of one kind
+    :raises BadDesign: a mapping includes a key field, or two mappings are of the same kind
     """
 
     account: Account
@@ -150,9 +150,9 @@ class Mappings:
         return frozenset(name for mapping in self.each if mapping.keeps_secret for name in mapping.fields)
 
     def check_held(self, derived: str, held: Collection[str]) -> None:
-        """Reject derived rows that hold some, but not all, of the properties that a field is decoded from.
+        """Reject derived rows that hold only some of the properties that a field is decoded from.
 
-        :raises BadDesign: they do
+        :raises BadDesign: a property is missing from the rows
         """
         missing = set(self.stored(held)).difference(held, self.key.fields)
         if missing:
@@ -162,7 +162,7 @@ class Mappings:
     def check_read(self, derived: str, read: Collection[str]) -> None:
         """Reject derived data that reads encoded fields.
 
-        :raises BadDesign: they are
+        :raises BadDesign: the derived data reads an encoded field
         """
         for mapping in self.each:
             for name in sorted(set(read).intersection(mapping.fields)):
@@ -172,7 +172,7 @@ class Mappings:
     def check_merge(self) -> None:
         """Reject a merge if a mapping needs the whole entity.
 
-        :raises BadInput: it does
+        :raises BadInput: a mapping needs the whole entity
         """
         for mapping in self.each:
             if not mapping.allows_merge:
@@ -182,7 +182,7 @@ class Mappings:
     def check_filter(self, where: Filter | None) -> None:
         """Reject a filter on encoded fields.
 
-        :raises BadFilter: there is one
+        :raises BadFilter: the filter names an encoded field
         """
         names = {each.name for each in comparisons(where)} if where is not None else set[str]()
         for mapping in self.each:
@@ -203,7 +203,7 @@ class Mappings:
         return list(dict.fromkeys(names))
 
     async def encode(self, change: Change) -> tuple[Change, tuple[Action, ...]]:
-        """Return a change as it is stored, and the actions to run before the write."""
+        """Return the stored form of a change, and the actions to run before the write."""
         if not self.each or change.new is None:
             return change, ()
         fields: Fields = change.new
@@ -218,7 +218,7 @@ class Mappings:
         return replace(change, new={**kept, **encoded.fields}, merged=merged), encoded.before
 
     async def encode_at(self, place: Place, fields: Fields) -> Encoded:
-        """Return fields as they are stored at a place, and the actions to run before the write."""
+        """Return the stored form of fields at a place, and the actions to run before the write."""
         before: list[Action] = []
         for mapping in self.each:
             encoded = await mapping.encode(fields, place)
@@ -227,7 +227,7 @@ class Mappings:
         return Encoded(dict(fields), tuple(before))
 
     async def decode(self, fields: Fields, read: Collection[str] | None = ()) -> dict[str, Any]:
-        """Return the fields of an entity that was read.
+        """Return the decoded fields of an entity that was read.
 
         :param read: the requested fields; None for all
         """

@@ -1,4 +1,4 @@
-"""Rewrite the entities of earlier versions of a set's model, page by page and resumable."""
+"""Rewrite entities of earlier model versions page by page, resumable after each page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .reconcile import DerivedRows
 
 
 class Upgrader(Protocol):
-    """What a set with a model does with the version of an entity."""
+    """What a migration needs from the adapter of a set's model."""
 
     @property
     def model(self) -> Model[Any]: ...
@@ -30,11 +30,11 @@ class Upgrader(Protocol):
 
 @dataclass(frozen=True)
 class Migration:
-    """The progress and the result of one call of `EntitySet.migrate`, without earlier calls.
+    """The progress or the result of one call of `EntitySet.migrate`; earlier calls are not included.
 
     :param seen: how many entities were read
-    :param rewritten: how many of them were of an earlier version, and were rewritten
-    :param token: the token to `resume` from here, also in another process; None at the end
+    :param rewritten: how many of them were of an earlier version and have been rewritten
+    :param token: the token to `resume` from, also in another process; None at the end
     """
 
     seen: int = 0
@@ -43,15 +43,15 @@ class Migration:
 
 
 class _IsCurrent(Exception):
-    """Another writer has rewritten the entity; not raised to callers."""
+    """Another writer has already rewritten the entity. Callers never see this error."""
 
 
 class Migrator:
-    """Rewrites entities in the current version of the set's model.
+    """Rewrites entities in the current version of a set's model.
 
     :param entities: the set, without its model, as recipes see it
-    :param rows: its rows
-    :param adapter: the adapter of its model
+    :param rows: the set's rows
+    :param adapter: the adapter of the set's model
     """
 
     def __init__(self, entities: Any, rows: DerivedRows, adapter: Upgrader) -> None:
@@ -90,7 +90,7 @@ class Migrator:
         return done
 
     async def _rewrite(self, keys: Keys, pace: Pace, retry_for: float) -> bool:
-        """Rewrite one entity; return False if another writer has done so, or deleted it."""
+        """Rewrite one entity; return False if another writer has already rewritten or deleted it."""
         await pace.turn()
         try:
             await self._entities.update(self._upgrade, self._rows.key.parse(*keys), retry_for=retry_for)
@@ -102,6 +102,6 @@ class Migrator:
         adapter = self._adapter
         if adapter.version_of(entity) == adapter.model.version:
             raise _IsCurrent
-        # Before the write, so that no upgrade stores what the model cannot read
+        # Checked before the write, so that an upgrade cannot store what the model cannot read
         adapter.model.value(entity, adapter.version_of(entity))
         adapter.upgrade(entity, {})

@@ -1,7 +1,7 @@
 """Let the recipes of a set take and return instances of its model.
 
-The recipes themselves work on entities. Of a set with a model, they run on a view of the set without it: their
-arguments are converted before, and their results after.
+The recipes work on entities. If a set has a model, its recipes run on a view of the set without the model. The adapter
+converts the arguments from instances, and the results to instances.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ M = TypeVar("M")
 Call = Callable[..., Any]
 
 VERSION: Final = "ModelVersion"
-"""The property that holds the version of an entity's model, from version 2 on."""
+"""The property with the model version of an entity; version 1 has none."""
 
 
 class ModelAdapter(Generic[M]):
@@ -41,7 +41,7 @@ class ModelAdapter(Generic[M]):
 
     :param model: the model
     :param home: the set
-    :raises BadDesign: the model has a field with the name of the version's property
+    :raises BadDesign: the model has a field named `ModelVersion`
     """
 
     def __init__(self, model: Model[M], home: SetIdentity) -> None:
@@ -87,9 +87,9 @@ class ModelAdapter(Generic[M]):
         return instance
 
     def version_of(self, entity: Entity) -> int:
-        """Return the version in which an entity was written.
+        """Return the model version in which an entity was written.
 
-        :raises UnrecognizedEntity: it is newer than those of the model
+        :raises UnrecognizedEntity: the version is not one of the model's, such as a newer one
         """
         version = entity.get(VERSION, 1)
         if type(version) is not int or not 1 <= version <= self.model.version:
@@ -108,20 +108,20 @@ class ModelAdapter(Generic[M]):
         return self._versioned(self.model.fields(instance))
 
     def rewrite(self, entity: Entity, instance: object) -> None:
-        """Give an entity the values of an instance; properties that the model does not declare stay."""
+        """Replace an entity's fields with those of an instance; properties that the model does not declare are kept."""
         self._check_class(instance)
         fields = self._versioned(self.model.rewritten(entity, self.version_of(entity), instance))
         entity.clear()
         entity.update(fields)
 
     def upgrade(self, entity: Entity, changes: Mapping[str, Any]) -> None:
-        """Give an entity some new stored fields, and the current version."""
+        """Upgrade an entity to the current version, with some changed fields in their stored form."""
         fields = self._versioned(self.model.upgraded(entity, self.version_of(entity)) | dict(changes))
         entity.clear()
         entity.update({name: value for name, value in fields.items() if value is not None})
 
     def changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return changed fields as they are stored.
+        """Return the stored form of changed fields.
 
         :raises BadInput: the model has no such field
         """
@@ -134,7 +134,7 @@ class ModelAdapter(Generic[M]):
     def remembered(self, instance: object) -> Entity:
         """Return a copy of the entity of an instance, to be written.
 
-        :raises BadInput: the set has not read or written the instance
+        :raises BadInput: the set has neither read nor written the instance
         """
         self._check_class(instance)
         entity = INSTANCES.entity(instance, self.home)
@@ -148,7 +148,7 @@ class ModelAdapter(Generic[M]):
         raise BadInput("entity", self._named(instance), rule, hint)
 
     def entity_of(self, instance: object) -> Entity:
-        """Return the entity of an instance; a new one if the set has not read or written the instance."""
+        """Return the entity of an instance; a new one if the set has neither read nor written the instance."""
         if INSTANCES.entity(instance, self.home) is None:
             return Entity(self.new_fields(instance))
         entity = self.remembered(instance)
@@ -156,7 +156,7 @@ class ModelAdapter(Generic[M]):
         return entity
 
     def written(self, instance: M, entity: Entity) -> M:
-        """Return an instance after it was written; another one if the write set more of its fields."""
+        """Return an instance after a write; a new instance if the write set further fields."""
         fields = dict(entity)
         if self.model.fields(instance) != {name: fields[name] for name in self.model.members if name in fields}:
             return cast("M", self.instance_of(entity))
@@ -183,7 +183,7 @@ class ModelAdapter(Generic[M]):
     # ------------------------------------------------------------------ reading
 
     def _asked(self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Any]:
-        """Return the arguments of a recipe that reads: names and values as they are stored."""
+        """Return the arguments of a recipe that reads, with stored names and values."""
         names = _parameters(function)
         given = {name: self._argument(name, value) for name, value in kwargs.items() if name in names}
         fields = {name: value for name, value in kwargs.items() if name not in names}
@@ -228,7 +228,7 @@ class ModelAdapter(Generic[M]):
 
 
 class _Writer:
-    """Runs the recipes that write; each method has the name of the recipe that it runs."""
+    """Runs the recipes that write. Each method runs the recipe of the same name."""
 
     def __init__(self, adapter: ModelAdapter[Any], function: Call, entities: Any) -> None:
         self._adapter = adapter
@@ -246,16 +246,16 @@ class _Writer:
         return self._adapter.written(instance, await self._upsert(instance, change, **options))
 
     async def insert_or_merge(self, instance: Any, **options: Any) -> Any:
-        # Fields that are None keep what was stored before
+        # Fields that are None do not change what is stored
         given = self._adapter.new_fields(instance)
         return self._adapter.instance_of(
             await self._upsert(instance, partial(self._adapter.upgrade, changes=given), **options)
         )
 
     async def _upsert(self, instance: Any, change: Callable[[Entity], None], *, retry_for: float = RETRY_FOR) -> Entity:
-        """Insert the entity of an instance, or change the stored one.
+        """Insert the entity of an instance, or update the stored one.
 
-        The service's own upserts would remove undeclared properties, or mix two versions of the model.
+        The service's own upserts would remove undeclared properties, or mix two model versions in one entity.
         """
         new, entities = self._adapter.new_fields(instance), self._entities
 
@@ -327,9 +327,9 @@ class _Writer:
         return await Migrator(self._entities, self._entities._rows, self._adapter).migrate(**options)
 
     async def _current(self, instance: Any, options: dict[str, Any]) -> Entity | None:
-        """Return the entity to change; None if it may have changed since, and is read for each attempt.
+        """Return the entity to change; None to read the current one in each attempt.
 
-        :param options: the options of the write, from which its condition is removed
+        :param options: the options of the write; its condition is removed from them
         """
         condition = _condition(options)
         for name in ("etag", "force"):
@@ -383,7 +383,10 @@ class _Planner:
 
 
 class _Converted(AsyncGenerator[Any, None]):
-    """An async generator whose items are converted; no generator around another one, as in `recipe`."""
+    """An async generator that converts the items of another one.
+
+    Not a generator around another one, which could not close the inner one if a task is cancelled; see `recipe`.
+    """
 
     def __init__(self, items: AsyncGenerator[Any, None], convert: Callable[[Any], Any]) -> None:
         self._items = items
@@ -406,7 +409,7 @@ def adapter_of(
     mappings: Mappings,
     versions: Iterable[tuple[int, Upgrade]],
 ) -> ModelAdapter[M]:
-    """Return the adapter of a set, once its model is checked against the set's other parts.
+    """Check a model against the other parts of a set, and return its adapter.
 
     :raises BadDesign: the class cannot be the model of the set
     """
@@ -425,18 +428,18 @@ def adapter_of(
 
 
 def names_of(model_class: type[Any]) -> StoredNames | None:
-    """Return the stored names of a model's fields; None if they are those of the fields.
+    """Return the stored names of a model's fields; None if they equal the field names.
 
-    :raises BadDesign: two fields have the same, or one is the service's own
+    :raises BadDesign: two fields have the same stored name, or one is a system property of the service
     """
     names = stored_names(model_class)
     return StoredNames(names) if names else None
 
 
 def mapped(model_class: type[Any], table: str, mappings: Sequence[PropertyMapping]) -> Sequence[PropertyMapping]:
-    """Return the mappings of a set, with the fields that its model declares as stored by them.
+    """Return the mappings of a set, extended by the fields that its model assigns to them.
 
-    :raises BadDesign: the set lacks the mapping of such a field
+    :raises BadDesign: the set lacks a mapping that the model assigns a field to
     """
     found = [each.of_model(model_class) for each in mappings]
     kinds = defaultdict[type[StoredBy], list[str]](list)
@@ -448,7 +451,7 @@ def mapped(model_class: type[Any], table: str, mappings: Sequence[PropertyMappin
 
 
 def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:
-    """Return the upgrades of a model, the first for version 1.
+    """Return the upgrades of a model in the order of versions, starting from version 1.
 
     :raises BadDesign: there is a gap between the versions
     """
@@ -461,7 +464,7 @@ def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:
 
 
 def _without_model(pattern: Any) -> Any:
-    """Return the view of a set that has no model; it is of a module that imports this one."""
+    """Return the view of a set without its model. A function, because the set's module imports this one."""
     return pattern.without_model()
 
 
@@ -470,7 +473,7 @@ def _condition(options: Mapping[str, Any]) -> str | None:
 
 
 def _changed(instance: Any, change: Callable[[Any], Any]) -> Any:
-    """Return an instance after the caller's function has changed it in place or returned a changed one."""
+    """Call the caller's function on an instance; return the instance that it changed or returned."""
     returned = change(instance)
     _close(returned)
     if returned is None:
@@ -490,7 +493,7 @@ def _close(returned: object) -> None:
 
 @lru_cache
 def _parameters(function: Call) -> Sequence[str]:
-    """Return the names of a recipe's own parameters, without `self`; others are fields of a key."""
+    """Return the names of a recipe's declared parameters, without `self`. Other arguments are key fields."""
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     found = inspect.signature(function).parameters.values()
     return [each.name for each in found if each.kind not in kinds][1:]

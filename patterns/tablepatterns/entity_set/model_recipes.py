@@ -1,6 +1,6 @@
-"""The types of recipes that take an entity: of a set with a model, they take an instance of it.
+"""The types of recipes that take an entity, or an instance of the model if the set has one.
 
-At run time `writing` and `updating` are `recipe`: the set's adapter converts what they take.
+At run time `writing` and `updating` are `recipe`: the set's adapter converts the arguments.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..retry import RETRY_FOR
 from .model_adapter import ModelAdapter
 
 E = TypeVar("E", default=Entity)
-"""What the recipes of a set return: instances of its model, or entities if it has none."""
-I = TypeVar("I")  # noqa: E741 - what the recipe of a set without a model takes
+"""The type of what the recipes of a set return: its model, or `Entity`."""
+I = TypeVar("I")  # noqa: E741 - the argument of a recipe of a set without a model
 M = TypeVar("M")
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -28,14 +28,14 @@ T = TypeVar("T")
 
 
 class Modeled(Pattern[Account_co], Generic[Account_co, E]):
-    """A set whose recipes take and return instances of its model, or entities if it has none."""
+    """A set whose recipes take and return instances of its model, or entities without one."""
 
     _adapter: ModelAdapter[Any] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
     _entities: Any = None
 
     def _without_model(self) -> Any:
-        """Return the same set, which takes and returns entities; the set itself if it has no model."""
+        """Return a view of the set that takes and returns entities; the set itself if it has no model."""
         if self._adapter is None:
             return self
         if self._entities is None:
@@ -120,7 +120,7 @@ else:
     writing = updating = recipe
 
     def planning(method: Callable[..., T]) -> Callable[..., T]:
-        """Let a method that returns a change take an instance of the set's model, and name the set in its errors."""
+        """Decorate a method that returns a change: accept instances of the model, and name the set in errors."""
 
         @functools.wraps(method)
         def planned(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> T:

@@ -1,7 +1,6 @@
-"""Store the fields of a model under other names: the rest of a set knows them by the names of the fields."""
+"""Store the fields of a model under other property names. All other code of a set uses the field names."""
 
-# A table with names of its own is made of another one
-# pyright: reportPrivateUsage=false
+# A named table is created from another table pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -20,19 +19,19 @@ from .derived import Derived
 
 
 class StoredNames:
-    """The names of fields, and of the properties that store them; other properties keep their names.
+    """The stored names of fields. Other properties keep their names.
 
     >>> names = StoredNames({"email": "Email"})
     >>> names.renamed({"email": "a", "Age": 1}), names.stored("email")
     ({'Email': 'a', 'Age': 1}, 'Email')
 
-    :param names: the stored name of each field that is stored under another name
+    :param names: the stored name of each field whose names differ
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._stored = dict(names)
         for name in names:
-            # A stored property with the name of a field that is stored elsewhere is not that field
+            # A stored property that happens to have the name of a renamed field is not that field
             if name not in names.values():
                 self._stored[f"{name}__stored"] = name
         self._fields = {stored: name for name, stored in self._stored.items()}
@@ -43,7 +42,7 @@ class StoredNames:
         return self._stored.get(name, name)
 
     def check_shared(self, derived: Iterable[Derived]) -> None:
-        """Reject names of properties that another set reads or writes too, by names of its own.
+        """Reject stored names of fields that another set reads or writes too, under its own names.
 
         :raises BadDesign: a field is stored under another name
         """
@@ -54,13 +53,13 @@ class StoredNames:
                     raise BadDesign(f"derived {each.name}", name, rule, "store the field under its own name")
 
     def renamed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return fields as properties."""
+        """Return fields under their stored names."""
         return {self._stored.get(name, name): value for name, value in fields.items()}
 
     def operation(self, given: Operation) -> Operation:
-        """Return a write of fields as one of properties.
+        """Return a write with the stored names of its fields.
 
-        :raises LimitExceeded: with the stored names, the row is too large
+        :raises LimitExceeded: the row is too large with the stored names
         """
         becomes = None if given.becomes is None else self.renamed(given.becomes)
         found = replace(given, entity=self.renamed(given.entity), becomes=becomes, measured_size=None)
@@ -70,14 +69,14 @@ class StoredNames:
         return found
 
     def row(self, row: Entity) -> Entity:
-        """Turn a row of properties into one of fields, and return it."""
+        """Rename the properties of a row to field names, in place, and return it."""
         properties = dict(row)
         row.clear()
         row.update({self._fields.get(name, name): value for name, value in properties.items()})
         return row
 
     def filter(self, where: Filter | None) -> Filter | None:
-        """Return a filter of fields as one of properties."""
+        """Return a filter with the stored names of its fields."""
         match where:
             case Comparison():
                 return replace(where, name=self.stored(where.name))
@@ -91,17 +90,17 @@ class StoredNames:
                 return where
 
     def names(self, select: Sequence[str] | None) -> Sequence[str] | None:
-        """Return the properties to read for some fields."""
+        """Return the stored names of the fields to read."""
         return None if select is None else [self.stored(name) for name in select]
 
 
 def named_like(table: Table, other: Table) -> Table:
-    """Return another table with the names that a table has, if it has some."""
+    """Return another table, with the stored names of the first if it has any."""
     return NamedTable(other, table._names) if isinstance(table, NamedTable) else other
 
 
 def as_stored(table: Table, row: Entity) -> Entity:
-    """Return a row of a table that is of another set, with the names of its properties."""
+    """Return a row of another set's table with its stored names."""
     if isinstance(table, NamedTable):
         properties = table._names.renamed(row)
         row.clear()
@@ -110,9 +109,9 @@ def as_stored(table: Table, row: Entity) -> Entity:
 
 
 def check_unnamed(table: Table, what: str) -> None:
-    """Reject a set with stored names where another pattern replaces its table.
+    """Reject a set with stored names, for patterns that replace the set's table.
 
-    :raises BadDesign: the fields of its model have stored names
+    :raises BadDesign: the set's model stores fields under other names
     """
     if isinstance(table, NamedTable):
         rule = f"{what} cannot rename the fields of a model"
@@ -120,7 +119,7 @@ def check_unnamed(table: Table, what: str) -> None:
 
 
 class NamedTable(Table):
-    """A table whose rows are read and written by the names of fields."""
+    """A table that is read and written with field names."""
 
     def __init__(self, table: Table, names: StoredNames) -> None:
         super().__init__(table._client, table._hook, table._batches)
@@ -140,9 +139,9 @@ class NamedTable(Table):
         return Page(tuple(map(names.row, page.items)), page.token)
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Carry out all operations in one entity group transaction, or none of them; return what is stored now."""
+        """Submit the operations as one entity group transaction; return the written entities."""
         return await super().submit(*map(self._names.operation, operations))
 
     async def _rows(self, operations: Sequence[Operation]) -> list[Entity | None]:
-        # Compared with what was sent, which has the names of properties
+        # The write is recognized by what was sent, which has the stored names
         return [await super(NamedTable, self).get(*operation.key) for operation in operations]

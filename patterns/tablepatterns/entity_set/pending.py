@@ -1,8 +1,8 @@
-"""The rows of a partition as an entity group transaction in preparation will leave them.
+"""The rows of a partition after a transaction that is still being planned.
 
-A transaction may write a row only once, but several of its changes may affect one row, such as two employees in the
-list of their name. So each change is planned on the rows as the changes before it leave them, and their operations on
-one row are combined.
+A transaction may write a row only once, but several of its changes may affect the same row, such as two employees in
+the list of their last name. So each change is planned on the result of the changes before it, and operations on the
+same row are combined.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .row_store import RowReader
 
 
 class Pending:
-    """Stored rows, each read once, with writes that were not sent yet.
+    """Stored rows, each read once, with writes that have not been sent.
 
     :param stored: where the rows are
     """
@@ -29,7 +29,7 @@ class Pending:
         self._rows: dict[Keys, Entity | None] = {}
 
     async def get(self, partition_key: str, row_key: str) -> Entity | None:
-        """Return a row as it will be, or None. Cost: 1 transaction for the first read of each row."""
+        """Return a row after the planned writes, or None. Cost: 1 transaction for the first read of each row."""
         keys = partition_key, row_key
         if keys not in self._rows:
             self._rows[keys] = await self._stored.get(*keys)
@@ -37,7 +37,7 @@ class Pending:
         return None if row is None else _copy(row)
 
     def put(self, keys: Keys, properties: Mapping[str, Any] | None, etag: str | None, write_ids: WriteIds = ()) -> None:
-        """Set what a row will hold, or None if it will be deleted, and the ETag that it is read with."""
+        """Set the planned content of a row, or None if it will be deleted, and the ETag for the write."""
         if properties is None:
             self._rows[keys] = None
             return
@@ -46,7 +46,7 @@ class Pending:
         self._rows[keys] = row
 
     def take(self, operation: Operation) -> None:
-        """Set what a row will hold after an operation that was planned on it."""
+        """Apply a planned operation to its row."""
         row = self._rows.get(operation.key)
         held: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
         properties = None if operation.kind == "delete" else {**held, **plain(operation.entity)}
@@ -94,5 +94,5 @@ def combined(first: Operation, second: Operation) -> Operation | None:
 
 
 def _content(first: Operation, second: Operation) -> Mapping[str, Any]:
-    """Return what both write together."""
+    """Return the combined content of two writes."""
     return {**first.entity, **second.entity} if second.kind == "merge" else second.entity

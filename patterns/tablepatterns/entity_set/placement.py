@@ -12,7 +12,7 @@ from ..key import Key
 
 @dataclass(frozen=True)
 class InPartition:
-    """In the partition of the entities: rows change in one entity group transaction with them, so they are exact."""
+    """In the partition of the entities: rows change in the same transaction, so they are always consistent."""
 
     is_eventual: ClassVar[bool] = False
 
@@ -35,9 +35,8 @@ class InPartition:
 class InTable:
     """In other partitions: rows are eventually consistent; see docs/protocols/intents.md.
 
-    :param name: the table; None for that of the entities. No other set may keep rows there under keys of the same form,
-        because `repair` of one would take those of the other for orphans. Two such sets of one connection raise
-        `BadDesign`
+    :param name: the table; None for that of the entities. No other set may store rows there whose keys match, because
+        `repair` would delete them as orphans. Two such sets of one connection raise `BadDesign`
     """
 
     name: str | None = None
@@ -92,7 +91,7 @@ def check_partition(name: str, key: Key, primary: Key, placement: Placement) -> 
     :param name: what the error calls them
     :param key: their key
     :param primary: the key of the entities
-    :raises BadDesign: it does
+    :raises BadDesign: the key contradicts the placement
     """
     shares = key.partition_template == primary.partition_template
     if isinstance(placement, InPartition) and not shares:

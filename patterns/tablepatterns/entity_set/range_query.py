@@ -1,4 +1,4 @@
-"""The filter and the projection of a range read of an `EntitySet`."""
+"""The filter and the projection of a range read in an `EntitySet`."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Question:
         fields: Mapping[str, Any],
         allow: QueryClass,
     ) -> Question:
-        """Return the query for the rows of `shape` in the range of `fields` that match `where`.
+        """Return the query for rows with the layout `shape` in the range that `fields` describe.
 
         :param allow: the worst class of query to allow with `where`
-        :raises BadKey: the fields do not make a range of the key
+        :raises BadKey: the fields do not describe a range of the key
         :raises BadFilter: `where` names a property that the rows do not have, or would need a scan
         """
         bounds = range_filter(shape.key.range(fields))
@@ -49,10 +49,10 @@ class Question:
 
 
 def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurrency: int) -> list[dict[str, Any]]:
-    """Return the fields of several partitions, once each is checked.
+    """Validate the fields of several partitions, and return them.
 
     :raises BadInput: `max_concurrency` is below 1
-    :raises BadKey: a field of the PartitionKey is missing, or has a value that cannot be a key
+    :raises BadKey: a field of the PartitionKey is missing, or its value cannot be part of a key
     """
     check_least("max_concurrency", max_concurrency, 1)
     asked = [dict(each) for each in partitions]
@@ -62,7 +62,7 @@ def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurr
 
 
 def range_filter(keys: KeyRange) -> Filter:
-    """Return the filter of a range of keys, as the guide writes it.
+    """Return the filter of a range of keys, in the form that the guide uses.
 
     >>> from tablepatterns.key import Key, prefix
     >>> str(range_filter(Key("{Department}", "email_{Email}").range({"Department": "Sales", "Email": prefix("a")})))
@@ -82,9 +82,9 @@ def range_filter(keys: KeyRange) -> Filter:
 
 
 def check_class(expression: Filter, allow: QueryClass) -> None:
-    """Reject a range with a condition on properties that would be a worse class of query than allowed.
+    """Reject a range whose condition on properties makes it a worse class of query than allowed.
 
-    :raises BadFilter: it would
+    :raises BadFilter: the class is worse than allowed
     """
     reject_scans(expression, allow, hint=", or allow=QueryClass.PARTITION_SCAN")
 

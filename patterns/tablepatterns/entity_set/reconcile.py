@@ -1,4 +1,4 @@
-"""Bring derived rows outside the partition up to date with the primary row, including unique-key reservations."""
+"""Update derived rows outside the partition from their primary rows, and reserve unique keys."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from ..recipe import Account
 
 OVERTAKEN: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown)
-"""The errors of a write of a derived row if another writer was faster: the row must be read again."""
+"""The errors of a write of a derived row that lost a race: the row must be read again."""
 
 ABANDONED_AFTER: Final = timedelta(days=1)
-"""The age from which a reservation is ignored: no worker processed its message, which is on the poison queue."""
+"""The age at which a reservation is ignored: its message was never processed and is on the poison queue."""
 
 
 def is_reserved(row: Entity, intent: UUID | None, now: datetime) -> bool:
-    """Whether a row is a reservation that was made under another intent than the caller's own.
+    """Whether a row is a reservation made under another intent than the caller's.
 
     :param intent: the id of the intent that the caller holds, if any
-    :param now: the time by the account's clock
+    :param now: the current time of the account's clock
     """
     made_under = row.get(INTENT_ID)
     if made_under is None or made_under == intent:
@@ -53,12 +53,12 @@ async def reserve(
     lease: Lease,
     retry_for: float,
 ) -> Entity:
-    """Reserve a key while the primary row is written, and return the row that reserves it. Cost: 1 transaction.
+    """Reserve a key for a primary row about to be written, and return the reservation. Cost: 1 transaction.
 
-    If the row exists, 1 more to read it, and 1 more to read the entity that it names.
+    If the row exists, 1 more to read it and 1 more to read the entity that it names.
 
     :param primary: the entity as it will be
-    :param intent: the id of the intent of the reservation; the process that holds its message may remove it
+    :param intent: the id of the intent; whichever process holds its message may remove the reservation
     :param lease: the message of the intent
     :param retry_for: for how many seconds to retry while others write the row
     :raises DuplicateIndexValue: another entity has the key, or is about to
@@ -90,7 +90,7 @@ async def _check_free(
     account: Account, rows: DerivedRows, index: Index, keys: Keys, row: Entity, primary: Primary, intent: UUID
 ) -> None:
     is_own = index.primary_keys_of(rows.key, row) == [primary.row]
-    # One intent may name several entities, of which only one can have the key
+    # One intent may name several entities, only one of which can have the key
     is_reserved_now = is_reserved(row, intent if is_own else None, account.now())
     if is_own and is_reserved_now:
         raise EntityChanged(f"another writer is about to change the entity {primary.row}; read it again and retry")
@@ -103,20 +103,20 @@ class Finding(Enum):
     """How a derived row compares with an entity."""
 
     RIGHT = "right"
-    """The row is correct; or there is none, and there should be none."""
+    """The row is correct, or correctly absent."""
     MISSING = "missing"
     """The entity should have a row, and there is none."""
     STALE = "stale"
-    """The entity's part of the row differs from the entity."""
+    """The row differs from the entity."""
     ORPHANED = "orphaned"
-    """The row names an entity that should not have it."""
+    """The row names an entity that does not exist or should not have it."""
     CONTESTED = "contested"
-    """Another entity rightly has the row: two entities have the same key."""
+    """Another entity already has the row: two entities have the same key."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison, and the write that makes the row correct; None if it is, or if it must not be changed."""
+    """The finding, and the write that corrects the row; None if it is correct or must not be changed."""
 
     finding: Finding
     operation: Operation | None = None
@@ -141,15 +141,15 @@ class DerivedRows:
         self._stores = {each: store for each, store in stores.items() if store is not None}
 
     def table(self, name: str) -> Table:
-        """Return one of the tables with rows of the set."""
+        """Return the table of this name."""
         return self._tables[name]
 
     def table_of(self, derived: Derived) -> RowStore:
-        """Return the table, or the other store, of the rows of a kind."""
+        """Return the table or other store of one kind of derived rows."""
         return self._stores.get(derived) or self._tables[derived.table(self.primaries.name)]
 
     async def primary(self, row: Keys) -> Primary:
-        """Return a primary row as it is now. Cost: 1 transaction."""
+        """Read a primary row. Cost: 1 transaction."""
         found = await self.primaries.get(*row)
         return Primary(self.key, row, None) if found is None else self.primary_of(found)
 
@@ -158,7 +158,7 @@ class DerivedRows:
         return RowLayout(self.key).fits(row)
 
     def primary_of(self, row: Entity) -> Primary:
-        """Return a primary row that was read."""
+        """Return the `Primary` of a row that was read."""
         fields = dict(RowLayout(self.key).entity(row))
         return Primary(self.key, (row["PartitionKey"], row["RowKey"]), fields, row.etag, write_ids_of(row))
 
@@ -167,8 +167,8 @@ class DerivedRows:
     ) -> Comparison:
         """Compare a row with an entity. Cost: none, or 1 transaction if the row names another entity.
 
-        A row that another entity rightly has is not changed. A row is taken over if the entity that it names no longer
-        has it, and a reservation if it is abandoned or was made under the caller's intent.
+        A row that still belongs to another entity is left unchanged. A row is taken over if the entity that it names no
+        longer has that key. A reservation is taken over if it is abandoned or was made under the caller's intent.
 
         :param row: the stored row
         :param primary: the entity as it is now
@@ -187,13 +187,13 @@ class DerivedRows:
         return Comparison(Finding.MISSING if row is None else Finding.STALE, operation)
 
     def wants(self, derived: Derived, keys: Keys, primary: Primary) -> bool:
-        """Whether an entity should have a part in a row."""
+        """Whether an entity should contribute to a row."""
         return keys in primary.parts(derived)
 
     async def is_claimed(self, derived: Derived, keys: Keys, row: Entity) -> bool:
-        """Whether the entity that a row names rightly has it. Cost: 1 transaction.
+        """Whether the row belongs to the entity that it names. Cost: 1 transaction.
 
-        A row of another kind counts as rightly owned.
+        True for a row of another kind.
         """
         owners = derived.primary_keys_of(self.key, row)
         return owners is None or any([self.wants(derived, keys, await self.primary(owner)) for owner in owners])
@@ -201,11 +201,11 @@ class DerivedRows:
     async def _left_alone(
         self, derived: Derived, keys: Keys, row: Entity, primary: Primary, intent: UUID | None, *, is_wanted: bool
     ) -> Finding | None:
-        """Return the finding for a row that must not be written; None if it may be."""
+        """Return the finding if the row must not be written; None if it may be."""
         is_own = derived.primary_keys_of(self.key, row) == [primary.row]
         is_held = is_reserved(row, intent if is_own else None, self._account.now())
         if is_own:
-            # Another writer of this entity is about to need it, unless the entity has it already
+            # Another writer of this entity has reserved the key, unless the entity already has it
             return Finding.RIGHT if is_held and not is_wanted else None
         if not is_wanted:
             return Finding.RIGHT

@@ -1,4 +1,4 @@
-"""What derived rows are stored in: a table, or the blobs of a container."""
+"""The interface of what stores derived rows: a table, or the blobs of a container."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RowReader(Protocol):
 
 
 class RowStore(RowReader, Protocol):
-    """Reads and writes rows one by one, each write on condition of the row's ETag."""
+    """Reads rows, and writes them on condition of their ETags."""
 
     @property
     def name(self) -> str:

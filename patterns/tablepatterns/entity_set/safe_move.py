@@ -1,8 +1,8 @@
-"""Move an entity to another key, so that it is always in at least one place, and in the end in exactly one.
+"""Move an entity to another key. It always exists under at least one key, and in the end under exactly one.
 
-First the entity is marked with its new key, which rejects a second move. Then its copy is inserted, and the entity is
-deleted on condition that it is still what was copied. Last, the mark of the copy is removed. After a crash, another
-process finds the mark or the copy, and continues from there.
+First the entity is marked with its new key, so that a second move is rejected. Then a copy is inserted, and the
+original is deleted if it has not changed since. Last, the mark of the copy is removed. After a crash, another process
+finds the mark or the copy and continues from there.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _MARK: Final = re.compile("[0-9a-f]{32} [0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Route:
-    """The keys that an entity is moved from and to.
+    """The old and the new keys of an entity that is being moved.
 
     :param id: the id of the move
-    :param origin: its old keys
-    :param goal: its new keys
+    :param origin: the old keys
+    :param goal: the new keys
     """
 
     id: str
@@ -50,7 +50,7 @@ class Route:
 
     @property
     def claim(self) -> str:
-        """The mark of the entity during the move."""
+        """The value of the entity's mark during the move."""
         return json.dumps([self.id, *self.goal])
 
     @classmethod
@@ -70,9 +70,10 @@ class Route:
 
 
 def check_arrived(entity: Mapping[str, Any]) -> None:
-    """Reject an entity whose previous move is not completed.
+    """Reject an entity whose previous move is not complete.
 
-    :raises BadInput: it is not, or the property `MovedFrom`, which a move removes, holds something else
+    :raises BadInput: the previous move is not complete; or the property `MovedFrom`, which a move would remove, holds a
+        value of the caller's
     """
     mark = entity.get(MOVED_FROM)
     if mark is None:
@@ -89,7 +90,7 @@ def _not_a_mark(name: str, value: object) -> BadInput:
 
 @dataclass(frozen=True)
 class Relocation:
-    """The attempts of one process to move an entity, while it has the lease of the message.
+    """The attempts of one process to move an entity while it holds the message's lease.
 
     :param entities: the set that the entity is in, as recipes see it
     :param lease: the lease of the message that names the move
@@ -100,13 +101,13 @@ class Relocation:
     route: Route
 
     async def attempt(self, claimed: Entity | None = None) -> Entity | None:
-        """Complete the move, however far it is; return the entity under its new key.
+        """Complete the move, whatever its state; return the entity under its new key.
 
-        :param claimed: the entity with its mark, if it is known
-        :raises Overtaken: another writer was faster; start again
+        :param claimed: the entity with its mark, if already read
+        :raises Overtaken: another writer was faster; retry
         :raises LeaseLost: the message was delivered to another process
-        :raises EntityAlreadyExists: another entity has the new key; this one stays, without its mark
-        :raises DerivedDataMismatch: both the entity and its copy were changed; both stay
+        :raises EntityAlreadyExists: another entity has the new key; this one keeps its old key and loses its mark
+        :raises DerivedDataMismatch: both the entity and its copy were changed; both are kept
         """
         source = claimed or await self._get(self.route.origin)
         if source is None or source.get(MOVING_TO) != self.route.claim:
@@ -131,14 +132,14 @@ class Relocation:
         return await self._brought_up_to_date(source, copied)
 
     async def leave(self, source: Entity) -> None:
-        """Delete the entity under its old key, if it is still what was copied."""
+        """Delete the entity under its old key if it has not changed since it was copied."""
         try:
             await self.entities.delete(source)
         except (EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
 
     async def arrive(self, copied: Entity | None) -> Entity | None:
-        """Remove the mark of the copy."""
+        """Remove the mark from the copy."""
         if copied is None or not self._is_ours(copied):
             return copied
         del copied[MOVED_FROM]
@@ -188,13 +189,13 @@ class Relocation:
         return digest.hexdigest()
 
     def _content(self, entity: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of an entity, except for its key and its marks."""
+        """Return the fields of an entity without its key and its marks."""
         apart = {MOVING_TO, MOVED_FROM, *self.entities.key.fields}
         return {name: value for name, value in entity.items() if value is not None and name not in apart}
 
 
 def _spelled(name: str, value: Any) -> bytes:
-    """Return a property as bytes; with mappings, a value may be larger than any that is stored."""
+    """Return a property as bytes. With mappings, a value may exceed the limits of a stored property."""
     if isinstance(value, (str, bytes)):
         content = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
         return f"{name} {type(value).__name__} ".encode() + content

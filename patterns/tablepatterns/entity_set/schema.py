@@ -1,4 +1,4 @@
-"""Field types and required fields, enforced by the client; the service enforces none."""
+"""Field types and required fields, enforced by the client: the service has no schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import MISSING, NOT_SHOWN, BadDesign, BadProperty
 
 
 class Schema:
-    """Fields and their types; an entity that does not fit is rejected before any request.
+    """The types of an entity's fields. An entity that does not fit is rejected before any request.
 
     It is optional: a set without a schema takes any fields.
 
@@ -20,9 +20,9 @@ class Schema:
         ...
     tablepatterns.errors.BadProperty: Age = 'old': the schema requires int; convert it, or change the schema
 
-    :param fields: the type of each field, a subclass included; a `bool` is no `int`
-    :param required: the fields that no entity may lack
-    :param is_open: whether other fields are allowed
+    :param fields: the type of each field. Instances of subclasses fit too, but a `bool` is not an `int`
+    :param required: the fields that every entity must have
+    :param is_open: whether undeclared fields are allowed
     :raises BadDesign: a required field has no type
 
     Guide: tables, entities, properties (a schema, if wanted, is enforced by the client).
@@ -43,7 +43,7 @@ class Schema:
         :param entity: its fields; a field that is None counts as missing
         :param in_part: whether the fields are only those of a merge, which may lack required ones
         :param secret: the fields whose values errors must not show
-        :raises BadProperty: a field is missing, unknown, or of another type
+        :raises BadProperty: a field is missing, undeclared, or of a different type
         """
         given = {name: value for name, value in entity.items() if value is not None}
         for name, value in given.items():

@@ -1,4 +1,4 @@
-"""Derived rows that several entities share, such as lists and summaries, and how they are spread."""
+"""Derived rows that several entities share, such as lists and summaries."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .placement import InPartition, InTable
 from .range_query import range_filter
 
 PART: Final = "ListPart"
-"""The field that numbers the rows which one list is spread over."""
+"""The key field with the row's number, if a list or a group is spread over several rows."""
 _OVERHEAD: Final = 256
-"""More than the properties take that every stored row has besides its own."""
+"""An upper bound of the bytes that the system properties of a row take."""
 
 
 @lru_cache
 def spread_key(key: Key) -> Key:
-    """Return the key of rows that each value is spread over."""
+    """Return the key of rows if each value is spread over several of them."""
     return Key(key.partition_template, f"{key.row_template}_{{{PART}:03d}}", max_units=key.max_units)
 
 
 def part_of(primary: Keys, spread: int) -> int:
-    """Return the number of the row that an entity has its part in, by a hash of its keys.
+    """Return the number of the row that an entity contributes to, by a hash of its keys.
 
-    It is the first eight bytes, big-endian, of SHA-256 of both keys with a `#` between them in UTF-8, modulo `spread`.
+    It is SHA-256 of `PartitionKey#RowKey` in UTF-8, its first eight bytes as a big-endian number, modulo `spread`.
     """
     digest = sha256("#".join(primary).encode("utf-8")).digest()
     return int.from_bytes(digest[:8], "big") % spread
@@ -69,7 +69,7 @@ def check_size(name: str, keys: Keys, properties: Mapping[str, Any], hint: str) 
     """Reject a row whose list is too large.
 
     :param name: what the error calls it
-    :raises LimitExceeded: it is
+    :raises LimitExceeded: the row exceeds 1 MiB
     """
     size = entity_size(*keys, plain(properties))
     if size + _OVERHEAD > MAX_ENTITY_BYTES:
@@ -90,7 +90,7 @@ class KeyList:
     >>> names.properties("Sales", {("Sales", "000223"): "", ("Sales", "000152"): ""})
     {'EmployeeIDs': '000152/000223'}
 
-    :param name: the name of the property; further ones have a number after it
+    :param name: the name of the property; further properties have a number appended
     :param local: whether all entities of a list share the partition of its row
     :param cut: whether a long list continues in further properties
     """
@@ -100,7 +100,7 @@ class KeyList:
     cut: bool = True
 
     def is_in(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row has a list at all."""
+        """Whether a row has a list."""
         return isinstance(row.get(self.name), str)
 
     def entries(self, row: Mapping[str, Any]) -> dict[Keys, str]:
@@ -109,14 +109,14 @@ class KeyList:
         return dict(self._entry(row["PartitionKey"], text) for text in texts)
 
     def properties(self, partition_key: str, entries: Mapping[Keys, str]) -> dict[str, str]:
-        """Return the properties of a row that lists these keys, in their order."""
+        """Return the properties of a row that lists these keys in key order."""
         ordered = sorted(entries, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
         texts = [self._text(partition_key, keys, entries[keys]) for keys in ordered]
         parts = _filled(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
         return {self._property(number): part for number, part in enumerate(parts, 1)}
 
     def without(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a row holds besides its list."""
+        """Return the properties of a row without its list."""
         parts = {self._property(number) for number, _ in enumerate(self._parts(row), 1)}
         return {name: value for name, value in row.items() if name not in parts}
 
@@ -141,7 +141,7 @@ class KeyList:
 
 
 def _filled(texts: Iterable[str]) -> Iterator[str]:
-    """Join entries into as few texts as possible, none too long for a property."""
+    """Join entries into as few texts as possible, each short enough for a property."""
     part: list[str] = []
     length = 0
     for text in texts:
@@ -156,14 +156,14 @@ def _filled(texts: Iterable[str]) -> Iterator[str]:
 
 
 class SharedRows(Derived):
-    """Derived rows that several entities have a part in, or that belong to another set."""
+    """Derived rows that several entities contribute to, or that are entities of another set."""
 
     shares_rows = True
     spread: int = 1
     """The number of rows that each value is spread over."""
 
     def rows_of(self, layout: Key, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the row that an entity has a part in; none where it lacks a field of its key.
+        """Return the keys of the row that an entity contributes to; none if it lacks a field of the row's key.
 
         :param layout: the key of the rows
         :param key: the key of the set's primary rows
@@ -190,19 +190,19 @@ class SharedRows(Derived):
                 yield keys, row
 
     def _row_of(self, key: Key, keys: Keys, members: Sequence[Fields]) -> dict[str, Any]:
-        """Return the properties of the row that these entities share; none if it is not a row of the set's own."""
+        """Return the properties of the row that these entities share; none if the row belongs to another set."""
         return {}
 
     def may_be_primary(self, row: Keys, key: Key) -> bool:
-        """Whether a primary row with that primary key may have the keys of such a row."""
+        """Whether a primary row of the set may have these keys."""
         return self.placement in (InPartition(), InTable()) and key.matches(*row)
 
 
 class Copies(SharedRows):
     """Entities of another set that hold copies of an entity's fields: `CopiedFields`.
 
-    In the partition, an entity that starts to refer to another is written on condition of the other's primary row. So
-    the other must be written on condition of that row too, even if it was read from an index.
+    In the partition, an entity that starts to refer to another is conditional on the other's primary row. So writes of
+    the other must be conditional on its primary row too, even if it was read from an index.
     """
 
 
@@ -227,22 +227,22 @@ class Totals(SharedRows):
 
     @abstractmethod
     def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
-        """Return the group of an entity, and what it adds there: 1, and each of the numbers."""
+        """Return the row of an entity's group, and what the entity adds to it: 1, and each of its numbers."""
 
     @abstractmethod
     def held(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
-        """Return the totals that a row holds, the count first; nothing counts as 0."""
+        """Return the totals in a row, the count first; a missing row or property is 0."""
 
     @abstractmethod
     def named(self, totals: Sequence[int]) -> dict[str, Any]:
-        """Return totals, the count first, as properties."""
+        """Return totals, given with the count first, as properties."""
 
 
 async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:
     """Correct the totals of a partition; return the keys of the rows that were wrong.
 
-    The rows are read before the entities. A write that changes what an entity adds changes a row in the same
-    transaction, so if a row has not changed since, the sum of the entities is its correct value.
+    The rows are read before the entities. A write that changes an entity's numbers changes its row in the same
+    transaction, so if a row has not changed since it was read, the sum over the entities is correct.
 
     :param partition: the values of the fields of the PartitionKey
     :raises Overtaken: a row has changed since it was read

@@ -1,4 +1,4 @@
-"""The properties that mark an entity which is being moved to another partition."""
+"""The properties that mark an entity during a move to another partition."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, Final
 from ..errors import BadInput
 
 MOVING_TO: Final = "MovingTo"
-"""The property that marks an entity which is being moved, with its new keys."""
+"""The mark of an entity that is being moved: its new keys."""
 MOVED_FROM: Final = "MovedFrom"
-"""The property that marks a copy, with the id of the move and a digest of what was copied."""
+"""The mark of a copy: the id of the move, and a digest of what was copied."""
 
 
 def check_settled(entity: Mapping[str, Any]) -> None:
-    """Reject an entity that is being moved: under another key the move would leave it in two places.
+    """Reject an entity that is being moved: if its key changed, the move would leave it in two places.
 
-    :raises BadInput: it has the mark of a move
+    :raises BadInput: the entity has the mark of a move
     """
     for name in (MOVING_TO, MOVED_FROM):
         if entity.get(name) is not None:
