@@ -11,16 +11,26 @@ from urllib.parse import quote
 
 from ..entity import WRITE_ID
 from ..write_id import WriteIds, as_bytes
-from .entity_json import NotEncodable, entity_json
-from .operation import Operation
+from .entity_json import NotEncodable, entities_json
+from .operation import Kind, Operation
 
 _ETAG: Final = re.compile(r"[\x20-\x7e]+")
-_STATUS_OR_ETAG: Final = re.compile(rb"\r\n(?:HTTP/1\.[01] (\d\d\d) |[Ee][Tt][Aa][Gg]: ([^\r\n]*))")
+_PART: Final = "\r\nHTTP/1."
+_PART_ETAG: Final = re.compile("\r\netag: ([^\r\n]*)", re.IGNORECASE)
 _FAILED_PART: Final = re.compile(
     rb"\r\nHTTP/1\.[01] ([13-9]\d\d) ([^\r\n]*)((?:\r\n[^\r\n]+)*)\r\n\r\n(.*?)\r\n--", re.DOTALL
 )
 
-_METHODS: Final = {"replace": "PUT", "insert_or_replace": "PUT", "merge": "PATCH", "insert_or_merge": "PATCH"}
+_ROW: Final = "application/json"
+_ENTITY: Final = "application/json;odata=minimalmetadata"
+_METHOD_AND_ACCEPT: Final[Mapping[Kind, tuple[str, str]]] = {
+    "insert": ("POST", _ENTITY),
+    "replace": ("PUT", _ROW),
+    "merge": ("PATCH", _ROW),
+    "insert_or_replace": ("PUT", _ROW),
+    "insert_or_merge": ("PATCH", _ROW),
+    "delete": ("DELETE", _ENTITY),
+}
 _TOO_LARGE: Final = b"413"
 
 
@@ -63,39 +73,33 @@ def batch_body(
     :raises NotEncodable: the SDK must write this transaction
     """
     address = f"{envelope.service}/{envelope.table}"
-    common = f"x-ms-version: {envelope.version}\r\nDataServiceVersion: 3.0\r\n"
+    common = f"x-ms-version: {envelope.version}\r\nDataServiceVersion: 3.0\r\nAccept: "
     dates = f"x-ms-date: {envelope.date}\r\nDate: {envelope.date}\r\n\r\n"
     start = f"--{changeset}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\nContent-ID: "
     try:
         partition = f"{address}(PartitionKey='{_quoted(operations[0].partition_key)}',RowKey='"
+        texts = iter(entities_json([each.entity for each in operations if each.kind != "delete"]))
         tails: dict[WriteIds, str] = {(): "}"}
-        text = [f"--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n"]
+        body = [f"--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n"]
         for number, (operation, write_ids) in enumerate(zip(operations, ids, strict=True)):
             kind, etag = operation.kind, operation.etag
             if etag is not None and not _ETAG.fullmatch(etag):
                 raise NotEncodable(etag)
             # As the SDK does for an insert, to which no condition applies
             condition = "" if etag is None or kind == "insert" else f"If-Match: {etag}\r\n"
+            row = address if kind == "insert" else f"{partition}{_quoted(operation.row_key)}')"
             if kind == "delete":
-                line = f"DELETE {partition}{_quoted(operation.row_key)}') HTTP/1.1\r\n"
-                text.append(f"{start}{number}\r\n\r\n{line}{common}{_ACCEPT_ENTITY}{condition}{dates}\r\n")
-                continue
-            tail = tails.get(write_ids) or tails.setdefault(write_ids, _tail(write_ids))
-            entity = entity_json(operation.entity)[:-1] + tail
-            if kind == "insert":
-                line, accept = f"POST {address} HTTP/1.1\r\n", _ACCEPT_ENTITY
+                head, entity = f"{row} HTTP/1.1", ""
             else:
-                line, accept = f"{_METHODS[kind]} {partition}{_quoted(operation.row_key)}') HTTP/1.1\r\n", _ACCEPT
-            size = f"Content-Type: application/json\r\nContent-Length: {len(entity)}\r\n"
-            text.append(f"{start}{number}\r\n\r\n{line}{size}{common}{accept}{condition}{dates}{entity}\r\n")
+                tail = tails.get(write_ids) or tails.setdefault(write_ids, _tail(write_ids))
+                entity = next(texts)[:-1] + tail
+                head = f"{row} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(entity)}"
+            method, accept = _METHOD_AND_ACCEPT[kind]
+            body.append(f"{start}{number}\r\n\r\n{method} {head}\r\n{common}{accept}\r\n{condition}{dates}{entity}\r\n")
     except UnicodeError as error:
         raise NotEncodable(str(error)) from error
-    text.append(f"--{changeset}--\r\n\r\n--{batch}--\r\n")
-    return "".join(text).encode("ascii")
-
-
-_ACCEPT: Final = "Accept: application/json\r\n"
-_ACCEPT_ENTITY: Final = "Accept: application/json;odata=minimalmetadata\r\n"
+    body.append(f"--{changeset}--\r\n\r\n--{batch}--\r\n")
+    return "".join(body).encode("ascii")
 
 
 def _quoted(key: str) -> str:
@@ -117,13 +121,12 @@ def etags_of(content: bytes, count: int) -> list[str | None] | FailedPart | None
     :param count: the number of operations
     """
     etags: list[str | None] = []
-    for status, etag in _STATUS_OR_ETAG.findall(content):
-        if not status:
-            etags[-1:] = [etag.decode("latin-1")]
-        elif status[:1] == b"2":
-            etags.append(None)
-        else:
+    # A JSON string has no line break, so what looks like a header in an entity's values is not found
+    for part in content.decode("latin-1").split(_PART)[1:]:
+        if part[1:3] != " 2":
             return _failed_part(content)
+        etag = _PART_ETAG.search(part)
+        etags.append(etag[1] if etag else None)
     return etags if len(etags) == count and content.rstrip().endswith(b"--") else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from json.encoder import encode_basestring_ascii
 from math import isfinite, isnan
@@ -35,25 +35,32 @@ class _Layout(NamedTuple):
 _layouts: Final[dict[tuple[object, ...], _Layout]] = {}
 
 
-def entity_json(entity: Mapping[str, Any]) -> str:
-    """Return an entity as JSON, in ASCII, character for character as azure-data-tables writes it.
+def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return entities as JSON, in ASCII, character for character as azure-data-tables writes them.
 
     The only exception is years before 1000, which the SDK writes with too few digits.
 
-    >>> entity_json({"RowKey": "223", "Age": 34})
-    '{"RowKey": "223", "RowKey@odata.type": "Edm.String", "Age": 34}'
+    >>> entities_json([{"RowKey": "223", "Age": 34}])
+    ['{"RowKey": "223", "RowKey@odata.type": "Edm.String", "Age": 34}']
 
     :raises NotEncodable: a value is of a type, or in a range, that is left to the SDK
     """
-    values = entity.values()
-    # Entities of one kind have the same names and types, so most of the text is the same for all of them
-    names_and_types = (*entity, *map(type, values))
-    layout = _layouts.get(names_and_types)
-    if layout is None:
-        layout = _layout_of(entity)
-        if len(_layouts) < _MAX_LAYOUTS:
-            _layouts[names_and_types] = layout
-    return layout.template % tuple([encode(value) for encode, value in zip(layout.encoders, values, strict=True)])
+    # Entities with the same names and types share most of their text, and are encoded together, property by property
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for position, entity in enumerate(entities):
+        alike.setdefault((*entity, *map(type, entity.values())), []).append(position)
+    texts = [""] * len(entities)
+    for names_and_types, positions in alike.items():
+        layout = _layouts.get(names_and_types)
+        if layout is None:
+            layout = _layout_of(entities[positions[0]])
+            if len(_layouts) < _MAX_LAYOUTS:
+                _layouts[names_and_types] = layout
+        columns = zip(*[entities[position].values() for position in positions], strict=True)
+        encoded = [map(encode, column) for encode, column in zip(layout.encoders, columns, strict=True)]
+        for position, values in zip(positions, zip(*encoded, strict=True), strict=True):
+            texts[position] = layout.template % values
+    return texts
 
 
 def _layout_of(entity: Mapping[str, Any]) -> _Layout:
