@@ -1,6 +1,6 @@
 """Explain what a query costs before it is sent, and review a whole design.
 
-What a review is carried out with is imported when it is first asked for: to explain a query takes much less.
+Modules that only a review needs are imported on first use, so that explaining a query stays fast.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ _HOMES = {
     "read_design": "design.file",
     "review": "reviewer",
 }
-"""Where names are defined that are imported later, as the imports above say it for type checkers."""
+"""The modules of names that are imported on first use; type checkers see the imports above."""
 
 if not TYPE_CHECKING:
-    # Type checkers would take it for a promise that every name is there
+    # Otherwise type checkers would assume that every name exists
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
         found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-        # Found here from now on
+        # The next access finds it without this function
         globals()[name] = found
         return found

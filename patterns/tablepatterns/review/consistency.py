@@ -1,4 +1,4 @@
-"""State what readers of each access pattern can see, and what a crash between two requests leaves.
+"""Describe what readers of each access pattern can see, and the state after a crash between two requests.
 
 These are the guarantees of the recipes that answer an access pattern; docs/guarantees.md says how they are tested.
 """
@@ -17,7 +17,7 @@ from .measure.writes import shares_partition
 from .model import Consistency, Measured
 
 LEASE: Final = 60
-"""Seconds after which the message of a writer that died comes to a worker, as a set has it by default."""
+"""The default lease of a set: the seconds after which a worker receives the message of a crashed writer."""
 
 _LATE: Final = f"usually updated before the write returns; if the writer crashes, by a worker after {LEASE} s"
 _NOTHING: Final = "no partial change"
@@ -28,7 +28,7 @@ _REPAIR: Final = "verify and repair, if a process stalled for more than half the
 
 @dataclass(frozen=True)
 class _Part:
-    """One thing to say of an access pattern; an empty text says nothing."""
+    """One statement about an access pattern; empty texts are left out."""
 
     reads: str
     crash: str = ""
@@ -36,10 +36,10 @@ class _Part:
 
 
 def promises(design: Design, measured: Iterable[Measured]) -> tuple[Consistency, ...]:
-    """Return what each access pattern promises, in the order in which they were measured.
+    """Return the consistency of each access pattern, in the order of `measured`.
 
     :param design: the design
-    :param measured: how each access pattern is answered
+    :param measured: the access patterns as measured
 
     Guide: eventual consistency; entity group transactions.
     """
@@ -78,7 +78,7 @@ def _query(design: Design, measured: Measured, query: Query) -> list[_Part]:
 
 
 def _is_of_several(measured: Measured) -> bool:
-    """Whether an answer is put together of several."""
+    """Whether a result is combined from several responses."""
     return measured.requests > 1 and measured.query_class is not QueryClass.POINT
 
 
@@ -101,7 +101,7 @@ def _primary(declared: DeclaredSet) -> _Part:
 
 
 def _derived(declared: DeclaredSet, via: Derived) -> _Part:
-    """Return what a reader of derived rows gets."""
+    """Describe what a reader of derived rows sees."""
     what = declared.profile(via).called
     if not via.is_eventual:
         return _Part(f"always exact {what}: they change in the transaction of the entity")
@@ -117,7 +117,7 @@ _UNTIL_THEN: Final = {
 
 
 def _copied_into(design: Design, declared: DeclaredSet) -> list[tuple[Derived, RowProfile]]:
-    """Return what other sets copy into the entities of this one."""
+    """Return the copies that other sets keep in the entities of this one."""
     return [
         (each, profile)
         for other in design.sets
@@ -154,7 +154,7 @@ def _write(design: Design, declared: DeclaredSet, write: Write) -> list[_Part]:
 
 
 def _own(declared: DeclaredSet, write: Write) -> _Part:
-    """Return what is seen of a write in its own partition."""
+    """Describe what readers see of a write in its own partition."""
     if declared.pattern == "wide_entity":
         return _primary(declared)
     local = [each.name for each in touched(declared, write) if not each.is_eventual]
@@ -164,7 +164,7 @@ def _own(declared: DeclaredSet, write: Write) -> _Part:
 
 
 def _behind(declared: DeclaredSet, derived: Sequence[Derived]) -> tuple[str, str]:
-    """Return what a crash leaves of rows elsewhere, and what repairs it."""
+    """Describe rows elsewhere after a crash, and what repairs them."""
     names = ", ".join(each.name for each in derived)
     crash = f"stale rows of {names}, and a message in the intents queue"
     if any(declared.is_unique(each) for each in derived):
@@ -181,7 +181,7 @@ def _moved() -> _Part:
 
 
 def _together(design: Design, declared: DeclaredSet, write: Write) -> _Part:
-    """Return what is seen of writes that belong together."""
+    """Describe what readers see of writes that must succeed or fail together."""
     others = [each for each in design.sets for other in each.writes if other.name in write.atomic_with]
     names = ", ".join(write.atomic_with)
     if shares_partition([declared, *others]):

@@ -1,4 +1,4 @@
-"""Split one half of a key into its fields and their formats."""
+"""Split the template of a PartitionKey or RowKey into fields and formats."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..key.formats import format_of
 
 @dataclass(frozen=True)
 class Piece:
-    """Literal text, and the field that follows it, if one does.
+    """Literal text, and the field after it, if any.
 
-    :param width: how many characters every value of the field takes; None where a text is as long as its value
+    :param width: the number of characters of every value of the field; None if it varies
     """
 
     literal: str
@@ -24,7 +24,7 @@ class Piece:
 
     @property
     def is_clock(self) -> bool:
-        """Whether the field is written as an instant or a date."""
+        """Whether the field is formatted as a date or a time."""
         return self.spec in ("ticks", "inverted") or "%" in self.spec
 
 
@@ -35,7 +35,7 @@ def pieces_of(template: str) -> Sequence[Piece]:
     >>> [(each.literal, each.name, each.width) for each in pieces_of("empid_{EmployeeId:06d}_{Year:04d}")]
     [('empid_', 'EmployeeId', 6), ('_', 'Year', 4)]
 
-    :param template: a template that a `Key` was made of
+    :param template: a template of a `Key`
     """
     return tuple(_piece(literal, name, spec or "") for literal, name, spec, _ in Formatter().parse(template))
 

@@ -1,4 +1,4 @@
-"""The result of a review as data; every report format is written from it."""
+"""The result of a review as data, from which every report format is written."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ class Severity(IntEnum):
     NOTE = 1
     """Good to know; nothing has to change."""
     WARNING = 2
-    """It will cost money, time or consistency that another design would not."""
+    """It costs money, time or consistency that another design would save."""
     SERIOUS = 3
-    """It will not work at the declared rates, sizes or growth."""
+    """It fails at the declared rates, sizes or growth."""
 
 
 _HOURS: Final = 24
 
 
 def _json(key: str | None, *, by_name: bool = False) -> Mapping[str, object]:
-    """Return the metadata of a field with another key in JSON.
+    """Return the metadata of a field that has another key in JSON.
 
     :param key: the key; None if JSON does not have the field
-    :param by_name: whether the value is a part of the design, which JSON refers to by its name
+    :param by_name: whether JSON has only the name of the value, which is a part of the design
     """
     return {"json": key, "by_name": by_name}
 
 
 def _peaks_by_hour(rates: Sequence[float]) -> tuple[float, ...]:
-    """Return the highest rate of each hour of the day; nothing if there are fewer rates than hours."""
+    """Return the highest rate of each hour of the day; empty if there are fewer rates than hours."""
     if len(rates) < _HOURS:
         return ()
     starts = [hour * len(rates) // _HOURS for hour in range(_HOURS + 1)]
@@ -49,9 +49,9 @@ def _peaks_by_hour(rates: Sequence[float]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one call of an access pattern took, on the engine, at the declared number of entities.
+    """The measured figures of one call of an access pattern, at the declared number of entities.
 
-    Where the declared entities are too many to be made, a sample was, and what depends on their number is scaled.
+    A set with too many entities is measured with a sample, and the figures that depend on their number are scaled.
 
     :param how: the call that answers it, such as `find(<email_{Email}>, ...)`
     :param via: the name of the derived data that answers it; None for the primary rows
@@ -113,7 +113,7 @@ class Measured:
 
     @property
     def kind(self) -> str:
-        """What it does: `query`, or the operation of a write."""
+        """The kind of access: `query`, or the operation of a write."""
         return self.access.operation if isinstance(self.access, Write) else "query"
 
     @property
@@ -123,12 +123,12 @@ class Measured:
 
     @property
     def rate(self) -> float:
-        """Calls per second that are not counted with another access pattern, averaged over a day."""
+        """Calls per second that are not part of another access pattern's transaction, averaged over a day."""
         return self.access.rate * self.share
 
     @property
     def busiest(self) -> float:
-        """Calls per second that are not counted with another access pattern, at the busiest time."""
+        """Calls per second that are not part of another access pattern's transaction, at the busiest time."""
         return self.access.busiest * self.share
 
     @property
@@ -140,7 +140,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class PartitionLoad:
-    """What one partition had to do, step by step, in entities per second.
+    """The load of one partition in entities per second, for each step of a day.
 
     :param throttled: the share of its work that came above the target, from 0 to 1
     :param share: its share of all the work on its table, from 0 to 1
@@ -167,7 +167,7 @@ class PartitionLoad:
 
 @dataclass(frozen=True)
 class TableLoad:
-    """The work on the partitions of one table through a simulated day.
+    """The load of the partitions of one table during a simulated day.
 
     :param step: seconds between two rates
     :param partitions: the busiest first; no more than the report can show
@@ -194,7 +194,7 @@ class TableLoad:
 
 @dataclass(frozen=True)
 class AccountLoad:
-    """The requests of the whole account through a simulated day, by the second.
+    """The requests of the whole account per second during a simulated day.
 
     :param rates: requests per second, step by step
     :param target: requests per second that an account can take
@@ -219,7 +219,7 @@ class AccountLoad:
 
 @dataclass(frozen=True)
 class LimitUse:
-    """A limit, and how near a design is to it.
+    """A limit, and how much of it a design uses.
 
     :param limit: what is limited, such as `bytes of an entity`
     :param subject: where, such as the set's name
@@ -239,7 +239,7 @@ class LimitUse:
 
 @dataclass(frozen=True)
 class Price:
-    """What a unit costs.
+    """The price of a unit.
 
     :param per: how many of the unit the amount is for, such as 10,000 transactions
     """
@@ -251,7 +251,7 @@ class Price:
 
 @dataclass(frozen=True)
 class BillLine:
-    """One line of the bill of a month.
+    """One line of a monthly bill.
 
     :param subject: the access pattern or the set that it is for
     :param quantity: how many units in a month
@@ -265,7 +265,7 @@ class BillLine:
 
 @dataclass(frozen=True)
 class Bill:
-    """What a month costs, now and at the end of the declared growth.
+    """The monthly cost, now and at the end of the declared growth.
 
     :param then: the total at the end of the declared growth
     :param dated: the day of the price table
@@ -282,7 +282,7 @@ class Bill:
 
 @dataclass(frozen=True)
 class Consistency:
-    """What a reader of one access pattern gets, and what a crash leaves.
+    """What a reader of one access pattern sees, and the state after a crash.
 
     :param reads: what may be seen, such as `the last write` or `index rows up to 60 s behind`
     :param crash: what is there if a writer dies between two requests
@@ -298,7 +298,7 @@ class Consistency:
 
 @dataclass(frozen=True)
 class Effect:
-    """The figures that a change improves.
+    """The figures of a design or a call that a change can improve.
 
     :param per: `call` for those of one access pattern, `second` for those of the whole design
     :param requests: round trips
@@ -316,7 +316,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a reviewer would say.
+    """A problem of a design, and what to do about it.
 
     :param rule: the name of the rule that found it, such as `table-scan`; it stays the same between versions
     :param subject: the set, the access pattern or the table that it is about
@@ -445,7 +445,7 @@ class Walkthrough:
 
 @dataclass(frozen=True)
 class Simulation:
-    """A small sample of a design's entities, as it is stored, and each access pattern carried out on it.
+    """A small stored sample of a design's entities, and each access pattern carried out on it.
 
     :param entities: how many entities of each set were stored, by its name
     """
@@ -458,7 +458,7 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Projections:
-    """The figures of a design with other numbers of entities, other rates, and after some years of growth.
+    """The figures of a design for other numbers of entities, other rates and years of growth.
 
     The figures are in the order of the factors of entities, then of rates, then of the years.
 
@@ -486,7 +486,7 @@ class Projections:
 
 @dataclass(frozen=True)
 class Reviewed:
-    """Everything that a review found out; the worst findings first.
+    """The complete result of a review, with the worst findings first.
 
     :param simulation: a sample as it is stored; only in a detailed review
     :param projections: the figures at other scales; only in a detailed review
@@ -512,12 +512,12 @@ class Reviewed:
 
     @property
     def busiest(self) -> float:
-        """The peak of the busiest partition, as a share of its target."""
+        """The peak load of the busiest partition, as a share of its target."""
         return max((1 / each.headroom for each in self.heats), default=0.0)
 
 
 def trade_offs(pattern: str) -> tuple[str, ...]:
-    """Return what a pattern costs: the guide's issues and considerations.
+    """Return the trade-offs of a pattern: the guide's issues and considerations.
 
     >>> trade_offs("log_tail")[0]  # doctest: +ELLIPSIS
     '...'
@@ -529,7 +529,7 @@ def trade_offs(pattern: str) -> tuple[str, ...]:
 
 
 def part_of(declared: str, name: str) -> str:
-    """Return the subject of a finding about an access pattern of a set, or about data that is kept with it.
+    """Return the subject of a finding about an access pattern of a set, or about its derived data.
 
     >>> part_of("Employees", "hire")
     'Employees: hire'

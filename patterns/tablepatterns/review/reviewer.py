@@ -21,19 +21,19 @@ from .simulation.simulate import simulate
 
 
 def review(design: Design, *, prices: PriceTable | None = None, detailed: bool = False) -> Reviewed:
-    """Try a design on an account in memory, and return all that there is to say about it.
+    """Measure a design on the in-memory engine, and return a complete review of it.
 
-    Every access pattern is carried out on entities of the declared shape, and what it took is taken from the ledger; a
-    day is simulated, the growth is followed, and a reviewer's rules are applied. Of sets with more than 1,000 entities
-    a sample is made, and scaled.
+    Every access pattern runs on generated entities of the declared shape, and the engine counts its requests and reads.
+    Then the load of a day and the growth are computed, and the review's rules are applied. Sets with more than 1,000
+    entities are measured with a sample, and the figures scaled.
 
     Guarantees: the same design gives the same review, on any day. No request leaves the process.
 
-    Does not: measure how fast the service is, or see what is not declared.
+    Limits: it does not measure the speed of the service, and it considers only what is declared.
 
-    Advice is tried before it is given: each change is made in the design, which is measured again.
+    Advice is tested first: each suggested change is made in a copy of the design, which is measured again.
 
-    Cost: no storage transaction; about a second, and as much for each change that is tried.
+    Cost: no storage transaction; about a second, and another for each change that is tested.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.review import Design, Field, Query, Shape, declare_set
@@ -46,9 +46,9 @@ def review(design: Design, *, prices: PriceTable | None = None, detailed: bool =
     ('partition scan', 100)
 
     :param design: the design
-    :param prices: what the service charges; None for the prices that come with the package
-    :param detailed: whether to add what the page and JSON show besides: sample rows, each request of each access
-        pattern with what a crash leaves, and the figures at other scales; this takes about ten times as long
+    :param prices: the prices of the service; None for those included in the package
+    :param detailed: whether to add sample rows, each request of each access pattern with the state after a crash, and
+        the figures at other scales, for the HTML page and JSON. This takes about ten times as long
     :raises BadDesign: parts of the design do not fit together
     :raises BadInput: declared values cannot be stored as they are
 
@@ -63,7 +63,7 @@ def review(design: Design, *, prices: PriceTable | None = None, detailed: bool =
 def review_with_changes(
     design: Design, *, prices: PriceTable | None = None
 ) -> tuple[Reviewed, tuple[Change | None, ...]]:
-    """Return what `review` does, and for each finding the change that removes it; None if none was found."""
+    """Return the result of `review`, and for each finding the change that removes it; None if none was found."""
     table = prices or PriceTable.default()
     context, found = _simulated(design, table)
     findings, changes = with_tested_advice(found, context, lambda changed: _simulated(changed, table)[1])
@@ -71,7 +71,7 @@ def review_with_changes(
 
 
 def _simulated(design: Design, prices: PriceTable) -> tuple[RuleContext, Reviewed]:
-    """Return what is known of a design, and its review without tested advice."""
+    """Return the context of the rules, and the review without tested advice."""
     check(design)
     measured = measure(design)
     heats, account = simulate_day(design, measured)
@@ -79,7 +79,7 @@ def _simulated(design: Design, prices: PriceTable) -> tuple[RuleContext, Reviewe
     costs = bill(design, measured, prices)
     measured = with_costs(measured, costs)
     promised = promises(design, measured)
-    # A scan is a finding of its own; what is hot without it would stay hot when it is gone
+    # Scans have their own findings, so a partition is reported as hot only if it would also be hot without them
     without_scans, _ = simulate_day(design, [each for each in measured if waste_severity(each) is None])
     context = RuleContext(design, measured, without_scans, account, limits, costs, promised)
     found = findings(design, measured, without_scans, account, limits, costs, promised)

@@ -1,4 +1,4 @@
-"""Read a TOML file into declared types, and report everything that is wrong with it by line and key.
+"""Read a TOML file into declared types, and report all its errors with line and key.
 
 The types are dataclasses; pydantic checks the values against them, and derives the JSON Schema.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 TomlPath: TypeAlias = tuple[str | int, ...]
-"""Where a value is: keys, and the numbers of tables in arrays of tables, from the top down."""
+"""The path of a value from the root: keys, and indexes of tables in arrays of tables."""
 
 _HEADER: Final = re.compile(r"\s*(\[\[?)\s*([^\]#]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY: Final = re.compile(
@@ -58,22 +58,22 @@ class Places:
     >>> places.line(("set", 0, "fields", "Email", "size"))
     6
 
-    :param lines: the line of each key, from 1 on
+    :param lines: the line number of each key, starting at 1
     """
 
     lines: Mapping[TomlPath, int]
 
     @classmethod
     def of(cls, text: str) -> Places:
-        """Return the lines of a text that is TOML."""
+        """Return the places in a valid TOML text."""
         return cls(_Scan(text).lines())
 
     def line(self, path: TomlPath) -> int:
-        """Return the line of a key; of one within a value on one line, that of the value; 1 for the whole."""
+        """Return the line of a key, or of the nearest enclosing key that has a line; 1 for the whole file."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:
                 return self.lines[path[:length]]
-            # A dotted key names what is below it, and not itself
+            # A table that only dotted keys mention has no line of its own
             below = [line for each, line in self.lines.items() if each[:length] == path[:length]]
             if below:
                 return min(below)
@@ -81,7 +81,7 @@ class Places:
 
 
 class _Scan:
-    """Goes through a text line by line, past values of several lines."""
+    """Scans a text line by line, skipping values that span several lines."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -116,7 +116,7 @@ class _Scan:
         return path
 
     def _end_of_value(self, start: int) -> int:
-        """Return where the line ends on which a value ends."""
+        """Return the end of the line on which a value ends."""
         depth = 0
         while True:
             line = self._text.find("\n", start)
@@ -140,13 +140,13 @@ else:
 T = TypeVar("T")
 
 MakeError: TypeAlias = Callable[[str, Sequence[tuple[int, str]]], BadInput]
-"""Makes the error of a file, from its name, and for each problem its line and what is wrong."""
+"""Creates the error of a file from its name, and the line and message of each problem."""
 
 TAG: Final = "pattern="
-"""What the tags of alternatives begin with, so that no key of a file is taken for one."""
+"""The prefix of the tags of union members, so that they cannot be confused with keys of a file."""
 _MOST_DEPTH: Final = 20
 _LARGEST: Final = 2**63 - 1
-"""The largest integer of TOML."""
+"""The largest integer in TOML."""
 _PLACE: Final = re.compile(r"\s*\(at line (\d+), column \d+\)")
 _EXPECTED: Final[Mapping[str, str]] = {
     "string_type": "text in quotes",
@@ -176,7 +176,7 @@ class Problem:
     """Something wrong with a file.
 
     :param path: the key
-    :param says: whose key it is, what is wrong with it, and what to do
+    :param says: the table of the key, what is wrong, and what to do
     """
 
     path: TomlPath
@@ -184,7 +184,7 @@ class Problem:
 
 
 def lines(name: str, problems: Iterable[tuple[int, str]]) -> str:
-    """Return the problems of a file, one per line, in the format of compilers, so that editors can jump to them."""
+    """Return the problems of a file, one per line, in the format of compilers, which editors can link."""
     return "\n".join(f"{name}:{line}: {says}" for line, says in problems)
 
 
@@ -192,9 +192,9 @@ def lines(name: str, problems: Iterable[tuple[int, str]]) -> str:
 class TomlFile:
     """The text of a TOML file.
 
-    :param name: what errors call it
+    :param name: its name in errors
     :param text: its content
-    :param make_error: makes the error for its problems
+    :param make_error: creates the error for its problems
     """
 
     name: str
@@ -203,7 +203,7 @@ class TomlFile:
 
     @classmethod
     def of(cls, given: str | Path, name: str, make_error: MakeError) -> TomlFile:
-        """Return the file at a path, or a text of more than one line, which is called `name`.
+        """Return the file at a path, or a text of more than one line under the name `name`.
 
         :raises BadInput: it is not UTF-8
         """
@@ -212,7 +212,7 @@ class TomlFile:
         path = Path(given)
         data = path.read_bytes()
         try:
-            # The byte order mark that Windows editors write is not part of the text
+            # Windows editors write a byte order mark, which is not part of the text
             return cls(path.name, data.decode("utf-8-sig"), make_error)
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
@@ -230,7 +230,7 @@ class TomlFile:
             line = int(place[1]) if place else self.text.count("\n") + 1
             raise self.make_error(self.name, [(line, f"not TOML: {_PLACE.sub('', str(error)).strip()}")]) from error
         except (RecursionError, ValueError) as error:
-            # Arrays nested without end, and integers of more digits than Python reads
+            # Too deeply nested arrays, and integers with more digits than Python converts
             is_deep = isinstance(error, RecursionError)
             says = f"not TOML: {'nested too deeply' if is_deep else error}"
             raise self.make_error(self.name, [(self._line_with_most(r"[\[{.]" if is_deep else r"\d"), says)]) from None
@@ -243,33 +243,33 @@ class TomlFile:
         """Return the content of the file as a declared type.
 
         :param kind: a dataclass
-        :raises BadInput: it does not conform to it; every problem is named
+        :raises BadInput: the content does not conform to the type; the error lists every problem
         """
         from pydantic import ValidationError
 
         values = self.values() if values is None else values
         try:
-            # In JSON mode the types are strict, and lists and tables are what tuples and dataclasses are made of
+            # JSON mode is strict about types, but accepts lists for tuples and tables for dataclasses
             return cast(T, adapter(cast(Hashable, kind)).validate_json(json.dumps(values, default=str)))
         except ValidationError as error:
             raise self.error(_problem(each, kind, values) for each in error.errors()) from None
 
     def error(self, problems: Iterable[Problem]) -> BadInput:
-        """Return the error for these problems, in the order of their lines, and each once."""
+        """Return the error for these problems, ordered by line and without duplicates."""
         places = Places.of(self.text)
         return self.make_error(self.name, sorted({(places.line(each.path), each.says) for each in problems}))
 
     def _line_with_most(self, pattern: str) -> int:
-        """Return the line with the most matches: the parser does not tell where it gave up."""
+        """Return the line with the most matches, since the parser does not report a position."""
         counts = [len(re.findall(pattern, line)) for line in self.text.splitlines()]
         return counts.index(max(counts)) + 1 if counts else 1
 
 
 @lru_cache(maxsize=16)
 def adapter(kind: Hashable) -> TypeAdapter[Any]:
-    """Return what checks values against a declared type, and derives its JSON Schema.
+    """Return the pydantic adapter of a type, which validates values and derives the JSON Schema.
 
-    Pydantic is imported here, so that only those who read a file wait for it.
+    Pydantic is imported here, so that only reading a file waits for it.
     """
     from pydantic import TypeAdapter
 
@@ -283,7 +283,7 @@ def _encoding(data: bytes) -> str:
 
 
 def _unreadable(value: Any, path: TomlPath) -> Iterable[Problem]:
-    """Yield values that are TOML, but too deep or too large to work with."""
+    """Yield a problem for each value that is valid TOML, but too deep or too large."""
     if isinstance(value, int) and not -_LARGEST <= value <= _LARGEST:
         yield Problem(path, f"{path[-1]} has more than 64 bits; give a smaller number")
     elif isinstance(value, (dict, list)) and len(path) > _MOST_DEPTH:
@@ -297,7 +297,7 @@ def _unreadable(value: Any, path: TomlPath) -> Iterable[Problem]:
 
 
 def _problem(error: Any, kind: type[Any], values: Mapping[str, Any]) -> Problem:
-    """Return what pydantic found as a sentence about a key of the file."""
+    """Convert an error of pydantic into a problem with a key of the file."""
     path = tuple(each for each in error["loc"] if not str(each).startswith(TAG))
     name = next((each for each in reversed(path) if isinstance(each, str)), "")
     given, sort, context = _at(values, path), error["type"], error.get("ctx", {})
@@ -326,12 +326,12 @@ def _problem(error: Any, kind: type[Any], values: Mapping[str, Any]) -> Problem:
 
 
 def _choices(text: str) -> list[str]:
-    """Return the choices that pydantic lists as `'a', 'b' or 'c'`."""
+    """Return the choices from pydantic's list, such as `'a', 'b' or 'c'`."""
     return re.findall(r"'([^']*)'", text)
 
 
 def owner_of(values: Mapping[str, Any], path: TomlPath) -> str:
-    """Return what an error calls the table at a path, by the names that the file gives.
+    """Return the description of the table at a path, by the names in the file.
 
     >>> owner_of({"set": [{"name": "Staff", "query": [{}]}]}, ("set", 0, "query", 0))
     'query 1'
@@ -350,7 +350,7 @@ def owner_of(values: Mapping[str, Any], path: TomlPath) -> str:
 
 
 def _at(values: Any, path: TomlPath) -> Any:
-    """Return the value at a path; None where there is none."""
+    """Return the value at a path, or None."""
     for step in path:
         values = _step(values, step)
     return values
@@ -369,31 +369,31 @@ def _closest(found: object, known: Sequence[str]) -> str:
 
 
 def meant(found: str, known: Sequence[str], what: str) -> str:
-    """Return the name that was probably meant, or the names that exist.
+    """Return a suggestion: the name that was probably meant, or the names that exist.
 
     >>> meant("Emial", ["Email", "Department"], "fields")
     'did you mean Email?'
 
-    :param what: what the known ones are
+    :param what: the plural for the known names, such as `fields`
     """
     near = get_close_matches(found, known, n=1)
     return f"did you mean {near[0]}?" if near else f"{what}: {', '.join(known) or 'none'}"
 
 
-# -- What a declared type says of itself
+# -- Documentation of declared types
 
 _PARAM: Final = re.compile(r":param (\w+): (.*?)(?=\n\s*:|\Z)", re.DOTALL)
 
 
 def known_keys(kind: Any, path: Sequence[str | int]) -> list[str]:
-    """Return the keys of the table at a path, as pydantic spells it."""
+    """Return the known keys of the table at a path from pydantic."""
     for step in path:
         kind = _inner(kind, step)
     return [each.name for each in fields(kind)] if is_dataclass(kind) else []
 
 
 def _inner(kind: Any, step: str | int) -> Any:
-    """Return the type of what is at a step below a type."""
+    """Return the type of a key or item of a type."""
     if is_dataclass(kind):
         return _bare(get_type_hints(kind, include_extras=True).get(str(step)))
     arguments = get_args(kind)
@@ -405,7 +405,7 @@ def _inner(kind: Any, step: str | int) -> Any:
 
 
 def _bare(kind: Any) -> Any:
-    """Return a type without its annotations, and without None."""
+    """Return a type without annotations and without None."""
     kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     some = [each for each in get_args(kind) if each is not type(None)]
     is_optional = type(None) in get_args(kind) and len(some) == 1
@@ -413,7 +413,7 @@ def _bare(kind: Any) -> Any:
 
 
 def meanings(kind: type[Any]) -> dict[str, str]:
-    """Return what each key of a table means: the parameters of its docstring, and of those that it extends."""
+    """Return the meaning of each key of a table, from the docstrings of its class and of the base classes."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
         found |= {name: " ".join(text.split()) for name, text in _PARAM.findall(each.__doc__ or "")}
@@ -421,7 +421,7 @@ def meanings(kind: type[Any]) -> dict[str, str]:
 
 
 def described_schema(schema: dict[str, Any], groups: Iterable[Iterable[type[Any]]]) -> dict[str, Any]:
-    """Return a JSON Schema with the meaning of each key of these types."""
+    """Add the meaning of each key of these types to a JSON Schema."""
     definitions = {**schema.get("$defs", {}), str(schema.get("title")): schema}
     for kind in (each for group in groups for each in group):
         table = definitions.get(kind.__name__)
@@ -441,7 +441,7 @@ def documented(kind: type[Any], inherited: type[Any]) -> list[str]:
     """Return a Markdown table of the keys of a type, without those of the type that it extends."""
     told, hints = meanings(kind), get_type_hints(kind)
     known = {each.name for each in fields(inherited)} if is_dataclass(inherited) else set[str]()
-    # A pattern that has no default is named in front of the table
+    # The text before the table names a required pattern
     own = [each for each in fields(kind) if each.name in told and each.name not in known]
     rows = [["", f"`{each.name}`", _spelled(hints[each.name]), _default(each), told[each.name], ""] for each in own]
     return ["| key | type | default | meaning |", "|---|---|---|---|", *(" | ".join(row).strip() for row in rows)]

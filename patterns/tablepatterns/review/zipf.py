@@ -1,4 +1,4 @@
-"""The Zipf distribution: how unevenly the values of a field occur, or are queried."""
+"""The Zipf distribution, for fields whose values occur or are queried unevenly."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ _EXACT: Final = 10_000
 
 @dataclass(frozen=True)
 class Zipf:
-    """So many values, of which the first occurs most: the one of rank r in proportion to 1 / r ** exponent.
+    """A Zipf distribution: the value of rank r has a frequency proportional to 1 / r ** exponent.
 
     >>> Zipf(4, 0).share(1), round(Zipf(4, 1).share(1), 2)
     (0.25, 0.48)
 
-    :param count: how many values there are, at least one
-    :param exponent: how unevenly they occur; 0 for evenly
+    :param count: the number of values, at least one
+    :param exponent: how unevenly they occur; 0 if all are equally frequent
     """
 
     count: int
     exponent: float
 
     def share(self, rank: int) -> float:
-        """Return the share of the value of a rank, from 1 on; 0 beyond the last."""
+        """Return the share of the value of a rank, starting at 1; 0 after the last rank."""
         return self.weight(rank) / _total(self.count, self.exponent) if rank <= self.count else 0.0
 
     @property
     def coincidence(self) -> float:
-        """The chance that two draws are the same value.
+        """The probability that two random values are equal.
 
         >>> Zipf(4, 0).coincidence
         0.25
@@ -38,13 +38,13 @@ class Zipf:
         return _total(self.count, 2 * self.exponent) / _total(self.count, self.exponent) ** 2
 
     def weight(self, rank: int) -> float:
-        """Return how often the value of a rank occurs, in units of the first."""
+        """Return the frequency of the value of a rank, relative to the first."""
         return float(rank**-self.exponent)
 
 
 @lru_cache(maxsize=1024)
 def _total(count: int, exponent: float) -> float:
-    """Return the sum of all weights; of those beyond the first 10,000 by its integral, which is as good."""
+    """Return the sum of all weights; ranks beyond 10,000 are approximated by the integral."""
     if exponent == 0:
         return float(count)
     head = math.fsum(rank**-exponent for rank in range(1, min(count, _EXACT) + 1))

@@ -1,4 +1,4 @@
-"""Check that the parts of a design fit together, however it was declared."""
+"""Check that the parts of a design fit together."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _FITS: Final[dict[str, tuple[FieldType, ...]]] = {
 class Fault:
     """Two parts of a design that do not fit together.
 
-    :param path: where it is, by the keys of a design file
-    :param whose: what it is about, such as `query "by e-mail"`
-    :param says: what is wrong, and what to do
+    :param path: its location, as keys of a design file
+    :param whose: the part that it is about, such as `query "by e-mail"`
+    :param says: the problem, and what to do
     """
 
     path: TomlPath
@@ -51,7 +51,7 @@ class Fault:
 def check(design: Design) -> None:
     """Reject a design that cannot be reviewed.
 
-    :raises BadDesign: parts do not fit together: the first problem, and how many more there are
+    :raises BadDesign: parts do not fit together; the error has the first problem and the number of others
     """
     found = list(faults(design))
     if found:
@@ -60,7 +60,7 @@ def check(design: Design) -> None:
 
 
 def faults(design: Design) -> Iterator[Fault]:
-    """Yield what does not fit together in a design."""
+    """Yield the problems of a design."""
     yield from _out_of_bounds(design, (), "design")
     names = [declared.name for declared in design.sets]
     for number, declared in enumerate(design.sets):
@@ -71,7 +71,7 @@ def faults(design: Design) -> Iterator[Fault]:
 
 
 def _out_of_bounds(declared: object, path: TomlPath, whose: str) -> Iterator[Fault]:
-    """Yield the numbers that are not within the bounds of their field."""
+    """Yield the numbers that are outside the bounds of their field."""
     for name, bounds in _bounds(cast(Hashable, type(declared))).items():
         value = getattr(declared, name)
         if value is None:
@@ -91,7 +91,7 @@ def _out_of_bounds(declared: object, path: TomlPath, whose: str) -> Iterator[Fau
 
 @lru_cache(maxsize=16)
 def _bounds(kind: Hashable) -> Mapping[str, Any]:
-    """Return the bounds of the fields of a class."""
+    """Return the bounds of the numeric fields of a class."""
     found: dict[str, Any] = {}
     for name, hint in get_type_hints(cast("type[Any]", kind), include_extras=True).items():
         for part in (hint, *get_args(hint)):
@@ -126,7 +126,7 @@ def _of_set(design: Design, declared: DeclaredSet, path: TomlPath) -> Iterator[F
 
 
 def _of_table(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
-    """Yield the tables and containers whose names the service rejects."""
+    """Yield the tables and containers with names that the service rejects."""
     tables = [each.table(declared.table) for each in declared.derived]
     for number, name in enumerate([declared.table, *tables]):
         at: TomlPath = (*path, "derived", number - 1, "table") if number else (*path, "table")
@@ -161,7 +161,7 @@ def _of_shape(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fau
 
 
 def _cycle(shape: Shape, name: str) -> list[str]:
-    """Return the fields that a field is numbered within, from itself on, until one comes again; none if none does."""
+    """Return the cycle of `within` that starts at a field, or an empty list."""
     chain: list[str] = []
     here: str | None = name
     while here is not None and here in shape.fields:
@@ -194,7 +194,7 @@ def _of_keys(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Faul
 
 
 def _of_dates(declared: DeclaredSet, derived: Derived, path: TomlPath, whose: str) -> Iterator[Fault]:
-    """Yield the dates of one key that rows of the other would have to hold, which no property can."""
+    """Yield the dates in one key that rows of another would have to store, which no property can."""
     profile = declared.profile(derived)
     if profile.layout is None:
         return

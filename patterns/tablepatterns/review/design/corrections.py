@@ -1,4 +1,4 @@
-"""Correct keys that a recipe would reject, so that the rest of a design can be reviewed. Corrections are findings."""
+"""Correct keys that a recipe would reject, so that the rest can be reviewed. Each correction is a finding."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Corrections:
     flaws: list[Flaw] = field(default_factory=list["Flaw"])
 
     def templates(self, subject: str, partition: str, row: str, shape: Shape, years: float) -> tuple[str, str]:
-        """Return the templates of a key, in a form that a `Key` accepts where that is possible.
+        """Return the templates of a key, if possible in a form that `Key` accepts.
 
         :param subject: the set, or its derived data
         :param shape: the fields, and how many entities there are
-        :param years: how many years of growth the digits of numbers must last
+        :param years: for how many years of growth the digits of numbers must suffice
         """
         seen: dict[str, str] = {}
         halves: list[str] = []
@@ -73,7 +73,7 @@ class Corrections:
         return _FORBIDDEN.sub("_", literal)
 
     def _format(self, subject: str, name: str, spec: str, shape: Shape, years: float) -> str:
-        """Return the format that keeps the order of a field's values."""
+        """Return the format that preserves the order of a field's values."""
         kind = shape.fields[name].type if name in shape.fields else "string"
         if kind in _INTEGERS and _PLAIN_NUMBER.match(spec):
             most = shape.fields[name].distinct or shape.count + shape.growth * years
@@ -90,7 +90,7 @@ class Corrections:
         return wanted
 
     def _separated(self, subject: str, partition: str, row: str) -> tuple[str, str]:
-        """Return the templates with a separator after each text that another field follows."""
+        """Return the templates with a separator after each text field that another field follows."""
         apart = partition.replace("}{", "}_{"), row.replace("}{", "}_{")
         if apart == (partition, row) or _is_accepted(partition, row):
             return partition, row
@@ -100,13 +100,13 @@ class Corrections:
         return apart
 
     def overlapping(self, subject: str, key: Key, whose: str, other: Key) -> None:
-        """Note that rows can have the same keys as others of their table."""
+        """Record that rows may have the same keys as others of their table."""
         says = f"Rows of {subject} can have the same keys as those of {whose}: {_shown(key)} and {_shown(other)}."
         better = "Begin the RowKeys of each kind with a prefix of its own, such as 'order_' and 'item_'."
         self.flaws.append(Flaw("overlap", subject, says, better))
 
     def enough(self, subject: str, key: Key, shape: Shape) -> Shape:
-        """Return a shape with enough values of the key's fields to tell its entities apart."""
+        """Return a shape whose key fields have enough values for each entity to have its own key."""
         names = [name for name in key.fields if name in shape.fields]
         if len(names) < len(key.fields) or shape.count <= 1 or names_one(shape, names):
             return shape
@@ -119,7 +119,7 @@ class Corrections:
         )
         better = f"Add a field to the RowKey that tells them apart, such as {{{shape.entity}Id:uuid}}."
         self.flaws.append(Flaw("too-few", subject, says, better))
-        # As if one of them had enough values
+        # Assume enough values for one of the fields
         free = [name for name in key.row_fields if shape.fields[name].type != "boolean"] or names
         widened = max(free, key=lambda name: values_in(shape, [name]))
         distinct = 2 * math.ceil(values_in(shape, [widened]) * shape.count / max(1.0, there))
@@ -145,7 +145,7 @@ def _shown(key: Key) -> str:
 
 
 def _twice(subject: str, name: str, *, is_same: bool) -> Flaw:
-    """Return the flaw of a field that is in both keys, in the same format or in two."""
+    """Return the flaw of a field that is in both PartitionKey and RowKey."""
     if is_same:
         says = f"{name} is in both keys of {subject}, so each partition holds one value of it."
         better = "Remove it from the RowKey, and use a constant or another field there."

@@ -41,7 +41,7 @@ class BadDesignFile(BadInput):
     """A design file with errors; `problems` holds all of them, with their lines.
 
     :param name: the name of the file
-    :param problems: for each its line and what is wrong
+    :param problems: the line and the error of each
     """
 
     def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
@@ -53,7 +53,7 @@ class BadDesignFile(BadInput):
 def read_design(given: str | FilePath) -> Design:
     """Return the design that a file, or a string, declares.
 
-    All errors are found in one pass, each named with its line and key. No request is sent.
+    An error lists all problems with their lines and keys. No request is sent.
 
     >>> design = read_design('''
     ... name = "Staff"
@@ -69,7 +69,7 @@ def read_design(given: str | FilePath) -> Design:
     20000
 
     :param given: the path of a file, or a string of more than one line
-    :raises BadDesignFile: it is not TOML, or it declares no design that can be reviewed
+    :raises BadDesignFile: the text is not TOML, or not a design that can be reviewed
     :raises OSError: the file cannot be read
     """
     file = TomlFile.of(given, "design", BadDesignFile)
@@ -85,20 +85,20 @@ def read_design(given: str | FilePath) -> Design:
 
 @dataclass
 class _Reader:
-    """Makes the declared sets of the tables of a file, and collects what cannot be made."""
+    """Creates the declared sets from the tables of a file, and collects the problems."""
 
     values: Mapping[str, Any]
     years: float
     corrections: Corrections = field(default_factory=Corrections)
     keys: list[tuple[str, str, Key]] = field(default_factory=list[tuple[str, str, Key]])
-    """The table, the name and the key of each kind of rows so far."""
+    """The table, name and key of each kind of rows so far."""
     prefixed: bool = False
-    """Whether the RowKeys of a set's entities need a prefix, so that its other rows can be told apart."""
+    """Whether the RowKeys of a set's entities need a prefix that distinguishes them from its other rows."""
     problems: list[Problem] = field(default_factory=list["Problem"])
     storage: Storage = field(default_factory=connect)
 
     def sets(self, given: Sequence[tables.SetTable]) -> tuple[DeclaredSet, ...]:
-        """Return the sets; those that are filled from others are made after these."""
+        """Return the sets; a set that is filled from others is created after them."""
         if not given:
             self.problems.append(Problem((), "there is no set; add [[set]] for each set of entities"))
         made: dict[int, DeclaredSet] = {}
@@ -144,13 +144,13 @@ class _Reader:
             lambda: declare_set(kept, shape=shape, name=table.name, queries=table.query, writes=table.write, **options),
             path,
         )
-        # What is special about some patterns is the key, which does not show in what stores them
+        # Some patterns differ only in their keys, so the recipe does not show which one it is
         return None if declared is None else replace(declared, pattern=table.pattern)
 
     def _rows(
         self, table: Any, key: Key | None, path: TomlPath, others: Sequence[DeclaredSet], shape: Shape
     ) -> tuple[Key | None, list[Derived | None], str]:
-        """Return the key of a set, its derived data and its table, with keys that no other rows can have."""
+        """Return the key of a set, its derived data and its table, with keys that do not overlap."""
         stored, keys = table.table or table.name, list(self.keys)
         if key is not None and table.pattern in PLAIN:
             if self._overlaps(table.name, stored, key):
@@ -158,7 +158,7 @@ class _Reader:
             self.keys.append((stored.lower(), table.name, key))
         derived = self._all_derived(table, key, path, others, shape, stored)
         if key is not None and self.prefixed:
-            # Only with a prefix are the rows of the entities told apart from others
+            # Only a prefix distinguishes the entities from other rows
             self.keys, key = keys, Key(key.partition_template, f"{_PREFIX}{key.row_template}", max_units=key.max_units)
             self.keys.append((stored.lower(), table.name, key))
             derived = self._all_derived(table, key, path, others, shape, stored)
@@ -179,7 +179,7 @@ class _Reader:
         ]
 
     def _told_apart(self, subject: str, table: str, key: Key, *, is_local: bool) -> Key:
-        """Return a key that other rows of the table cannot have."""
+        """Return a key that does not overlap with the keys of other rows in the table."""
         if self._overlaps(subject, table, key):
             mark = f"{_mark(subject)}_"
             first = key.partition_template if is_local else f"{mark}{key.partition_template}"
@@ -190,7 +190,7 @@ class _Reader:
         return key
 
     def _recipe(self, plan: Plan, path: TomlPath) -> SetRecipe | None:
-        """Return the recipe that stores a set, or report the part of it with which that is not possible."""
+        """Return the recipe that stores a set, or report the part that it rejects."""
         kept = None
         for count in range(len(plan.derived) + 1):
             place: TomlPath = ("derived", count - 1, "key") if count else ("key",)
@@ -207,7 +207,7 @@ class _Reader:
         return self._key_of(table.key, path, (table.name, shape), None, row)
 
     def _overlaps(self, subject: str, table: str, key: Key) -> bool:
-        """Note the other rows of its table that can have a key; return whether there are any."""
+        """Record other rows of the table whose keys may overlap; return whether there are any."""
         there = [(name, other) for place, name, other in self.keys if place == table.lower() and key.overlaps(other)]
         for name, other in there:
             self.corrections.overlapping(subject, key, name, other)
@@ -221,9 +221,9 @@ class _Reader:
         partition: str | None = None,
         row: str | None = None,
     ) -> Key | None:
-        """Return the key of a table, with these parts where it has none; or report which is missing.
+        """Return the key of a table, with these parts as defaults; or report the missing part.
 
-        :param of: what it is the key of, and what the entities look like
+        :param of: the subject of the key, and the shape of its entities
         """
         first = table.partition if table.partition is not None else partition
         second = table.row if table.row is not None else row
@@ -271,7 +271,7 @@ class _Reader:
         return None
 
     def _made(self, make: Callable[[], T], path: TomlPath, *below: str | int) -> T | None:
-        """Return what is made, or report at a key why it cannot be."""
+        """Call a function and return its result, or report its error at a key."""
         try:
             return make()
         except BadInput as error:
@@ -290,7 +290,7 @@ def _mark(subject: str) -> str:
 
 
 def _other_table(table: str, name: str) -> str:
-    """Return the name of a table in which the rows of a set are alone."""
+    """Return the name of a table of its own for the rows of a set."""
     own = re.sub(r"[^A-Za-z0-9]", "", name)
     return f"{table}{own}"[:63]
 
@@ -300,7 +300,7 @@ def _is_filled(table: object) -> bool:
 
 
 def _derived(table: Any, key: Any) -> Derived:
-    """Return the derived data that a table declares, whose own arguments are the table's keys."""
+    """Return the derived data that a table declares; the table's keys are its arguments."""
     declared: dict[str, Any] = table.__dict__
     given: dict[str, Any] = {
         name: value for name, value in declared.items() if name not in ("pattern", "key", "store", "table")
@@ -320,7 +320,7 @@ def _derived(table: Any, key: Any) -> Derived:
 
 
 def _store(table: Any) -> Placement | None:
-    """Return where derived rows are; `table` names their table, with or without `store`."""
+    """Return the placement of derived rows; `table` names their table, with or without `store`."""
     if table.store is None or table.store == InTable(""):
         return InTable(table.table) if table.table or table.store else None
     found: Placement = table.store

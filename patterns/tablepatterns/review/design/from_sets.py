@@ -24,9 +24,9 @@ def declare_set(
     retention: Retention | None = None,
     access: Iterable[Access] = (),
 ) -> DeclaredSet:
-    """Declare a set as a program has it: table, key, derived data, mappings and settings are read from the object.
+    """Declare a set from the object that a program uses: its table, key, derived data, mappings and settings.
 
-    No request is made, and no account is kept.
+    No request is sent, and the account is not kept.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -36,11 +36,11 @@ def declare_set(
     Key('{Department}', 'empid_{EmployeeId:06d}')
 
     :param entities: an `EntitySet`, `LogTail`, `PartitionSpread`, `PeriodTables`, `DataSeries` or `WideEntity`
-    :param shape: what its entities look like; the instant and the id of a `LogTail` need not be among the fields
-    :param name: what the report calls it; by default the table's name
+    :param shape: the shape of its entities; the timestamp and the id of a `LogTail` may be left out
+    :param name: the name in reports; by default the table's name
     :param access: who may read which entities
-    :param retention: how long entities are kept; by default what a `PeriodTables` keeps
-    :raises BadInput: it is no set of entities
+    :param retention: how long entities are kept; by default as declared by a `PeriodTables`
+    :raises BadInput: the argument is not a set of entities
     """
     found = _read(entities)
     return replace(
@@ -85,7 +85,7 @@ def _retention(found: SetProfile) -> Retention | None:
 
 
 def _with_log_fields(shape: Shape, found: DeclaredSet) -> Shape:
-    """Return the shape with what a log tail adds to each entry, where that is not declared."""
+    """Return the shape with the fields that a log tail adds to each entry, unless declared."""
     if "entry" not in found.settings:
         return shape
     own = {

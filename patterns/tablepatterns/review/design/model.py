@@ -1,4 +1,4 @@
-"""The model of a design: the sets, their access patterns and their growth. A design file declares the same.
+"""The model of a design: its sets, their access patterns and growth. A design file declares the same.
 
 The tables `[set.fields]`, `[[set.query]]`, `[[set.write]]` and `retention` of a design file are these classes: the
 parser, the JSON Schema and the documentation of the format are derived from their fields and docstrings.
@@ -25,9 +25,9 @@ WriteOperation = Literal["insert", "update", "delete"]
 RetentionMethod = Literal["entity", "table"]
 
 _LARGE: Final = 2**31
-"""More bytes than a property holds."""
+"""An upper bound for sizes, larger than any property."""
 STRICT: Final[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
-"""How a class is read from a file: no unknown keys, no conversions, no infinite numbers."""
+"""Strict parsing: no unknown keys, no conversions, no infinite numbers."""
 Size: TypeAlias = Annotated[int, Interval(ge=0, le=2**31)]
 Number: TypeAlias = Annotated[int, Interval(ge=1, le=10**15)]
 Rate: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
@@ -230,11 +230,11 @@ class DeclaredSet:
     access: tuple[Access, ...] = ()
 
     def profile(self, derived: Derived) -> RowProfile:
-        """Return what is known of the rows of derived data of this set."""
+        """Return the description of derived data of this set."""
         return profile_of(derived, self.key)
 
     def profiles(self) -> list[tuple[Derived, RowProfile]]:
-        """Return the derived data of this set, each with what is known of its rows."""
+        """Return the derived data of this set, each with its description."""
         return [(each, self.profile(each)) for each in self.derived]
 
     def is_unique(self, derived: Derived) -> bool:

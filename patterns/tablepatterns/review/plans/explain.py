@@ -65,7 +65,7 @@ def explain(what: str | Filter | EntitySet[Account, Any]) -> QueryPlan | Plans:
     :param what: the value of `$filter`, a built filter, or a declared set
     :raises FilterSyntaxError: the text has a syntax error, at `position`
     :raises UnsupportedFilter: the service does not support the filter
-    :raises BadInput: it is none of the three
+    :raises BadInput: the argument is none of these
 
     Guide: designing for querying.
     """
@@ -86,14 +86,14 @@ class Plans:
     def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.get`.
 
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a field is missing, or its value cannot be part of a key
         """
         return _plan(_point(primary_layout(self._set), fields_of(key, fields)))
 
     def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.find`.
 
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a field is missing, or its value cannot be part of a key
         :raises BadInput: the index is not one of the set's
         """
         return _plan(_point(self._shape(via), fields_of(key, fields)))
@@ -101,7 +101,7 @@ class Plans:
     def get_many(self, keys: Iterable[Mapping[str, Any]]) -> QueryPlan:
         """Return the plan of `EntitySet.get_many`: a point query for each key.
 
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a field is missing, or its value cannot be part of a key
         :raises BadInput: there are no keys
         """
         plans = [self.get(fields) for fields in keys]
@@ -112,7 +112,7 @@ class Plans:
     def find_all(self, via: IndexEntity, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.find_all`: the list first, then a point query for each of its keys.
 
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a field is missing, or its value cannot be part of a key
         :raises BadInput: the index entities are not the set's
         """
         if via not in self._set.derived:
@@ -138,7 +138,7 @@ class Plans:
     ) -> QueryPlan:
         """Return the plan of `EntitySet.range`, and so of `page` and `take`.
 
-        :raises BadKey: the fields do not make a range
+        :raises BadKey: the fields do not describe a range
         :raises BadFilter: `where` has a property that the rows do not have
         :raises BadInput: the index is not one of the set's
         """
@@ -149,9 +149,9 @@ class Plans:
         return _plan(Question.of(shape, where, stored, given, QueryClass.TABLE_SCAN).filter)
 
     def query(self, where: Filter) -> QueryPlan:
-        """Return the plan of `EntitySet.query`, with an index of the set that would answer it better.
+        """Return the plan of `EntitySet.query`, and suggest an index of the set that answers it better.
 
-        :raises BadFilter: it compares a property that the set stores encoded
+        :raises BadFilter: the filter names a property that the set stores encoded
         """
         mappings_of(self._set).check_filter(where)
         return _plan(where, self._set)
@@ -159,7 +159,7 @@ class Plans:
     def scan(self, where: Filter | None = None) -> QueryPlan:
         """Return the plan of `EntitySet.scan`.
 
-        :raises BadFilter: it compares a property that the set stores encoded
+        :raises BadFilter: the filter names a property that the set stores encoded
         """
         return self.query(Constant(True) if where is None else where)
 

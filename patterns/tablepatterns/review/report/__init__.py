@@ -1,4 +1,4 @@
-"""Write a review as text, Markdown, JSON or one HTML page.
+"""Write a review as text, Markdown, JSON or an HTML page.
 
 wording    figures as people read them
 sentences  what the figures come to

@@ -1,4 +1,4 @@
-"""Show a design on the page: its map, its tables as stored, and each access pattern request by request."""
+"""Show a design on the page: its map, its stored tables, and each access pattern request by request."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ENTITIES: Final = {"examined": "read", "returned": "returned", "written": "writ
 
 
 def explorer(document: Part, pins: Pins) -> Markup:
-    """Return the section that shows the design; nothing if the review was not detailed.
+    """Return the section that shows the design; empty if the review was not detailed.
 
-    :param document: the report as JSON has it
-    :param pins: its findings
+    :param document: the report as in JSON
+    :param pins: the findings of the report
     """
     simulation = document["simulation"]
     if simulation is None:
@@ -48,7 +48,7 @@ def _caption() -> Markup:
 
 
 def _chooser(document: Part, pins: Pins) -> Markup:
-    """Return the choice of an access pattern, and for each what it does."""
+    """Return the selection of an access pattern, with a description of each."""
     calls = list(_calls(document))
     choices = [_choice("all", "all rows", joined(), chosen=True)]
     choices += [
@@ -61,7 +61,7 @@ def _chooser(document: Part, pins: Pins) -> Markup:
 
 
 def _calls(document: Part) -> Iterator[tuple[Part, Part, Part]]:
-    """Yield what each access pattern takes and promises, and how it was carried out in the sample."""
+    """Yield the figures, the consistency and the requests of each access pattern."""
     walks = {(each["set"], each["name"]): each for each in document["simulation"]["walkthroughs"]}
     promised = {(each["set"], each["name"]): each for each in document["consistency"]}
     for call in document["access_patterns"]:
@@ -106,7 +106,7 @@ def _panel(at: int, call: Part, promised: Part, walk: Part, pins: Pins) -> Marku
 
 
 def _rows_of(steps: Sequence[Part]) -> dict[str, str]:
-    """Return the numbers of the rows that requests read, return and write, as attributes of an element."""
+    """Return the numbers of the rows that requests read, returned and wrote, as attributes of an element."""
     return {
         f"data_{mark}": " ".join(map(str, dict.fromkeys(number for step in steps for number in step[mark])))
         for mark in _MARKS
@@ -155,7 +155,7 @@ def _tables(document: Part, pins: Pins) -> Markup:
 
 
 def _family(table: Part, sets: Mapping[str, Part]) -> str:
-    """Return the name of a table; of those with one for each period, the name that they begin with."""
+    """Return the name of a table; for period tables, the common prefix of their names."""
     of = {row["set"] for row in table["rows"]}
     declared = sets.get(next(iter(of), "")) if len(of) == 1 else None
     if declared is not None and declared["pattern"] == "period_tables":
@@ -199,7 +199,7 @@ def _table(name: str, tables: Sequence[Part], sets: Mapping[str, Part], places: 
 
 
 def _templates(rows: Sequence[Part], places: Sequence[Part], pins: Pins) -> Iterator[Markup]:
-    """Yield each kind of row with the template of its key."""
+    """Yield each kind of row with its key template."""
     kinds = dict.fromkeys((row["kind"], row["set"], row["derived"], row["template"]) for row in rows)
     for kind, of, derived, template in kinds:
         name = plain(f"{of}: {derived}" if derived else of)

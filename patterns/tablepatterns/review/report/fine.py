@@ -1,4 +1,4 @@
-"""State what a review found to be fine."""
+"""List what a review found to be in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .markup import Markup, element
 
 
 def fine(reviewed: Reviewed) -> Iterator[Markup]:
-    """Yield what needs no change: queries, writes, partitions, limits, and the rules that found nothing."""
+    """Yield what needs no change: queries, writes, partitions, limits, and the rules without findings."""
     told = list(_facts(reviewed))
     if told:
         yield element("ul", *(element("li", each) for each in told), class_="fine")

@@ -1,4 +1,4 @@
-"""Word what every report says: names, sentences and recommendations, with the figures of `tablepatterns.figures`."""
+"""Format the names, sentences and recommendations that all reports share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
 def plain(text: str) -> str:
-    r"""Return a text from a design on one line, without what would command a terminal or reorder what is around it.
+    r"""Return a text from a design on one line, without control characters for terminals or text direction.
 
     >>> plain("Log\x1b[31m\nby hour")
     'Log\ufffd[31m by hour'
@@ -27,7 +27,7 @@ def plain(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of no more characters than that, the middle left out where it is longer.
+    """Return a text of at most `most` characters, shortened in the middle.
 
     >>> shortened("2014-08-22T18:05", 9)
     '2014…8:05'
@@ -40,7 +40,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def reached(years: float | None, horizon: float) -> str:
-    """Return when a limit is reached, or that it is not within the declared growth.
+    """Return when a limit is reached, if it is within the declared growth.
 
     >>> reached(None, 3), reached(0.0, 3), reached(0.1, 3)
     ('not within 3 years', 'now', 'in 5 weeks')
@@ -53,9 +53,9 @@ _LITTLE: Final = 0.001
 
 @dataclass(frozen=True)
 class Cost:
-    """What one access pattern costs in a month.
+    """The monthly cost of one access pattern.
 
-    :param name: that of the access pattern, with its set's where another has the same
+    :param name: the name of the access pattern, with that of its set if it is ambiguous
     """
 
     of: Measured
@@ -63,24 +63,24 @@ class Cost:
 
     @property
     def transactions(self) -> float:
-        """Storage transactions in a month."""
+        """Storage transactions per month."""
         return self.of.transactions_a_month
 
     @property
     def money(self) -> float | None:
-        """The amount; None if the bill has no line for it."""
+        """The monthly amount; None if the bill has no line for it."""
         return self.of.cost_a_month
 
 
 @dataclass(frozen=True)
 class Load:
-    """How near something comes to its target: the busiest partition of a table, or the account.
+    """The load of a table's busiest partition or of the account, compared with its target.
 
-    :param name: the table's, or `Account`
-    :param peak: the most in a second
-    :param unit: of what
-    :param spread_peak: the peak with a spread key, None where it needs none
-    :param buckets: over how many buckets the key then spreads
+    :param name: the name of the table, or `Account`
+    :param peak: the highest load per second
+    :param unit: the unit of the load
+    :param spread_peak: the peak after spreading the partition; None if spreading is not needed
+    :param buckets: the number of buckets for that
     """
 
     name: str
@@ -92,12 +92,12 @@ class Load:
 
     @property
     def share(self) -> float:
-        """The peak in units of the target."""
+        """The peak as a share of the target."""
         return self.peak / self.target
 
 
 def verdict(reviewed: Reviewed) -> str:
-    """Return how many findings of each severity there are."""
+    """Return the number of findings of each severity."""
     counts = Counter(each.severity for each in reviewed.findings)
     if not counts:
         return "no findings"
@@ -113,17 +113,17 @@ def verdict(reviewed: Reviewed) -> str:
 
 
 def name_of(found: Measured) -> str:
-    """Return the name of an access pattern, with that of its set."""
+    """Return the name of an access pattern with its set."""
     return f"{plain(found.of.name)}: {plain(found.access.name)}"
 
 
 def class_of(found: Measured) -> str:
-    """Return the class of a query in the guide's words, or that it is a write."""
+    """Return the guide's class of a query, or `write`."""
     return "write" if found.query_class is None else found.query_class.label
 
 
 def costs(reviewed: Reviewed) -> tuple[Cost, ...]:
-    """Return what each access pattern costs in a month, the most expensive first."""
+    """Return the monthly cost of each access pattern, the most expensive first."""
     named = Counter(each.access.name for each in reviewed.measured)
     found = [
         Cost(each, plain(each.access.name) if named[each.access.name] == 1 else name_of(each))
@@ -133,7 +133,7 @@ def costs(reviewed: Reviewed) -> tuple[Cost, ...]:
 
 
 def loads(reviewed: Reviewed) -> tuple[Load, ...]:
-    """Return how near each table and the account come to their targets, the nearest first."""
+    """Return the load of each table and of the account, the nearest to its target first."""
     found = [
         Load(
             plain(heat.table),
@@ -151,12 +151,12 @@ def loads(reviewed: Reviewed) -> tuple[Load, ...]:
 
 
 def hottest_first(reviewed: Reviewed) -> tuple[TableLoad, ...]:
-    """Return the heat of each table, that of the nearest to its target first."""
+    """Return the load of each table, the nearest to its target first."""
     return tuple(sorted(reviewed.heats, key=lambda heat: (-peak_of(heat) / heat.target, heat.table)))
 
 
 def cost_sentence(reviewed: Reviewed) -> str:
-    """Return which access pattern the money goes to."""
+    """Return a sentence about the most expensive access pattern."""
     found = costs(reviewed)
     if not found:
         return "Nothing is asked and nothing is written"
@@ -172,37 +172,37 @@ def cost_sentence(reviewed: Reviewed) -> str:
 
 
 def load_sentence(reviewed: Reviewed) -> str:
-    """Return how near the busiest part comes to its target, and how near any other."""
+    """Return a sentence about the highest loads, compared with their targets."""
     first, *rest = loads(reviewed)
     whose = "The account" if first.unit == "requests" else f"The busiest partition of {first.name}"
-    told = f"{whose} takes {of_target(first.share)}"
+    sentence = f"{whose} takes {of_target(first.share)}"
     if not rest or not rest[0].peak:
-        return told
+        return sentence
     other = rest[0].share
-    return f"{told}; nothing else takes {'even 0.1%' if other < _LITTLE else f'more than {share(other)}'}"
+    return f"{sentence}; nothing else takes {'even 0.1%' if other < _LITTLE else f'more than {share(other)}'}"
 
 
 def heat_sentence(heat: TableLoad) -> str:
-    """Return how hot the busiest partition of a table gets, and when."""
+    """Return a sentence about the peak of a table's busiest partition."""
     if not heat.partitions:
         return f"{plain(heat.table)}: nothing is asked of it"
     first = heat.partitions[0]
     busiest = f"“{plain(first.partition)}”, the busiest partition,"
     whose = "the current partition" if heat.follows_time else busiest
     most = first.peak / heat.target
-    told = f"{plain(heat.table)}: {whose} takes {'' if most < _LITTLE else 'up to '}{of_target(most)}"
+    sentence = f"{plain(heat.table)}: {whose} takes {'' if most < _LITTLE else 'up to '}{of_target(most)}"
     if heat.over_target_from is None:
-        return told
-    return f"{told}, and exceeds it from {time_of_day(heat.over_target_from)}"
+        return sentence
+    return f"{sentence}, and exceeds it from {time_of_day(heat.over_target_from)}"
 
 
 def target_sentence(reviewed: Reviewed) -> str:
-    """Return how many tables have a partition over its target, and how near the account comes to its own."""
+    """Return sentences about the tables with a partition over its target, and about the account."""
     account = reviewed.account
     whole = share(max(account.rates, default=0.0) / account.target)
-    told = f"The account takes {whole} of {number(account.target)} requests a second."
+    sentence = f"The account takes {whole} of {number(account.target)} requests a second."
     if not reviewed.heats:
-        return told
+        return sentence
     over = sum(1 for each in reviewed.heats if peak_of(each) > each.target)
     if len(reviewed.heats) == 1:
         tables = f"{'A' if over else 'No'} partition of the table"
@@ -210,16 +210,16 @@ def target_sentence(reviewed: Reviewed) -> str:
         which = {0: "None", len(reviewed.heats): "Each"}.get(over, number(over))
         tables = f"{which} of {number(len(reviewed.heats))} tables"
     verb = "is" if len(reviewed.heats) == 1 else "have a partition" if over > 1 else "has a partition"
-    return f"{tables} {verb} over its target. {told}"
+    return f"{tables} {verb} over its target. {sentence}"
 
 
 def scans(reviewed: Reviewed) -> int:
-    """Return how many access patterns search a partition or a table."""
+    """Return the number of access patterns that scan a partition or a table."""
     return sum(1 for each in reviewed.measured if each.query_class and each.query_class > QueryClass.RANGE)
 
 
 def peak_of(heat: TableLoad) -> float:
-    """Return the most entities in a second that a partition of a table has to do with."""
+    """Return the peak load of a table's busiest partition, in entities per second."""
     return max((each.peak for each in heat.partitions), default=0.0)
 
 
@@ -229,7 +229,7 @@ SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity
 
 
 def pattern_title(name: str) -> str:
-    """Return what people call a pattern, and its name; that alone where the catalogue does not know it."""
+    """Return the title and the name of a pattern; only the name if it is not in the catalogue."""
     try:
         return f"{entry(name).title} ({entry(name).name})"
     except BadInput:
@@ -249,17 +249,17 @@ def _effect(before: Effect, after: Effect) -> str:
 
 
 def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return what there is to tell of a finding besides what it says, each with its label."""
-    told: list[tuple[str, tuple[str, ...]]] = [("Why", (plain(finding.why),)), ("Do", (plain(finding.better),))]
+    """Return the details of a finding as lines, each with its label."""
+    found: list[tuple[str, tuple[str, ...]]] = [("Why", (plain(finding.why),)), ("Do", (plain(finding.better),))]
     if finding.change is not None and finding.before is not None and finding.after is not None:
-        told.append((f"--fix {finding.fix}", (f"Tested: {plain(finding.change)}.",)))
-        told.append(("Effect", (_effect(finding.before, finding.after),)))
+        found.append((f"--fix {finding.fix}", (f"Tested: {plain(finding.change)}.",)))
+        found.append(("Effect", (_effect(finding.before, finding.after),)))
     if finding.resolves:
-        told.append(("Resolves", tuple(f"{each.rule} ({plain(each.subject)})" for each in finding.resolves)))
+        found.append(("Resolves", tuple(f"{each.rule} ({plain(each.subject)})" for each in finding.resolves)))
     if finding.causes:
-        told.append(("Leads to", tuple(map(plain, finding.causes))))
+        found.append(("Leads to", tuple(map(plain, finding.causes))))
     if finding.pattern is not None:
-        told.append(("Pattern", (pattern_title(finding.pattern),)))
+        found.append(("Pattern", (pattern_title(finding.pattern),)))
     if finding.trade_offs:
-        told.append(("Trade-offs", tuple(map(plain, finding.trade_offs[:_TRADE_OFFS]))))
-    return (*told, ("Guide", (plain(finding.guide),)))
+        found.append(("Trade-offs", tuple(map(plain, finding.trade_offs[:_TRADE_OFFS]))))
+    return (*found, ("Guide", (plain(finding.guide),)))

@@ -28,25 +28,25 @@ new EventSource("/events").onmessage = (event) => {
   if (event.data !== document.documentElement.dataset.version) location.reload();
 };
 """
-"""Run only on a page that `--watch` serves."""
+"""Runs only on a page that `--watch` serves."""
 _LONG: Final = 24
 _NO_PLOTS: Final = Plots(None, None, ())
 
 
 def html(reviewed: Reviewed, *, version: str = "") -> str:
-    """Return the report as one HTML page, with plots where matplotlib is installed.
+    """Return the report as a single HTML page, with plots if matplotlib is installed.
 
-    Where it is not, the page says how to get them; the tables hold the same figures. The page of a detailed review
-    shows the design besides: its map, its tables as stored, each access pattern request by request, and sliders for
-    entities, rates and years.
+    Without matplotlib, the page says how to install it; the tables have the same figures. The page of a detailed review
+    also shows the design: its map, its stored tables, each access pattern request by request, and sliders for entities,
+    rates and years.
 
-    Guarantees: the page makes no request, and what the design names is text in it. Without its script, everything is
-    shown at once. The same review gives the same page, with the same version of matplotlib.
+    Guarantees: the page makes no request, and names from the design cannot become markup. Without scripts, everything
+    is shown at once. The same review gives the same page, with the same version of matplotlib.
 
     Cost: nothing.
 
-    :param reviewed: what `review` found out
-    :param version: the version of a page that is served: it reloads when its server has another one
+    :param reviewed: the result of `review`
+    :param version: the version of a served page, which reloads when its server has another version
     """
     drawn = plots(reviewed) if available() else _NO_PLOTS
     data = document(reviewed)
@@ -63,7 +63,7 @@ def html(reviewed: Reviewed, *, version: str = "") -> str:
 
 
 def page(title: str, *body: Markup, version: str = "") -> str:
-    """Return a page of its own with the style and the script of a report."""
+    """Return a complete page with the style and the script of a report."""
     own = [_file("page.js"), *([_RELOAD] if version else [])]
     hashes = [b64encode(sha256(each.encode()).digest()).decode() for each in own]
     policy = _POLICY.format(" ".join(f"'sha256-{each}'" for each in hashes))
@@ -126,7 +126,7 @@ def _findings(findings: tuple[Finding, ...], data: Mapping[str, Any]) -> Markup:
 
 
 def _call_of(finding: Finding, data: Mapping[str, Any]) -> Markup:
-    """Return a link to the access pattern that a finding is about; nothing if it is about something else."""
+    """Return a link to the access pattern that a finding is about, if any."""
     calls = enumerate(data["access_patterns"] if data["simulation"] else ())
     found = [at for at, call in calls if f"{call['set']}: {call['name']}" == finding.subject]
     return joined(*(element("a", "Show its rows", href=f"#call-{at}") for at in found[:1]))

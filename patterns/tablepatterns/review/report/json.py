@@ -1,4 +1,4 @@
-"""Write a review as JSON: the fields of the result's model, and the figures that follow from them."""
+"""Write a review as JSON: the fields of the model, and figures that are computed from them."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from ..model import Reviewed, Severity
 from .formatting import SEVERITIES
 
 SCHEMA: Final = 2
-"""The version of the report's keys."""
+"""The version of the JSON format."""
 _DIGITS: Final = 6
 
 
 def as_json(reviewed: Reviewed) -> str:
-    """Return the report in JSON, indented, with a line break at its end.
+    """Return the report as indented JSON with a final line break.
 
     Guarantees: the same review gives the same bytes.
 
     Cost: nothing.
 
-    :param reviewed: what `review` found out
+    :param reviewed: the result of `review`
     """
     return json.dumps(document(reviewed), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def document(reviewed: Reviewed) -> dict[str, Any]:
-    """Return the report as dictionaries, lists, texts and figures."""
+    """Return the report as dicts, lists, strings and numbers."""
     return {"schema": SCHEMA, **_object(reviewed)}
 
 
 def members(kind: type) -> Iterator[tuple[str, str, Any]]:
-    """Yield the keys of a class of the model in JSON, with the attributes that they show, and the attributes' types.
+    """Yield the JSON keys of a class of the model, each with its attribute and the attribute's type.
 
-    What is referred to by its name is a text.
+    The type of an attribute that is shown by its name is `str`.
 
-    These are its fields, except those that are marked with another key or none, and the properties in its `IN_JSON`.
+    The keys are the names of its fields, unless marked with another key or none, and the properties in `IN_JSON`.
     """
     hints = get_type_hints(kind)
     for each in fields(kind):
@@ -61,12 +61,12 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _member(value: Any, kind: Any) -> Any:
-    # What is a text in JSON and not in the model is a part of the design
+    # A part of the design, which JSON refers to by its name
     return value.name if kind is str and not isinstance(value, str) else _plain(value)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of the model as JSON has it."""
+    """Return a value of the model as a JSON value."""
     match value:
         case Severity():
             return SEVERITIES[value]
@@ -97,7 +97,7 @@ def _plain(value: Any) -> Any:
 
 
 def figure(value: float | None) -> float | None:
-    """Return a figure with six significant digits, whole where it is; null where it has no bound."""
+    """Return a number with six significant digits, an integer if it is whole; None if it is infinite."""
     if value is None or not isfinite(value):
         return None
     rounded = float(f"{value:.{_DIGITS}g}")

@@ -1,4 +1,4 @@
-"""Draw the map of a design: its sets with their derived data, and the queues and containers that writes use."""
+"""Draw the map of a design: its sets, their derived data, and the queues and containers of writes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ SYMBOLS: Final = {
     "summary": ("Σ", "summary"),
     "part": ("▤", "further row of an entity"),
 }
-"""The symbol of each kind of row, and what it is called."""
+"""The symbol and the name of each kind of row."""
 _HEIGHT, _GAP, _INSET, _TITLE = 62, 12, 14, 26
 _CALLED: Final = {"set": "set", "copy": "index", "list": "list", "summary": "summary", "queue": "queue"}
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Where boxes are drawn.
+    """The positions of boxes.
 
-    :param width: of the drawing
-    :param left: of sets, of derived data, and of queues and containers
-    :param box: the width of a box in each of these columns
-    :param is_stacked: whether what belongs to a set is below it, and not beside it
+    :param width: the width of the drawing
+    :param left: the left edges of sets, of derived data, and of queues and containers
+    :param box: the width of the boxes in each of these columns
+    :param is_stacked: whether the derived data of a set is below it, instead of beside it
     """
 
     width: int
@@ -47,7 +47,7 @@ _NARROW: Final = _Columns(350, (_INSET, 34, 34), (322, 302, 302), is_stacked=Tru
 def design_map(places: Sequence[Place]) -> Markup:
     """Return the map as two drawings, for wide and for narrow screens.
 
-    :param places: the places as JSON has them
+    :param places: the places as in JSON
     """
     return joined(
         *(
@@ -58,7 +58,7 @@ def design_map(places: Sequence[Place]) -> Markup:
 
 
 def _told(places: Sequence[Place]) -> str:
-    """Return what the map shows, for readers who do not see it."""
+    """Return a text alternative of the map."""
     return "; ".join(
         f"{plain(each['name'])}: {_kind(each)} of {plain(each['set'])} in {plain(each['where'])}" for each in places
     )
@@ -92,7 +92,7 @@ def _drawing(places: Sequence[Place], columns: _Columns) -> Markup:
 
 
 def _table(sets: Sequence[Place], places: Sequence[Place], columns: _Columns, top: int) -> tuple[list[Markup], int]:
-    """Return the sets of one table with what belongs to them, and the height."""
+    """Return the sets of one table with their derived data, and the height."""
     drawn, y = list[Markup](), top
     for declared in sets:
         own = [each for each in places if each["set"] == declared["name"] and each["kind"] != "set"]
@@ -117,7 +117,7 @@ def _joined_to(place: Place, columns: _Columns, column: int, set_top: int, y: in
         path = f"M{columns.left[0] + 8} {set_top + _HEIGHT}V{middle}H{left}"
     else:
         right = columns.left[0] + columns.box[0]
-        # Queues hang below the boxes of the derived data, whose column the line must not cross
+        # Queues are below the derived data, because the line must not cross that column
         turn = right + 20 if column == 1 else right + 32
         path = (
             f"M{right} {set_top + _HEIGHT // 2}H{turn}V{middle}H{left}"

@@ -10,18 +10,18 @@ from ..model import Finding, Reviewed
 from .formatting import SEVERITIES, lines, plain, verdict
 from .tables import Cell, Sheet, sheets
 
-# An underscore within a word is none of Markdown's
+# An underscore within a word has no meaning in Markdown
 _SPECIAL: Final = re.compile(r"[\\`*\[\]<>|~&]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def markdown(reviewed: Reviewed) -> str:
-    """Return the report in Markdown, with the tables of GitHub's dialect.
+    """Return the report in Markdown, with tables as GitHub supports them.
 
-    What the design names cannot become markup.
+    Names from the design cannot become markup.
 
     Cost: nothing.
 
-    :param reviewed: what `review` found out
+    :param reviewed: the result of `review`
     """
     parts = [f"# Design review: {escaped(reviewed.design.name)}", f"{verdict(reviewed).capitalize()}."]
     if reviewed.findings:
@@ -66,14 +66,14 @@ def _cell(cell: Cell) -> str:
 
 
 def code(text: str) -> str:
-    """Return a span of code, fenced by more backticks than there are in it; a table wants its bars escaped."""
+    """Return a code span, fenced by more backticks than it contains. In a table, vertical bars are escaped."""
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     space = " " if "`" in text else ""
     return f"{fence}{space}{text}{space}{fence}".replace("|", r"\|")
 
 
 def escaped(text: str) -> str:
-    r"""Return a text as Markdown that says just this.
+    r"""Escape a text, so that Markdown shows it literally.
 
     >>> escaped("<b> of *log_tail* | _x_")
     '\\<b\\> of \\*log_tail\\* \\| \\_x\\_'

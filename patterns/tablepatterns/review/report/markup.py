@@ -6,19 +6,19 @@ from html import escape
 from typing import Final
 
 _VOID: Final = frozenset({"input"})
-"""Elements that have no content, and no end."""
+"""Elements without content and closing tag."""
 
 
 class Markup(str):
-    """HTML, as opposed to text that is still to be escaped."""
+    """HTML that needs no escaping, unlike text."""
 
     __slots__ = ()
 
 
 def element(tag: str, /, *children: str, **attributes: str) -> Markup:
-    """Return an element; children that are no `Markup` are text.
+    """Return an element. Children are escaped unless they are `Markup`.
 
-    A blank attribute is left out. A trailing underscore in an attribute's name goes, others become hyphens.
+    Empty attributes are left out. In attribute names, a trailing underscore is removed and others become hyphens.
 
     >>> element("p", "1 < 2 ", element("b", "&"), class_="note", data_label='"')
     '<p class="note" data-label="&quot;">1 &lt; 2 <b>&amp;</b></p>'
@@ -30,5 +30,5 @@ def element(tag: str, /, *children: str, **attributes: str) -> Markup:
 
 
 def joined(*children: str) -> Markup:
-    """Return one after the other, those that are text escaped."""
+    """Concatenate markup and text; text is escaped."""
     return Markup("".join(each if isinstance(each, Markup) else escape(each, quote=False) for each in children))

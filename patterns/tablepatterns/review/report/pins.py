@@ -1,4 +1,4 @@
-"""Number the findings, and tell which set, derived data, access pattern, table or field each is about."""
+"""Number the findings, and link them to the set, derived data, access pattern, table or field that each is about."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .markup import Markup, element, joined
 
 
 class Pins:
-    """The findings of a report by what they are about.
+    """The findings of a report by subject.
 
-    :param document: the report as JSON has it
+    :param document: the report as in JSON
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._findings: Sequence[Mapping[str, Any]] = document["findings"]
 
     def _about(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Yield each finding, and those that its change resolves too, with its number."""
+        """Yield each finding with its number, and those that its change also resolves."""
         for number, finding in enumerate(self._findings, start=1):
             for each in (finding, *finding["resolves"]):
                 yield number, each

@@ -32,15 +32,15 @@ from .formatting import (
 )
 
 Axes = Any
-"""matplotlib's own type, which the type checkers know only in part."""
+"""A type of matplotlib, which is only partly typed."""
 Figure = Any
-"""The same."""
+"""A type of matplotlib, which is only partly typed."""
 
 NEEDED: Final = "matplotlib"
 FONT_POINTS: Final = 8.5
 _WIDTHS: Final = (("wide", 7.0), ("narrow", 3.6))
 
-# Each is the name of a colour of page.css
+# The names are colors of page.css
 _NAMES: Final = (
     "ink", "muted", "line", "page",
     "point", "range", "partition-scan", "table-scan", "write",
@@ -69,7 +69,7 @@ _STYLE: Final = {
 
 @dataclass(frozen=True)
 class Size:
-    """How wide a plot is, in inches, and whether that is the width of a phone."""
+    """The width of a plot in inches, and whether it is for phones."""
 
     width: float
     narrow: bool
@@ -81,8 +81,8 @@ class Plot:
 
     :param name: its name on the page
     :param title: what it shows, as a sentence
-    :param reading: how it is read
-    :param wide: the SVG for desks and paper
+    :param reading: how to read it
+    :param wide: the SVG for screens and paper
     :param narrow: the SVG for phones
     """
 
@@ -94,14 +94,14 @@ class Plot:
 
 
 def available() -> bool:
-    """Tell whether plots can be drawn, which takes the extra `plot`."""
+    """Whether plots can be drawn, which needs the extra `plot`."""
     return find_spec(NEEDED) is not None
 
 
 def matplotlib(part: str = "") -> Any:
-    """Return matplotlib, or a part of it. It is loaded only where something is drawn.
+    """Import matplotlib or one of its modules, only when something is drawn.
 
-    :raises ModuleNotFoundError: it is not installed
+    :raises ModuleNotFoundError: matplotlib is not installed
     """
     return import_module(f"{NEEDED}.{part}".rstrip("."))
 
@@ -109,16 +109,16 @@ def matplotlib(part: str = "") -> Any:
 def plot(name: str, title: str, reading: str, draw: Callable[[Size], Figure]) -> Plot:
     """Return a plot, drawn in both widths.
 
-    :param draw: makes the figure for a width
+    :param draw: draws the figure for a width
     """
     wide, narrow = (_svg(f"{name}-{word}", draw, Size(width, word == "narrow")) for word, width in _WIDTHS)
     return Plot(name, title, reading, wide, narrow)
 
 
 def figure(size: Size, inches: float, *, left: float, right: float, bottom: float, top: float = 0.1) -> Axes:
-    """Return the axes of an empty figure with so many inches around them.
+    """Return the axes of an empty figure with these margins in inches.
 
-    :param inches: how high the figure is
+    :param inches: the height of the figure
     """
     made = matplotlib("figure").Figure(figsize=(size.width, inches))
     across = 1 - (left + right) / size.width
@@ -132,7 +132,7 @@ def figure(size: Size, inches: float, *, left: float, right: float, bottom: floa
 
 
 def scale(axes: Axes, ticks: Sequence[float], words: Callable[[float], str], label: str = "") -> None:
-    """Write a scale; the words at its ends stay within it, where they cannot be cut off."""
+    """Draw a scale whose first and last labels stay within it, so that they are not cut off."""
     low, high = axes.get_xlim()
     shown = [each for each in ticks if low <= each <= high]
     axes.set_xticks(shown, [words(each) for each in shown])
@@ -146,18 +146,18 @@ def scale(axes: Axes, ticks: Sequence[float], words: Callable[[float], str], lab
 def _svg(name: str, draw: Callable[[Size], Figure], size: Size) -> str:
     target = io.StringIO()
     with matplotlib().rc_context({**_STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
-        # A name in a script that the font lacks: the browser has it
+        # The font lacks some scripts, but the browser has them
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         draw(size).savefig(target, format="svg", metadata={"Date": None, "Creator": None})
     return _for_page(target.getvalue(), name)
 
 
 def _for_page(svg: str, name: str) -> str:
-    """Return an SVG as a part of a page: its names its own, its colours the page's, its size the reader's."""
+    """Return an SVG for embedding in a page: with unique ids, the colors of the page, and no fixed size."""
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'^<svg ([^>]*?)width="[^"]*pt" height="[^"]*pt"', r"<svg \1", svg)
-    # Only within tags: what the design names is text, and stays as it is
+    # Only within tags, so that names from the design are not changed
     return re.sub(r"<[^>]*>", lambda tag: _own(tag[0], name), svg)
 
 
@@ -176,7 +176,7 @@ BAR: Final = 0.34
 
 
 class Look(TypedDict):
-    """How a bar is filled."""
+    """The fill of a bar."""
 
     facecolor: str
     hatch: str | None
@@ -186,11 +186,11 @@ class Look(TypedDict):
 
 @dataclass(frozen=True)
 class Line:
-    """The words of one line.
+    """The labels of one line.
 
-    :param name: at its left
-    :param told: at its right
-    :param look: that of a square before the name, so that also the shortest bar can be told by its colour
+    :param name: the label on the left
+    :param told: the label on the right
+    :param look: the fill of a square before the name, which shows the color even if the bar is short
     """
 
     name: str
@@ -199,7 +199,7 @@ class Line:
 
 
 def lined(size: Size, lines: Sequence[Line], *, bottom: float, top: float = 0.05) -> Axes:
-    """Return axes with the words of each line; line number n has its mark at the height -n."""
+    """Return axes with the labels of each line; the mark of line n is at height -n."""
     count = max(len(lines), 1)
     axes = figure(size, count * _LINE + bottom + top, left=_SIDE, right=_SIDE, bottom=bottom, top=top)
     axes.set_ylim(-count + 0.3, 0.7)
@@ -235,7 +235,7 @@ _HATCHES: Final[dict[QueryClass | None, str]] = {QueryClass.PARTITION_SCAN: "///
 
 
 def cost_plot(reviewed: Reviewed) -> Plot | None:
-    """Return the plot, or None where nothing costs anything."""
+    """Return the plot of the costs, or None if there are none."""
     found = costs(reviewed)
     in_money = any(each.money for each in found)
     worths = {id(each): (each.money or 0.0) if in_money else each.transactions for each in found}
@@ -279,7 +279,7 @@ _HOURS: Final = 24
 _CELLS: Final = 48
 _ROW: Final = 0.19
 _LABEL: Final = 0.071
-# From which share of the target, in which colour, and what the legend says
+# The lowest share of the target, the color, and the label in the legend
 _CLASSES: Final = (
     (1.0, "over", "over the target"),
     (0.5, "hot", "half and more"),
@@ -289,9 +289,9 @@ _CLASSES: Final = (
 
 
 def heat_plot(heat: TableLoad, number_of: int) -> Plot | None:
-    """Return the plot of a table, or None where nothing is asked of it.
+    """Return the plot of a table's load, or None if it has none.
 
-    :param number_of: which of the tables it is, for its name on the page
+    :param number_of: the number of the table, for the plot's name on the page
     """
     asked = [each for each in heat.partitions if each.peak]
     rows = asked[:_MAX_HEAT_ROWS]
@@ -309,7 +309,7 @@ def heat_plot(heat: TableLoad, number_of: int) -> Plot | None:
 
 
 def cells(rates: Sequence[float], target: float) -> list[int | None]:
-    """Return the class of each part of the day by its highest rate; None where there is nothing."""
+    """Return the class of each part of the day by its highest rate; None if it has no load."""
     step = max(len(rates) / _CELLS, 1.0)
     starts = [int(place * step) for place in range(min(_CELLS, len(rates)))]
     peaks = [max(rates[start:end]) for start, end in zip(starts, [*starts[1:], len(rates)], strict=True)]
@@ -341,7 +341,7 @@ def _draw_heat(size: Size, heat: TableLoad, rows: Sequence[PartitionLoad]) -> Fi
 
 
 def _runs(classes: Sequence[int | None]) -> Iterator[tuple[int, float, float]]:
-    """Return the class of each stretch of the day, where it begins, and how long it is."""
+    """Return the class, the start and the length of each run of equal classes."""
     width = _HOURS / len(classes)
     start = 0
     for kind, run in groupby(classes):
@@ -384,7 +384,7 @@ _LEAST_SHOWN: Final = 0.001
 
 
 def load_plot(reviewed: Reviewed) -> Plot | None:
-    """Return the plot, or None where nothing is asked."""
+    """Return the plot of all loads, or None if there are none."""
     found = [each for each in loads(reviewed) if each.peak > 0]
     if not found:
         return None
@@ -427,9 +427,9 @@ _WARM: Final = 0.1
 
 @dataclass(frozen=True)
 class Plots:
-    """The plots of a report; None and none for those that have nothing to show.
+    """The plots of a report; None or empty if there is nothing to show.
 
-    :param heats: of the hottest table, and of each other that comes to a tenth of its target
+    :param heats: the plots of the hottest table, and of each other that reaches a tenth of its target
     """
 
     cost: Plot | None
@@ -438,7 +438,7 @@ class Plots:
 
 
 def plots(reviewed: Reviewed) -> Plots:
-    """Return every plot of a report.
+    """Return all plots of a report.
 
     :raises ModuleNotFoundError: matplotlib is not installed
     """

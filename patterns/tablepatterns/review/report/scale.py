@@ -1,4 +1,4 @@
-"""Show the figures of a design at other numbers of entities and rates, and after some years."""
+"""Show the figures of a design for other numbers of entities, other rates and years of growth."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ Part = Mapping[str, Any]
 
 
 def scale(document: Part) -> Markup:
-    """Return the section with the sliders; nothing if the review was not detailed.
+    """Return the section with the sliders; empty if the review was not detailed.
 
-    Each position of the sliders is a point that the review has computed, with its figures as text: the script only
-    shows them.
+    The review has computed the figures of each slider position, as text: the script only shows them.
 
-    :param document: the report as JSON has it
+    :param document: the report as in JSON
     """
     found = document["projections"]
     if found is None:
@@ -51,7 +50,7 @@ def scale(document: Part) -> Markup:
 
 
 def points(document: Part) -> list[list[Any]]:
-    """Return the figures of each point as text, and which limits are exceeded: cost, partition, account, limits."""
+    """Return the texts of each point (cost, partition, account, limits), and which limits are exceeded."""
     found, currency = document["projections"], plain(document["bill"]["currency"])
     shown: list[list[Any]] = []
     for at, cost in enumerate(found["cost"]):
@@ -115,6 +114,6 @@ def _figures(document: Part, starts: Sequence[int]) -> Markup:
 
 
 def _data(data: Any) -> Markup:
-    """Return data for the script. `<` is escaped, so that no text can end the element."""
+    """Return data for the script. `<` is escaped, so that no text can close the element."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e")
     return element("script", Markup(text), type="application/json", id="points")

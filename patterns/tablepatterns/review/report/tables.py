@@ -1,4 +1,4 @@
-"""The tables of a report as data, which each format writes in its own way."""
+"""The tables of a report as data, which each format renders."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Tone = Literal["plain", "good", "fair", "bad"]
 
 @dataclass(frozen=True)
 class Cell:
-    """What a field of a table says.
+    """The content of a table cell.
 
-    :param code: the call that it is about, shown beneath
-    :param note: a word more, shown beneath
-    :param tone: whether it is good or bad news; never the only sign of it
+    :param code: a call, shown below the text
+    :param note: a remark, shown below the text
+    :param tone: whether it is good or bad; the text must say so too
     """
 
     text: str
@@ -33,8 +33,8 @@ class Cell:
 class Column:
     """A column of a table.
 
-    :param name: its heading
-    :param figures: whether it holds figures, which are set flush right
+    :param name: the heading
+    :param figures: whether it holds figures, which are right-aligned
     """
 
     name: str
@@ -43,14 +43,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Sheet:
-    """One part of a report.
+    """One table of a report.
 
-    :param name: what links to it
-    :param title: its heading
-    :param says: what it shows, in a sentence
-    :param rows: none where there is nothing to show, as `says` then tells
-    :param total: the last line, set apart
-    :param notes: how to read it
+    :param name: its name in links
+    :param title: the heading
+    :param says: a sentence about what it shows
+    :param rows: the rows; if there are none, `says` tells why
+    :param total: the last line, with the totals
+    :param notes: how to read the table
     """
 
     name: str
@@ -81,7 +81,7 @@ _SCAN_NOTE: Final = (
 
 
 def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
-    """Return every table of the report, in its order."""
+    """Return all tables of the report, in order."""
     return (
         _accesses(reviewed),
         _heat(reviewed),

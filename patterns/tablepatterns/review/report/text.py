@@ -20,13 +20,13 @@ _MAX_NAME_WIDTH: Final = 40
 
 
 def text(reviewed: Reviewed) -> RenderableType:
-    """Return the report for a terminal: the findings first, the worst of them first, then the tables.
+    """Return the report for a terminal: first the findings, the worst first, then the tables.
 
-    What the design names is shown as it is, without what would command the terminal. Print it with rich.
+    Names from the design are shown without terminal control characters. Print it with rich.
 
     Cost: nothing.
 
-    :param reviewed: what `review` found out
+    :param reviewed: the result of `review`
     """
     head = Text.assemble((f"Design review: {plain(reviewed.design.name)}", "bold"), f"\n{verdict(reviewed)}")
     parts: list[RenderableType] = [head]
@@ -72,7 +72,7 @@ def _table(sheet: Sheet) -> Table:
 
 
 def _calls(sheet: Sheet) -> list[RenderableType]:
-    """Return the calls that the table is about in lines of their own, where they have room."""
+    """Return the calls of the table on separate lines, where they have room."""
     found = [cell for row in sheet.rows for cell in row if cell.code]
     if not found:
         return []

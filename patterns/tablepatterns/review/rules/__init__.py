@@ -1,7 +1,7 @@
 """The review rules: each finding with its numbers, the guide's reason, and what to do instead.
 
-Each module is one concern: its rules, and `found`, which looks for them. What a number must be for a finding, and how
-much it then matters, is a constant of the module, and in words in `Rule.severity`.
+Each module covers one concern: its rules, and `found`, which applies them. The thresholds are constants of the module;
+`Rule.severity` describes them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CONCERNS: Final = (
     cost,
 )
 RULES: Final[tuple[Rule, ...]] = tuple(rule for concern in _CONCERNS for rule in concern.RULES)
-"""Every rule, by concern."""
+"""All rules, by concern."""
 _CHECKS: Final[tuple[Check, ...]] = tuple(concern.found for concern in _CONCERNS)
 
 
@@ -54,18 +54,18 @@ def findings(
     bill: Bill,
     promises: Iterable[Consistency],
 ) -> tuple[Finding, ...]:
-    """Return what a reviewer would say, the worst first, then by subject.
+    """Return the findings, ordered by severity and then by subject.
 
-    Nothing is said twice: a partition that is hot because of a scan is found as the scan, and a bill that is large
-    because of anything else that is found, as that.
+    Nothing is reported twice: if a scan makes a partition hot, only the scan is reported, and a high cost with another
+    cause is reported only as that cause.
 
     :param design: the design
-    :param measured: what one call of each access pattern takes
-    :param heats: the work on the partitions of each table
+    :param measured: the access patterns as measured
+    :param heats: the load on the partitions of each table
     :param account: the requests of the account
-    :param in_sight: the limits that the design is near
-    :param bill: what a month costs
-    :param promises: what readers may see
+    :param in_sight: the limits that the design approaches
+    :param bill: the monthly cost
+    :param promises: the consistency of each access pattern
     """
     context = RuleContext(design, tuple(measured), tuple(heats), account, tuple(in_sight), bill, tuple(promises))
     found = dict.fromkeys(finding for check in _CHECKS for finding in check(context))

@@ -1,4 +1,4 @@
-"""Find reads that are staler than they may be, and writes that cannot be one transaction."""
+"""Find reads that may be too stale, and writes that cannot be one transaction."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _stale(context: RuleContext, asked: MeasuredQuery) -> Iterator[Finding]:
 
 
 _REPLICATED: Final = 900.0
-"""Seconds by which a secondary region usually lags at most; the service guarantees none."""
+"""The usual maximum lag of a secondary region in seconds; the service guarantees no maximum."""
 
 
 def _from_secondary(asked: MeasuredQuery, rate: float) -> Finding:
@@ -102,7 +102,7 @@ def _apart(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
 
 
 def _share(one: DeclaredSet, other: DeclaredSet) -> bool:
-    """Whether entities of two sets that have the same values lie in one partition."""
+    """Whether entities of two sets with the same field values share a partition."""
     return one.table.lower() == other.table.lower() and one.key.partition_template == other.key.partition_template
 
 
@@ -113,7 +113,7 @@ def _why(one: DeclaredSet, other: DeclaredSet) -> str:
 
 
 def _common(one: DeclaredSet, other: DeclaredSet) -> list[str]:
-    """Return the fields that both partitions are made of, so that what asks for them could ask for fewer."""
+    """Return the fields of both PartitionKeys."""
     return [name for name in one.key.partition_fields if name in other.key.partition_fields]
 
 

@@ -1,4 +1,4 @@
-"""What the rules know of a design: its queries and writes, what each asks for, and what it reads in vain."""
+"""The data that rules work on: a design with its measured queries and writes, and their needless reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..zipf import Zipf
 
 @dataclass(frozen=True)
 class MeasuredQuery:
-    """A query, with what it took."""
+    """A query with its measured figures."""
 
     of: DeclaredSet
     query: Query
@@ -31,13 +31,13 @@ class MeasuredQuery:
 
     @property
     def via(self) -> Derived | None:
-        """The derived data that answers it; None for the primary rows."""
+        """The derived data that the query reads; None for the primary rows."""
         return next((each for each in self.of.derived if each.name == self.measured.via), None)
 
 
 @dataclass(frozen=True)
 class MeasuredWrite:
-    """A write, with what it took."""
+    """A write with its measured figures."""
 
     of: DeclaredSet
     write: Write
@@ -46,7 +46,7 @@ class MeasuredWrite:
 
 @dataclass(frozen=True)
 class RuleContext:
-    """A design, and what was measured and simulated of it."""
+    """A design with its measured and computed figures."""
 
     design: Design
     measured: tuple[Measured, ...]
@@ -77,7 +77,7 @@ class RuleContext:
         return [each for each in self.writes() if each.of.name == declared.name]
 
     def writer(self, name: str) -> MeasuredWrite | None:
-        """Return the write of this name; None if there is none."""
+        """Return the write with this name, or None."""
         return next((each for each in self.writes() if each.write.name == name), None)
 
     def entities_then(self, declared: DeclaredSet) -> float:
@@ -90,10 +90,10 @@ KEYS: Final = ("PartitionKey", "RowKey")
 
 @dataclass(frozen=True)
 class Terms:
-    """What a question says.
+    """The fields that a query gives values for.
 
-    :param equal: the fields of which it gives one value
-    :param ranged: the fields of which it gives a range or a beginning
+    :param equal: the fields with a single value
+    :param ranged: the fields with a range or a prefix
     """
 
     equal: tuple[str, ...]
@@ -101,7 +101,7 @@ class Terms:
 
 
 def terms_of(query: Query, key: Key) -> Terms:
-    """Return what a question says; a filter's PartitionKey gives the fields that it is made of."""
+    """Return the fields that a query gives values for; a PartitionKey in a filter gives those of its template."""
     if query.filter is None:
         equal = tuple(name for name, how in query.known.items() if how == "=")
         return Terms(equal, tuple(name for name in query.known if name not in equal))
@@ -125,13 +125,13 @@ def _fields(name: str, key: Key) -> tuple[str, ...]:
 
 
 def key_of(asked: MeasuredQuery) -> Key:
-    """Return the key of the rows that answer a question."""
+    """Return the key of the rows that a query reads."""
     layout = None if asked.via is None else asked.of.profile(asked.via).layout
     return asked.of.key if layout is None else layout.key
 
 
 def partition_known(asked: MeasuredQuery) -> bool:
-    """Whether a question tells the partition of the primary rows."""
+    """Whether a query gives the partition of the primary rows."""
     terms = terms_of(asked.query, asked.of.key)
     if not asked.of.key.partition_fields:
         return asked.query.filter is None or "PartitionKey" in asked.query.filter
@@ -139,7 +139,7 @@ def partition_known(asked: MeasuredQuery) -> bool:
 
 
 def unindexed(asked: MeasuredQuery) -> Sequence[str]:
-    """Return the fields that a question gives, and that the rows which answer it must be searched for."""
+    """Return the fields of a query that the key of the rows cannot answer, so that the rows are searched for them."""
     terms, key = terms_of(asked.query, asked.of.key), key_of(asked)
     if not all(name in terms.equal for name in key.partition_fields):
         return [name for name in (*terms.equal, *terms.ranged) if name not in key.partition_fields]
@@ -153,7 +153,7 @@ def unindexed(asked: MeasuredQuery) -> Sequence[str]:
 
 
 def in_order(asked: MeasuredQuery) -> bool:
-    """Whether the rows that answer a question come in the order that is asked for."""
+    """Whether the rows are stored in the order that the query wants."""
     order = asked.query.order
     if order is None:
         return True
@@ -168,15 +168,15 @@ def in_order(asked: MeasuredQuery) -> bool:
 
 
 HEAVY: Final = 0.5 * PARTITION_ENTITIES_PER_SECOND
-"""Entities per second, read in vain, that take half of what one partition can do: serious."""
+"""Needless reads in entities per second from which a finding is serious: half the target of a partition."""
 NOTICEABLE: Final = 0.01 * PARTITION_ENTITIES_PER_SECOND
-"""A hundredth of it, wherever they are: a warning."""
+"""Needless reads in entities per second, over all partitions, from which a finding is a warning."""
 SLOW: Final = PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds()
-"""Entities that take longer to read than the service works on a page: the query is cut into several."""
+"""The entities that the service reads within the time limit of a page; a query that reads more takes several pages."""
 ONCE_A_DAY: Final = 1 / 86_400
 ONCE_AN_HOUR: Final = 1 / 3600
 _WANTED: Final = 0.5
-"""A query that returns half of what it reads is no waste: a scan is the right way to ask for it."""
+"""A query that returns at least this share of what it reads has no finding: a scan is right for it."""
 WASTE_LEVELS: Final = (
     f"serious if it reads {number(HEAVY)} entities a second without returning them, from one partition or by table "
     f"scans; a warning from {number(NOTICEABLE)} a second, or {number(SLOW)} in one call; a note if it is rare"
@@ -184,19 +184,19 @@ WASTE_LEVELS: Final = (
 
 
 def wanted(measured: Measured) -> float:
-    """Return how many of the entities that one call returns are wanted: no more than the query takes."""
+    """Return how many of the returned entities the caller needs, at most `take`."""
     take = measured.access.take if isinstance(measured.access, Query) else None
     found = [measured.returned, *(each for each in (measured.matching, take) if each is not None)]
     return float(min(found))
 
 
-def in_vain(measured: Measured) -> float:
-    """Return how many entities one call reads that are not wanted."""
+def needless_reads(measured: Measured) -> float:
+    """Return how many entities one call reads but does not need."""
     return max(0.0, measured.examined - wanted(measured))
 
 
 def _share(measured: Measured) -> float:
-    """Return the share of a query's work that comes to its busiest partition; a scan of the table counts as a whole."""
+    """Return the share of a query's work on the busiest partition; 1 for a scan of the table."""
     query, declared = measured.access, measured.of
     if not isinstance(query, Query) or query.filter is not None or measured.query_class is QueryClass.TABLE_SCAN:
         return 1.0
@@ -205,14 +205,14 @@ def _share(measured: Measured) -> float:
 
 
 def _busiest(declared: DeclaredSet, name: str, asked: list[str], skew: float) -> float:
-    """Return the share of the work that the first value of a field has: it is asked for most, and has most entities."""
+    """Return the share of the work on a field's most frequent value, which has the most queries and entities."""
     asked_for = asked_values(declared.shape, name, asked, skew)
     return Zipf(asked_for.count, asked_for.exponent + values_of(declared.shape, name).exponent).share(1)
 
 
 def waste_severity(measured: Measured) -> Severity | None:
-    """Return how much it matters what an access pattern reads in vain; None where it does not."""
-    waste = in_vain(measured)
+    """Return the severity of an access pattern's needless reads; None if they do not matter."""
+    waste = needless_reads(measured)
     if wanted(measured) >= _WANTED * measured.examined:
         return None
     work = waste * measured.access.busiest

@@ -13,7 +13,7 @@ from .rule import Rule, part_of
 _MOST: Final = 0.5
 _WORTH: Final = 100.0
 _SEVERAL: Final = 3.0
-"""An update is two: what is there is read first."""
+"""An update is two transactions: it reads the entity first."""
 MOST_OF_THE_BILL: Final = Rule(
     name="most-of-the-bill",
     finds="one access pattern accounts for most of the bill, with several transactions per call",

@@ -1,4 +1,4 @@
-"""Find partitions, accounts and rows with more work than they can do, and what causes it."""
+"""Find partitions, accounts and rows with too much load, and its cause."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .rule import Rule, entities, listed, part_of
 
 _LEVELS: Final = "serious if the busiest partition reaches its target, a warning from half of it"
 _NEAR: Final = 2.0
-"""A partition whose rates may no more than double is near its target."""
+"""The headroom up to which a partition counts as near its target."""
 _FEW: Final = 32
 _SMALL: Final = 1000
-"""The number of entities that every reader can read in one page and cache."""
+"""The number of entities that fit on one page, so that readers can cache them all."""
 _GUIDE: Final = "Scalability targets; designing your Table service solution to be write efficient"
 PREPEND_APPEND: Final = Rule(
     name="prepend-append",
@@ -77,7 +77,7 @@ ACCOUNT_TARGET: Final = Rule(
 
 @dataclass(frozen=True)
 class _Cause:
-    """The access pattern that most of the work on a table comes from."""
+    """The access pattern that causes most of the load on a table."""
 
     of: DeclaredSet
     access: MeasuredQuery | MeasuredWrite
@@ -100,7 +100,7 @@ def _severity(ceiling: float) -> Severity | None:
 
 
 def _cause(context: RuleContext, heat: TableLoad) -> _Cause | None:
-    """Return what most of the work on a partition comes from; None where it comes from derived rows elsewhere."""
+    """Return the access pattern that causes most of a table's load; None if derived rows of other sets cause it."""
     accesses: list[MeasuredQuery | MeasuredWrite] = [*context.queries(), *context.writes()]
     here = [each for each in accesses if each.of.table == heat.table and waste_severity(each.measured) is None]
     if not here:
@@ -114,7 +114,7 @@ def _work(access: MeasuredQuery | MeasuredWrite) -> float:
 
 
 def _partitions(access: MeasuredQuery | MeasuredWrite) -> float:
-    """Return over how many partitions the calls are spread, if each were as busy as the busiest."""
+    """Return the number of partitions that the calls would use if all were as busy as the busiest."""
     shape, names = access.of.shape, access.of.key.partition_fields
     if not names:
         return 1.0
@@ -138,14 +138,14 @@ def _finding(context: RuleContext, heat: TableLoad, severity: Severity, cause: _
 
 
 def _is_of_derived(heat: TableLoad, cause: _Cause) -> bool:
-    """Whether the busiest partition holds rows of an index in partitions of their own."""
+    """Whether the busiest partition holds rows of an index with its own partitions."""
     hottest = heat.partitions[0].partition if heat.partitions else ""
     own = cause.of.key.partition_template.split("{")[0]
     return bool(own) and not hottest.startswith(own) and any(each.is_eventual for each in cause.of.derived)
 
 
 def reaches(heat: TableLoad) -> str:
-    """Say how much the busiest partition of a table has to do, and when it is too much."""
+    """Describe the peak of a table's busiest partition, and when it exceeds the target."""
     hottest = heat.partitions[0]
     peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.headroom)}"
     says = f"partition {hottest.partition!r} of {heat.table} handles up to {peak}"
@@ -155,7 +155,7 @@ def reaches(heat: TableLoad) -> str:
 
 
 def cooled(heat: TableLoad) -> str:
-    """Say what spreading the busiest partition would do."""
+    """Describe the peak of the busiest partition after spreading it."""
     return f"with {number(heat.buckets)} buckets, the busiest handles {entities(heat.spread_peak)} a second"
 
 
@@ -283,7 +283,7 @@ def _single(done: MeasuredWrite) -> Iterator[Finding]:
 
 
 def _busiest(done: MeasuredWrite) -> float:
-    """Return the share of the writes that comes to the busiest partition."""
+    """Return the share of the writes that go to the busiest partition."""
     share = 1.0
     for name in done.of.key.partition_fields:
         share *= values_of(done.of.shape, name).share(1)
@@ -305,7 +305,7 @@ CONTENTION: Final = Rule(
 
 
 def _contended_rows(context: RuleContext) -> Iterator[Finding]:
-    """Yield the primary and derived rows that are changed too often."""
+    """Yield the primary and derived rows that are written too often."""
     for declared in context.design.sets:
         for done in context.writes_of(declared):
             if done.write.operation == "update" and done.write.writers > 1 and not done.write.overwrite:
@@ -322,7 +322,7 @@ def _contention_severity(rate: float) -> Severity | None:
 
 
 def _lost(rate: float) -> str:
-    """Say how many attempts conflict."""
+    """Describe how many attempts conflict."""
     return f"about {share(1 - 1 / (1 + retries_at(rate)))} of the attempts conflict and are retried"
 
 
@@ -364,12 +364,12 @@ def _shared(context: RuleContext, declared: DeclaredSet, derived: Derived, profi
 
 
 def _changes(write: Write, derived: Derived) -> bool:
-    """Whether a write changes such rows: an update only if it changes what they are made of."""
+    """Whether a write changes such rows; an update does if it changes a field that they depend on."""
     return write.operation != "update" or not write.changes or bool(set(write.changes) & set(derived.reads))
 
 
 def _top(declared: DeclaredSet, names: list[str]) -> float:
-    """Return the share of the changes that comes to the busiest row."""
+    """Return the share of the changes that go to the busiest row."""
     if names_one(declared.shape, names):
         return 1 / max(1, declared.shape.count)
     share = 1.0

@@ -1,4 +1,4 @@
-"""Find indexes that are missing, unused or redundant, or that do not hold what queries want."""
+"""Find indexes that are missing, unused or redundant, or that lack properties that queries need."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ COLLIDING_INDEX_KEYS: Final = Rule(
 
 
 def found(context: RuleContext) -> Iterator[Finding]:
-    """Yield what is wrong with the indexes of each set."""
+    """Yield findings about the indexes of each set."""
     for declared in context.design.sets:
         redundant = dict(_redundant(context, declared))
         yield from redundant.values()
@@ -127,7 +127,7 @@ def _redundant(context: RuleContext, declared: DeclaredSet) -> Iterator[tuple[st
 
 
 def _says_the_same(own: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
-    """Whether other rows are in the order of these, and hold all that these do."""
+    """Whether other rows have the order of these rows, and all their properties."""
     wanted, order = _order(own.key), _order(other.key)
     if wanted[0] != order[0] or wanted[1][: len(order[1])] != order[1] or not order[1]:
         return False
@@ -137,9 +137,9 @@ def _says_the_same(own: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
 
 
 def _is_beginning(context: RuleContext, declared: DeclaredSet, index: Derived, other: RowLayout) -> bool:
-    """Whether an index sorts by the first fields of other rows, which then serve its queries, too.
+    """Whether an index sorts by the leading fields of other rows, which can then answer its queries.
 
-    The primary key at the end of the index tells entities with the same values apart; no query needs it in order.
+    Fields of the primary key at the end of the index only make its keys unique, unless a query uses them.
     """
     layout = declared.profile(index).layout
     if layout is None:
@@ -159,12 +159,12 @@ def _is_beginning(context: RuleContext, declared: DeclaredSet, index: Derived, o
 
 
 def _plain(field: tuple[str, str]) -> tuple[str, str]:
-    """Return a field of a key, without a format that only marks where its text ends."""
+    """Return a key field without the format `escape`, which does not change the order."""
     return (field[0], "" if field[1] == "escape" else field[1])
 
 
 def _order(key: Key) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the fields of both halves of a key with their formats."""
+    """Return the fields of PartitionKey and RowKey with their formats."""
     halves = [
         [(piece.name, piece.spec) for piece in pieces_of(template) if piece.name]
         for template in (key.partition_template, key.row_template)
@@ -177,7 +177,7 @@ def _keys_of(declared: DeclaredSet, index: Derived, key: Key) -> Iterator[Findin
     if set(declared.key.fields) <= set(names):
         return
     own = [name for name in names if names_one(declared.shape, [name])]
-    # A number within another field of the key tells entities apart, too
+    # A field that is numbered within another field of the key makes keys unique, too
     is_own = bool(own) or names_one(declared.shape, names)
     are_few = _combinations(declared, names) < 2 * declared.shape.count
     if not is_own and (are_few or pairs_alike(declared.shape, names) >= 1):
@@ -199,7 +199,7 @@ def _combinations(declared: DeclaredSet, names: tuple[str, ...]) -> float:
 
 
 def _is_given(declared: DeclaredSet, own: list[str]) -> bool:
-    """Whether the values are given from outside, as an e-mail is, and not made, as a GUID is."""
+    """Whether the values come from outside the program, like an e-mail address, and are not generated, like a GUID."""
     fields = [(name, declared.shape.fields.get(name, Field())) for name in own]
     return bool(own) and all(
         each.order == "none" and (each.type == "string" or (each.type in ("int32", "int64") and _GIVEN.search(name)))
@@ -208,7 +208,7 @@ def _is_given(declared: DeclaredSet, own: list[str]) -> bool:
 
 
 _GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate|ssn|account|isbn|barcode|ean", re.I)
-"""Names of numbers that come from outside."""
+"""Names of numeric fields whose values come from outside the program."""
 
 
 def _colliding(declared: DeclaredSet, index: Derived, names: tuple[str, ...]) -> Finding:
@@ -251,7 +251,7 @@ def _copies(is_eventual: bool) -> str:
 
 
 def _missing(asked: MeasuredQuery, layout: RowLayout) -> list[str]:
-    """Return what a query wants that the index does not hold."""
+    """Return the properties that a query needs and the index lacks."""
     if layout.include is None:
         return []
     context = {*layout.include, *layout.key.fields, *asked.of.key.fields}
@@ -268,20 +268,20 @@ _FORMATS: Final[Mapping[FieldType, str]] = {
 
 
 def key_here(declared: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
-    """Return the templates of an index in the partition of the entities, by these fields.
+    """Return the key templates of an index by these fields, in the partition of the entities.
 
-    :param order: the order of the query; from one of the newest rows, with a leading "-", times are inverted
+    :param order: the order of the query; with a leading "-" (highest first), times use the format `inverted`
     """
     row = "_".join([f"{names[0].lower()}_{_spelled(declared, names[0])}", *_rest(declared, names, names[1:], False)])
     return declared.key.partition_template, _in_order(row, order)
 
 
 def key_elsewhere(declared: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
-    """Return the templates of an index in other partitions, by these fields.
+    """Return the key templates of an index by these fields, in other partitions.
 
     :param order: as for `key_here`
     """
-    # The same words begin the RowKey, so that no copy can have the key of a primary row
+    # The RowKey has the same prefix, so that a copy never has the key of a primary row
     head = names[0].lower()
     row = "_".join([head, *_rest(declared, names, names[1:], True)])
     return f"{head}_{_spelled(declared, names[0])}", _in_order(row, order)
@@ -295,25 +295,25 @@ def _in_order(row: str, order: str | None) -> str:
 
 
 def index_here(asked: MeasuredQuery, names: Sequence[str]) -> str:
-    """Return the code of an index for a query, in the partition of the entities, by these fields."""
+    """Return the code of an index by these fields, in the partition of the entities."""
     partition, row = key_here(asked.of, names, asked.query.order)
     return f'IntraPartitionIndex(Key("{partition}", "{row}"))'
 
 
 def index_elsewhere(asked: MeasuredQuery, names: Sequence[str]) -> str:
-    """Return the code of an index for a query, in other partitions, by these fields."""
+    """Return the code of an index by these fields, in other partitions."""
     partition, row = key_elsewhere(asked.of, names, asked.query.order)
     unique = "" if is_shared(asked.of, names) else ", unique=True"
     return f'InterPartitionIndex(Key("{partition}", "{row}"){unique})'
 
 
 def copies_take(declared: DeclaredSet) -> str:
-    """Say how much room a copy of each entity takes."""
+    """Return the formatted size of a copy of each entity."""
     return size(primary_sizes(declared).row * declared.shape.count)
 
 
 def _rest(declared: DeclaredSet, names: Sequence[str], after: Sequence[str], elsewhere: bool) -> list[str]:
-    """Return what follows in the RowKey; where several entities share the values, the primary key, which none share."""
+    """Return the rest of a RowKey; it includes the primary key if several entities share the values."""
     parts = [_spelled(declared, name) for name in after]
     if _has_own(declared, names):
         return parts
@@ -323,12 +323,12 @@ def _rest(declared: DeclaredSet, names: Sequence[str], after: Sequence[str], els
 
 
 def is_shared(declared: DeclaredSet, names: Sequence[str]) -> bool:
-    """Whether several entities have the same values of these fields."""
+    """Whether several entities can have the same values of these fields."""
     return not _has_own(declared, names)
 
 
 def _has_own(declared: DeclaredSet, names: Sequence[str]) -> bool:
-    """Whether each entity has its own value of one of the fields."""
+    """Whether the values of one of the fields are unique."""
     fields = [declared.shape.fields.get(name, Field(distinct=1)) for name in names]
     return any(each.distinct is None and each.within is None and each.order == "none" for each in fields)
 

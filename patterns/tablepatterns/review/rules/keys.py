@@ -1,4 +1,4 @@
-"""Find keys that change, collide, cannot be written or do not sort as their values do."""
+"""Find keys that change, collide, cannot be written or do not sort like their values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001
 _ALL: Final = 1.05
 _MANY: Final = 1_000
-"""Collisions a year."""
+"""Collisions per year."""
 _SECONDS: Final = {"Y": 31_557_600.0, "m": 2_629_800.0, "d": 86_400.0, "H": 3600.0, "M": 60.0, "S": 1.0, "f": 1e-6}
 _TICK: Final = 1e-6
 _WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name)s?$", re.IGNORECASE)
@@ -92,7 +92,7 @@ UNSAFE_KEY: Final = Rule(
 
 
 def _unsound_keys(context: RuleContext) -> Iterator[Finding]:
-    """Yield what is wrong with the keys of each set."""
+    """Yield findings about keys that change or collide."""
     for declared in context.design.sets:
         yield from _changing(context, declared)
         if ("too-few", declared.name) not in {(each.kind, each.subject) for each in context.design.flaws}:
@@ -141,7 +141,7 @@ def _colliding(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]
     others = [piece.name or "" for piece in pieces if not piece.is_clock]
     coincidence = coincidence_of(declared.shape, others)
     average = sum(each.write.rate for each in context.writes_of(declared) if each.write.operation == "insert")
-    # Two entities of one microsecond hardly ever have the same values besides
+    # Two entities of the same microsecond hardly ever agree in the other fields
     in_a_year = average * span * coincidence * average * _SECONDS["Y"] if span >= 1 else 0.0
     if meets < _POSSIBLE and in_a_year < 1:
         return
@@ -156,22 +156,22 @@ def _colliding(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]
 
 
 def _is_own(field: Field, names: list[str]) -> bool:
-    """Whether each entity has its own value, given the other fields of the key."""
+    """Whether the values of a field are unique among entities that agree in the other key fields."""
     return field.distinct is None and field.type != "boolean" and (field.within is None or field.within in names)
 
 
 def _by_chance(declared: DeclaredSet, names: list[str]) -> Iterator[Finding]:
     """Yield a finding if entities whose values occur independently have the same key.
 
-    A field of the RowKey that numbers or identifies something, such as a line of an order, is taken to tell entities
-    apart.
+    A field of the RowKey that numbers or identifies something, such as a line of an order, is assumed to make keys
+    unique.
     """
     shape = declared.shape
     of_row = [piece.name for piece in _halves(declared.key)[1] if piece.name] or names
     if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in of_row):
         return
     pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
-    # Where there is an entity for each combination of values, they are made so
+    # If there is about one entity for each combination of values, the combinations are not random
     if pairs < 1 or combinations <= _ALL * shape.count:
         return
     says = (
@@ -186,7 +186,7 @@ _NUMBERING: Final = re.compile(r"(id|no|nr|number|code|key|sku|slot|index|isbn|i
 
 
 def _identifies(field: Field, name: str) -> bool:
-    """Whether a field tells entities apart that agree in the rest of the key."""
+    """Whether a field distinguishes entities that agree in the rest of the key."""
     if field.within is not None or field.order == "rising":
         return field.order == "rising"
     is_counted = field.type in ("int32", "int64", "guid", "datetime", "boolean")
@@ -194,7 +194,7 @@ def _identifies(field: Field, name: str) -> bool:
 
 
 def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
-    """Return how many pairs of entities have the same values of these fields, if these occur independently."""
+    """Return the expected number of entity pairs with the same values, if the fields are independent."""
     return shape.count * (shape.count - 1) / 2 * coincidence_of(shape, names)
 
 
@@ -210,7 +210,7 @@ def _share(declared: DeclaredSet, pieces: list[Piece]) -> float:
 
 
 def _length(piece: Piece) -> float:
-    """Return for how many seconds a moment has the same key."""
+    """Return for how many seconds a formatted time stays the same."""
     directives = re.findall("%(.)", piece.spec)
     return _SECONDS.get(directives[-1], _TICK) if directives else _TICK
 
@@ -257,14 +257,14 @@ NARROW_NUMBER: Final = Rule(
 
 
 def _wrong_order(context: RuleContext) -> Iterator[Finding]:
-    """Yield what is wrong with the order of the keys of each set."""
+    """Yield findings about the order of the keys of each set."""
     for declared in context.design.sets:
         yield from _text(context, declared)
         yield from _narrow(context, declared)
 
 
 def keys_of(declared: DeclaredSet) -> list[Key]:
-    """Return the keys of a set: that of its entities, and those of its indexes."""
+    """Return the keys of a set's entities and indexes."""
     return [declared.key, *(profile.layout.key for _, profile in declared.profiles() if profile.layout)]
 
 
@@ -287,7 +287,7 @@ def _text(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
 
 
 def _unsorted(asked: MeasuredQuery) -> Iterator[Finding]:
-    """Yield a finding if a range of texts is not a range of keys."""
+    """Yield a finding if a range of values is not a range of keys."""
     key, measured = key_of(asked), asked.measured
     if waste_severity(measured) is None or unindexed(asked):
         return
@@ -316,7 +316,7 @@ def _one_narrow(context: RuleContext, declared: DeclaredSet, name: str, digits: 
     field = declared.shape.fields.get(name)
     if field is None:
         return
-    # A field that is numbered within another starts again with each value of that one
+    # A field that is numbered within another one restarts for each of its values
     within = field.within
     share = values_of(declared.shape, within).share(1) if within and within in declared.shape.fields else 1.0
     now = field.distinct or math.ceil(declared.shape.count * share)
@@ -346,7 +346,7 @@ _SERIOUS: Final = ("overlap", "forbidden", "too-few")
 
 
 def _flawed(context: RuleContext) -> Iterator[Finding]:
-    """Yield what was corrected when the design was read, each kind once for a key."""
+    """Yield the corrections that reading the design made, each kind once per key."""
     told: set[tuple[str, str]] = set()
     for flaw in context.design.flaws:
         if (flaw.kind, flaw.subject) in told:
@@ -358,7 +358,7 @@ def _flawed(context: RuleContext) -> Iterator[Finding]:
 
 
 def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
-    """Whether a query reads the field of a flaw by range, or in its order."""
+    """Whether a query reads a range of the flawed field, or sorts by it."""
     name = flaw.says.partition(" ")[0]
     whole = flaw.subject.partition(": ")[0]
     return any(
@@ -382,7 +382,7 @@ RULES: Final = (
 
 
 def found(context: RuleContext) -> Iterator[Finding]:
-    """Yield what is wrong with the keys of each set and with their order."""
+    """Yield findings about the keys of each set and about their order."""
     yield from _flawed(context)
     yield from _unsound_keys(context)
     yield from _wrong_order(context)

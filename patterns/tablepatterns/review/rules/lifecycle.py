@@ -48,7 +48,7 @@ RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
 
 
 def found(context: RuleContext) -> Iterator[Finding]:
-    """Yield what is wrong with how the entities of each set are deleted, or that they are not."""
+    """Yield findings about how the entities of each set are deleted, or about missing deletes."""
     for declared in context.design.sets:
         yield from _deleted(context, declared)
         yield from _kept(context, declared)
@@ -62,7 +62,7 @@ def _deleted(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     retention = declared.retention
     if retention is not None and retention.by == "table":
         return
-    # What comes goes again after the days that are declared
+    # As many entities expire as are inserted
     gone = _rate(context, declared, "insert") if retention is not None else _rate(context, declared, "delete")
     if gone * _DAY < _THOUSANDS or (retention is None and not _ages(declared)):
         return
@@ -73,7 +73,7 @@ def _deleted(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
 
 
 def _ages(declared: DeclaredSet) -> bool:
-    """Whether entities have a moment, so that those of a day can be kept together."""
+    """Whether entities have a timestamp, so that those of a day can be stored together."""
     return any(each.type == "datetime" and each.order == "rising" for each in declared.shape.fields.values())
 
 
@@ -106,7 +106,7 @@ def _kept(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
 
 
 def _expired(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
-    """Yield a finding if there are far more entities than the inserts of the retained days."""
+    """Yield a finding if a set has far more entities than the retained days have inserts."""
     days = declared.retention.days if declared.retention else 0.0
     count, there = _rate(context, declared, "insert") * _DAY * days, declared.shape.count
     if count and there > _FOUR_TIMES * count + _TEN_THOUSANDS:

@@ -1,4 +1,4 @@
-"""Find what exceeds a limit of the service, now or with the declared growth."""
+"""Find limits of the service that are exceeded, now or with the declared growth."""
 
 from __future__ import annotations
 
@@ -124,10 +124,10 @@ LONG_ANSWER: Final = Rule(
 
 
 @dataclass(frozen=True)
-class _Told:
-    """How a limit is told.
+class _LimitText:
+    """The texts of a finding about a limit.
 
-    :param says: the sentence, in which `whose` and `amount` are filled in
+    :param says: the sentence, with the placeholders `whose` and `amount`
     """
 
     rule: Rule
@@ -136,48 +136,48 @@ class _Told:
 
 
 _KEY: Final = "Use a shorter key, such as a hash or a number."
-_TOLD: Final[Mapping[str, _Told]] = {
-    "bytes of a property": _Told(
+_LIMIT_TEXTS: Final[Mapping[str, _LimitText]] = {
+    "bytes of a property": _LimitText(
         VALUE_TOO_LARGE,
         "A property of {whose} takes up to {amount}",
         "Store the large values in blobs (LargeProperties).",
     ),
-    "bytes of an entity": _Told(
+    "bytes of an entity": _LimitText(
         ENTITY_TOO_LARGE,
         "An entity of {whose} takes up to {amount}",
         "Split the entity over several rows (WideEntity), or store its large values in blobs (LargeProperties).",
     ),
-    "properties of an entity": _Told(
+    "properties of an entity": _LimitText(
         TOO_MANY_PROPERTIES,
         "An entity of {whose} has {amount} properties",
         "Split the entity over several rows (WideEntity), or store numbers of one kind as a DataSeries.",
     ),
-    "bytes of a list of entities": _Told(
+    "bytes of a list of entities": _LimitText(
         LIST_TOO_LONG,
         "The longest list of {whose} takes {amount}",
         "Spread each list over several rows (spread), store it in blobs (InBlobs), or use an index "
         "with a copy per entity.",
     ),
-    "characters of a PartitionKey": _Told(
+    "characters of a PartitionKey": _LimitText(
         KEY_TOO_LONG, "The PartitionKey of {whose} has up to {amount} characters", _KEY
     ),
-    "characters of a RowKey": _Told(KEY_TOO_LONG, "The RowKey of {whose} has up to {amount} characters", _KEY),
-    "operations of a transaction": _Told(
+    "characters of a RowKey": _LimitText(KEY_TOO_LONG, "The RowKey of {whose} has up to {amount} characters", _KEY),
+    "operations of a transaction": _LimitText(
         TRANSACTION_TOO_LARGE,
         "A transaction of {whose} changes {amount} rows",
         "Use fewer indexes in the partition.",
     ),
-    "bytes of a transaction": _Told(
+    "bytes of a transaction": _LimitText(
         TRANSACTION_TOO_LARGE,
         "A transaction of {whose} takes up to {amount}",
         "Include fewer properties in the indexes of the partition, or use fewer indexes.",
     ),
-    "messages of a queue in a second": _Told(
+    "messages of a queue in a second": _LimitText(
         QUEUE_TARGET,
         "The writes of {whose} send and delete {amount} messages a second",
         "Use indexes in the partition of the entity, which need no messages, or divide the set over several tables.",
     ),
-    "bytes of the account": _Told(
+    "bytes of the account": _LimitText(
         ACCOUNT_FULL,
         "The account of {whose} stores {amount}",
         "Move old entities to an archive, or use several accounts.",
@@ -187,7 +187,7 @@ _SLOW: Final = "entities that a partition serves in 5 s"
 
 
 def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
-    """Yield the limits that are exceeded or near; for a set with too large values, only those values."""
+    """Yield the limits that are exceeded or near; if a set has values that are too large, report only those values."""
     large = {
         each.subject for each in context.in_sight if each.limit == "bytes of a property" and each.reached is not None
     }
@@ -195,9 +195,9 @@ def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
         severity = _severity(each)
         if severity is None or (each.limit != "bytes of a property" and _follows(each, large)):
             continue
-        if each.limit in _TOLD:
-            told = _TOLD[each.limit]
-            yield told.rule.finding(severity, each.subject, _says(each, told), told.better)
+        if each.limit in _LIMIT_TEXTS:
+            text = _LIMIT_TEXTS[each.limit]
+            yield text.rule.finding(severity, each.subject, _says(each, text), text.better)
         elif each.limit == _SLOW:
             yield from _slow(context, each)
 
@@ -205,12 +205,12 @@ def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
 def _severity(sight: LimitUse) -> Severity | None:
     if sight.reached is not None:
         return Severity.SERIOUS
-    # What does not grow is declared at its largest, and stays below
+    # Values that do not grow are declared with their maximum, so they stay below the limit
     return Severity.WARNING if sight.then >= _NEAR * sight.most and sight.then > sight.now else None
 
 
 def _follows(sight: LimitUse, large: set[str]) -> bool:
-    """Whether a limit is passed only because a value is too large."""
+    """Whether a limit is exceeded only because a value is too large."""
     return (
         sight.limit.startswith("bytes of a")
         and sight.limit.endswith(("entity", "transaction"))
@@ -218,9 +218,9 @@ def _follows(sight: LimitUse, large: set[str]) -> bool:
     )
 
 
-def _says(sight: LimitUse, told: _Told) -> str:
+def _says(sight: LimitUse, text: _LimitText) -> str:
     now, then, most = (amount(each, sight.limit) for each in (sight.now, sight.then, sight.most))
-    says = told.says.format(whose=sight.subject, amount=now)
+    says = text.says.format(whose=sight.subject, amount=now)
     if sight.then != sight.now:
         says = f"{says}, and {then} at the end of the growth"
     if sight.reached is None:
@@ -243,35 +243,35 @@ def _slow(context: RuleContext, sight: LimitUse, *, even_if_rare: bool = False) 
 
 
 def _is_wanted(asked: MeasuredQuery) -> bool:
-    """Whether all that a query reads is wanted, and often enough to speak of; what is not is found as a scan."""
+    """Whether a query needs all that it reads, and is frequent enough to report; otherwise it is reported as a scan."""
     if asked.query.count_only or (asked.query.take is not None and in_order(asked)):
         return False
     return waste_severity(asked.measured) is None and asked.query.rate >= ONCE_AN_HOUR
 
 
 def _rejected(context: RuleContext) -> Iterator[Finding]:
-    """Yield the calls that fail, but for sets whose entities are too large as it is."""
+    """Yield the calls that are rejected, except for sets whose entities are already reported as too large."""
     too_large = {each.subject.partition(": ")[0] for each in context.in_sight if each.now > each.most}
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for each in context.measured:
         reason = each.rejected
-        if reason is None or each.of.name in too_large or (each.of.name, reason) in told:
+        if reason is None or each.of.name in too_large or (each.of.name, reason) in reported:
             continue
-        told.add((each.of.name, reason))
+        reported.add((each.of.name, reason))
         says = f"{each.access.name!r} of {each.of.name} is rejected: {reason}."
         better = "Change the key, the sizes or the parts of the set so that the call succeeds."
         yield REJECTED.finding(Severity.SERIOUS, part_of(each.of.name, each.access.name), says, better)
 
 
 def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the exceeded limits about whose subject there is no finding."""
+    """Yield the exceeded limits whose subject has no other finding."""
     subjects = {each.subject for each in findings}
     whole = {each.partition(": ")[0] for each in subjects}
     for each in context.in_sight:
         if each.reached is None or each.subject in subjects or each.subject in whole:
             continue
         if each.limit == _SLOW:
-            # Reading for more than five seconds is slow, and not rejected
+            # Reading for more than five seconds is slow, but not rejected
             yield from _slow(context, each, even_if_rare=True)
             continue
         now, then, most = (amount(value, each.limit) for value in (each.now, each.then, each.most))
@@ -285,7 +285,7 @@ def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Fi
 _FEWEST: Final = 10
 _PROPERTIES: Final = 3
 _MOST_POINTS: Final = 10_000
-"""A series with more points is better packed into one property, or stored in blobs."""
+"""The largest series to suggest as properties; more points are better packed into one property or stored in blobs."""
 _NOTICEABLE: Final = 0.1 * PARTITION_ENTITIES_PER_SECOND
 _NUMBERS: Final = ("int32", "int64", "double", "boolean")
 SLOTS_AS_ENTITIES: Final = Rule(
@@ -300,7 +300,7 @@ SLOTS_AS_ENTITIES: Final = Rule(
 
 
 def _slots(context: RuleContext) -> Iterator[Finding]:
-    """Yield the sets whose entities are points of a series."""
+    """Yield the sets whose entities are single points of a series."""
     for declared in context.design.sets:
         slot = _slot(declared)
         asked = next((each for each in context.queries_of(declared) if slot and _reads_all(each, slot)), None)
@@ -309,7 +309,7 @@ def _slots(context: RuleContext) -> Iterator[Finding]:
 
 
 def _slot(declared: DeclaredSet) -> str | None:
-    """Return the last field of the key if it numbers the points of a series of numbers."""
+    """Return the last field of the key if it numbers the points of a numeric series."""
     fields = declared.shape.fields
     rest = [field for name, field in fields.items() if name not in declared.key.fields]
     if not declared.key.row_fields or len(rest) > _PROPERTIES or any(each.type not in _NUMBERS for each in rest):
@@ -319,7 +319,7 @@ def _slot(declared: DeclaredSet) -> str | None:
     is_number = field.type in ("int32", "int64") and field.distinct is not None
     if is_number and _FEWEST <= (field.distinct or 0) <= _MOST_POINTS:
         return name
-    # A moment within a day, or within what else the rest of the key names
+    # A time within a day, or within another period in the rest of the key
     is_moment = field.type == "datetime" and any(
         fields[each].type == "datetime" or fields[each].order == "rising"
         for each in declared.key.fields
@@ -329,7 +329,7 @@ def _slot(declared: DeclaredSet) -> str | None:
 
 
 def _reads_all(asked: MeasuredQuery, slot: str) -> bool:
-    """Whether a query knows all of the key but the slot, and reads a range of them."""
+    """Whether a query gives all of the key except the slot, and reads a range of slots."""
     terms = terms_of(asked.query, asked.of.key)
     rest = [name for name in asked.of.key.fields if name != slot]
     scans_only_them = asked.measured.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)

@@ -1,4 +1,4 @@
-"""What a kind of finding is called, why it matters by the guide, and which pattern fits better."""
+"""The rules of a review: the name, severity and reason of each kind of finding, and the recommended pattern."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Rule:
     """One kind of finding.
 
     :param name: its name, which stays the same between versions
-    :param finds: what it finds, in a few words, as the list of rules shows it
-    :param severity: from which numbers on it is a note, a warning or serious, in words
+    :param finds: what it finds, in a few words, for the list of rules
+    :param severity: when it is a note, a warning or serious, in words
     :param why: the guide's reason
     :param guide: the section of the guide
-    :param pattern: the pattern that fits better most of the time, by its name in the catalogue; None if none does
-    :param why_not_automatic: why no change of the design file can be derived from the finding; None if one is tried
+    :param pattern: the pattern that is usually better, by its name in the catalogue; None if there is none
+    :param why_not_automatic: why no change of the design can be derived from the finding; None if one is tested
     """
 
     name: str
@@ -37,8 +37,8 @@ class Rule:
     ) -> Finding:
         """Return a finding of this kind.
 
-        :param says: one sentence with the numbers
-        :param pattern: the pattern that fits better here; by default the rule's own
+        :param says: one sentence with the figures
+        :param pattern: the better pattern in this case; by default that of the rule
         """
         fits = pattern or self.pattern
         costs = trade_offs(fits) if fits else ()
@@ -48,11 +48,11 @@ class Rule:
 __all__ = ["Check", "Rule", "entities", "listed", "part_of"]
 
 Check: TypeAlias = Callable[[RuleContext], Iterable[Finding]]
-"""Looks at what is known of a design, and says what it finds."""
+"""A function that yields the findings about a design."""
 
 
 def entities(count: float) -> str:
-    """Return so many entities.
+    """Return a number of entities as text.
 
     >>> entities(1), entities(5000)
     ('1 entity', '5,000 entities')
@@ -61,7 +61,7 @@ def entities(count: float) -> str:
 
 
 def listed(names: Sequence[str], *, most: int = 6) -> str:
-    """Return names as a sentence lists them, no more than so many by themselves.
+    """Return names as a list in a sentence, shortened to the first `most` names.
 
     >>> listed(["Email"]), listed(["Email", "Age", "City"]), listed(["Email", "Age", "City"], most=1)
     ('Email', 'Email, Age and City', 'Email and 2 more')

@@ -28,7 +28,7 @@ from .indexes import copies_take, index_elsewhere, index_here, is_shared
 from .rule import Rule, entities, listed, part_of
 
 COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
-"""What an insert costs more for its copy in another partition: the intent and its end, the copy, a look."""
+"""The additional cost of an insert for a copy in another partition: the intent, its deletion, the copy, and a check."""
 MISSING_INDEX: Final = Rule(
     name="missing-index",
     finds="a query filters on a property that is in no key, and an index would help",
@@ -83,7 +83,7 @@ LOG_DATA: Final = Rule(
 
 @dataclass(frozen=True)
 class _Advice:
-    """What is wrong with a query, and what to do instead."""
+    """The finding about a query: its rule, the problem, and what to do instead."""
 
     rule: Rule
     says: str
@@ -113,12 +113,12 @@ def _advice(context: RuleContext, asked: MeasuredQuery) -> _Advice:
 
 
 def _is_served(asked: MeasuredQuery) -> bool:
-    """Whether keys lead to the results in their order: what is read more is the price of a list, or of buckets."""
+    """Whether keys answer the query in its order, so that additional reads are the cost of a list or of buckets."""
     if "contains" in asked.query.known.values():
-        # It is a finding of its own
+        # Text search has a rule of its own
         return True
     if asked.query.count_only and asked.query.rate >= ONCE_AN_HOUR:
-        # So is a count, and what keeps the count needs no index
+        # Frequent counts have a rule of their own: a stored count needs no index
         return True
     by_list = asked.via is not None and asked.of.profile(asked.via).finder == "find_all"
     return by_list or (
@@ -127,7 +127,7 @@ def _is_served(asked: MeasuredQuery) -> bool:
 
 
 def reads(asked: MeasuredQuery) -> str:
-    """Say what a query reads, for what, and how often."""
+    """Describe how many entities a query reads and returns, and how often."""
     measured = asked.measured
     label = "reads" if measured.query_class is None else f"is a {measured.query_class.label}: it reads"
     found = f"{entities(measured.examined)} to return {number(wanted(measured))}"
@@ -164,7 +164,7 @@ def _client_sort(asked: MeasuredQuery) -> _Advice:
 
 
 def _is_span_of_log(context: RuleContext, asked: MeasuredQuery) -> bool:
-    """Whether entities that are added and never changed are searched for by time."""
+    """Whether the query searches entities by time that are inserted and never updated."""
     fields = asked.of.shape.fields
     ranged = terms_of(asked.query, asked.of.key).ranged
     by_time = any(name in fields and fields[name].type == "datetime" for name in ranged)
@@ -182,7 +182,7 @@ def _log_data(asked: MeasuredQuery) -> _Advice:
 
 
 def _can_be_indexed(asked: MeasuredQuery) -> bool:
-    """Whether rows under another key would be found: by a value, or in a known partition by a range."""
+    """Whether an index could answer the query: by a value, or by a range if the partition is known."""
     terms = terms_of(asked.query, asked.of.key)
     left = unindexed(asked)
     return any(name in terms.equal for name in left) or (partition_known(asked) and bool(left))
@@ -252,7 +252,7 @@ def _unwanted_blobs(context: RuleContext) -> Iterator[Finding]:
     for asked in context.queries():
         large = set(asked.of.in_blobs())
         unwanted = bool(asked.query.select) and not large.intersection(asked.query.select)
-        # Beyond what is read from tables, each result takes a blob
+        # Each result takes one transaction more than the table query, for its blob
         blobs = asked.measured.transactions - 1 >= _BLOBS * asked.measured.returned
         if large and unwanted and blobs:
             yield _blob_finding(asked, sorted(large))
@@ -296,7 +296,7 @@ NEEDLESS_SPREAD: Final = Rule(
 
 
 def _many_parts(context: RuleContext) -> Iterator[Finding]:
-    """Yield the queries that ask many tables or buckets, and the sets that have more of them than they need."""
+    """Yield the queries that are sent to many tables or buckets, and the sets with more buckets than they need."""
     for asked in context.queries():
         yield from _asks(asked)
     for declared in context.design.sets:
@@ -355,7 +355,7 @@ JOIN_ONE_BY_ONE: Final = Rule(
 
 
 def _joins(context: RuleContext) -> Iterator[Finding]:
-    """Yield the point queries that are asked as often as another query has results."""
+    """Yield the point queries that are called once for each result of another query."""
     for one in context.queries():
         named = next((many for many in context.queries() if _is_followed_by(many, one)), None)
         if named is not None and one.query.rate >= _LITTLE:
@@ -363,7 +363,7 @@ def _joins(context: RuleContext) -> Iterator[Finding]:
 
 
 def _is_followed_by(many: MeasuredQuery, one: MeasuredQuery) -> bool:
-    """Whether a point query asks for what the results of another name, once for each of them."""
+    """Whether a point query reads an entity that each result of another query refers to, about once per result."""
     if many.of.name == one.of.name or one.measured.query_class is not QueryClass.POINT:
         return False
     terms = terms_of(one.query, one.of.key)
@@ -405,7 +405,7 @@ RULES: Final = (
 
 
 def found(context: RuleContext) -> Iterator[Finding]:
-    """Yield the queries that read much without need."""
+    """Yield the queries that read more than they need."""
     yield from _scans(context)
     yield from _unwanted_blobs(context)
     yield from _many_parts(context)

@@ -1,4 +1,4 @@
-"""Find uses that Table storage has no operation for, updates that can be lost, and access that keys cannot limit."""
+"""Find operations that Table storage lacks, updates that can be lost, and access that keys cannot restrict."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ RULES: Final = (TEXT_SEARCH, COUNT_BY_READING, DEEP_PAGING, LOST_UPDATE, ACCESS_
 
 
 def is_text_search(asked: MeasuredQuery) -> bool:
-    """Whether a query looks for a part of a text."""
+    """Whether a query searches for a substring."""
     return "contains" in asked.query.known.values()
 
 
 def found(context: RuleContext) -> Iterator[Finding]:
-    """Yield the uses that keys and the service's operations do not serve."""
+    """Yield the uses that neither keys nor the service's operations support."""
     for asked in context.queries():
         if is_text_search(asked):
             yield _text_search(asked)

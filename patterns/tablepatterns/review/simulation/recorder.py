@@ -59,7 +59,7 @@ class Contents:
         return [key for key in keys if before.stamps.get(key) != self.stamps.get(key)]
 
     def changed_since(self, before: Contents) -> list[RowKeys]:
-        """Return the rows that have other properties than before, or are stored only once."""
+        """Return the rows that were inserted, deleted or have different properties than before."""
         keys = dict.fromkeys([*before.rows, *self.rows])
         return [key for key in keys if before.rows.get(key) != self.rows.get(key)]
 

@@ -1,4 +1,4 @@
-"""Tell which set and which derived data a stored row belongs to, by the template of its key."""
+"""Find the set and the derived data that a stored row belongs to, by its key template."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Family:
     is_prefix: bool
 
     def has(self, keys: RowKeys) -> bool:
-        """Whether a row may be one of these."""
+        """Whether a row may belong to this family."""
         table = keys[0].lower()
         if table != self.table and not (self.is_prefix and table.startswith(self.table)):
             return False
@@ -46,14 +46,14 @@ class _Family:
 
     @property
     def fixed(self) -> int:
-        """How many characters of the key are always the same; the more, the surer is a match."""
+        """The number of literal characters in the key template; more make a match more certain."""
         templates = (self.key.partition_template, self.key.row_template)
         return sum(len(piece.literal) + (piece.width or 0) for each in templates for piece in pieces_of(each))
 
 
 @lru_cache(maxsize=1024)
 def _pattern(template: str) -> re.Pattern[str]:
-    """Return what matches the keys that a template makes."""
+    """Return a regular expression for the keys of a template."""
     told = (
         re.escape(piece.literal) + (f".{{{piece.width}}}" if piece.width else ".*" if piece.name else "")
         for piece in pieces_of(template)
@@ -82,7 +82,7 @@ def stored_tables(
 
     :param kept: the sets, by their names
     :param rows: the properties of each row, also of those that only a write inserts
-    :param stored: the rows that are there before any write
+    :param stored: the rows that are stored before any write
     """
     families = [family for declared in design.sets for family in _families(declared, kept[declared.name])]
     order = sorted(rows, key=lambda keys: (keys[0], ordinal(keys[1]), ordinal(keys[2])))
@@ -114,7 +114,7 @@ def _row(
         return StoredRow(
             number, partition, row, found.kind, found.of, found.derived, _template(found.key), shown, stored
         )
-    # A further row of a wide entity or a long series: its key begins as that of the entity does
+    # A further row of a wide entity or a long series: its key starts like that of the entity
     lower = table.lower()
     of = next(
         (each.of for each in families if lower == each.table or (each.is_prefix and lower.startswith(each.table))), ""

@@ -92,7 +92,7 @@ class _Simulator:
         )
 
     def _prepare(self) -> None:
-        """Create the queues, containers and tables that the first calls create, which is no part of a call."""
+        """Create the queues, containers and tables that first calls would create, so that no call includes it."""
         made: set[tuple[str, str]] = set()
         for declared, access in self._design.accesses():
             self._restore()
@@ -170,7 +170,7 @@ class _Simulator:
         return _Recorded(declared, access, sent, rejected, crashes)
 
     def _crash(self, declared: DeclaredSet, write: Write, requests: int, done: Contents) -> tuple[str, str | None]:
-        """Crash the process of a write, run the workers after the lease, and tell what is stored before and after."""
+        """Crash the process of a write, and describe what is stored before and after workers have run."""
         self._restore()
         call, parts = self._call(declared, write)
         self._run(call, parts, requests)
@@ -188,7 +188,7 @@ class _Simulator:
 
 
 def _told_of_crash(before: Contents, left: Contents, done: Contents) -> str:
-    """Return a sentence on what a crash leaves."""
+    """Return a sentence about the state after a crash."""
     all_of_it = done.changed_since(before)
     finished = sum(left.has_same(keys, done) for keys in all_of_it)
     between = sum(not left.has_same(keys, done) for keys in left.changed_since(before))
@@ -210,7 +210,7 @@ def _told_of_crash(before: Contents, left: Contents, done: Contents) -> str:
 
 
 def _told_of_recovery(before: Contents, left: Contents, done: Contents) -> str:
-    """Return a sentence on what workers have made of a crash."""
+    """Return a sentence about the state after workers have recovered from a crash."""
     different = [keys for keys in left.changed_since(done) if not left.has_same(keys, done)]
     if not different:
         told = "A worker completes the call"
