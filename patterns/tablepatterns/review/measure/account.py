@@ -247,11 +247,14 @@ class SampleAccount:
     rejected: dict[str, str]
 
 
-def set_up(design: Design, storage: Storage, most: int, *, fewest_values: int = FEW_VALUES) -> SampleAccount:
+def set_up(
+    design: Design, storage: Storage, most: int, *, fewest_values: int = FEW_VALUES, readable: bool = False
+) -> SampleAccount:
     """Create the sets of a design on an account, with the declared number of entities, up to `most`.
 
     :param most: the maximum number of entities per set
     :param fewest_values: the minimum number of different values that a field keeps in a sample
+    :param readable: whether texts are named after their fields
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored
     """
@@ -264,9 +267,14 @@ def set_up(design: Design, storage: Storage, most: int, *, fewest_values: int = 
     for each in design.sets:
         span = timedelta(days=_span(each) * fewer[each.name] / tables[each.name])
         keys = [each.key, *(profile.key for _, profile in each.profiles() if profile.key and profile.finder)]
-        is_wide = each.pattern == "wide_entity"
         samples[each.name] = sample(
-            f"{design.name}\n{each.name}", shapes[each.name], keys, span=span, is_wide=is_wide, large=each.in_blobs()
+            f"{design.name}\n{each.name}",
+            shapes[each.name],
+            keys,
+            span=span,
+            is_wide=each.pattern == "wide_entity",
+            large=each.in_blobs(),
+            readable=readable,
         )
     samples = referring(design, samples)
     rejected = dict[str, str]()

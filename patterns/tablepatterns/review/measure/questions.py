@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final
 
 from ...entity_set.derived import Derived, RowLayout, RowProfile
@@ -342,7 +343,10 @@ def _asked(query: Query, name: str, made: Sample, about: Mapping[str, Any], shap
     if how in ("=", "contains"):
         return value
     if how == "prefix" and isinstance(value, str):
-        return prefix(value[: min(_LETTERS, max(1, round(-math.log10(share))))])
+        # What all values begin with narrows nothing down
+        texts = [each[name] for each in made.stored] or [value]
+        shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))))
+        return prefix(value[: shared + min(_LETTERS, max(1, round(-math.log10(share))))])
     single = [each for each, known in query.known.items() if known == "="]
     alike = [each for each in made.stored if all(each[field] == about[field] for field in single)]
     values = sorted(each[name] for each in alike) or [value]

@@ -19,6 +19,7 @@ from ...limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
 from ..design.model import DeclaredSet, Design, Field, Query, Shape
 from ..key_parts import Piece, pieces_of
 from ..zipf import Zipf
+from .texts import SampleTexts
 
 RANGE_SHARE: Final = 0.1
 """The share of the remaining entities that a range contains, if its results are not declared."""
@@ -219,7 +220,14 @@ class Sample:
 
 
 def sample(
-    seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta, is_wide: bool = False, large: Collection[str] = ()
+    seed: str,
+    shape: Shape,
+    keys: Sequence[Key],
+    *,
+    span: timedelta,
+    is_wide: bool = False,
+    large: Collection[str] = (),
+    readable: bool = False,
 ) -> Sample:
     """Generate the entities of a shape, and spare ones.
 
@@ -229,14 +237,17 @@ def sample(
     :param span: the age of the oldest entity, if fields rise
     :param is_wide: whether an entity may take several rows
     :param large: the fields whose large values are stored in blobs
+    :param readable: whether texts are named after their fields; otherwise they are letters, of which every tenth,
+        hundredth, ... value has the same first ones
     """
     count = shape.count
     pieces = {piece.name: piece for key in reversed(keys) for piece in _pieces(key)}
     ranks = {name: _ranks(seed, shape, name, count + SPARE) for name in shape.fields}
     _number_within(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
+    separators = _separators(keys) if readable else None
     makers = {
-        name: _Maker(name, field, pieces.get(name), count, span, is_large=name in large)
+        name: _Maker(name, field, pieces.get(name), count, span, is_large=name in large, separators=separators)
         for name, field in _storable(shape, pieces, large, is_wide=is_wide)
     }
     made = [{name: maker.value(ranks[name][at]) for name, maker in makers.items()} for at in range(count + SPARE)]
@@ -261,6 +272,12 @@ def _size(field: Field) -> int:
 def _pieces(key: Key) -> Iterator[Piece]:
     for template in (key.partition_template, key.row_template):
         yield from (piece for piece in pieces_of(template) if piece.name)
+
+
+def _separators(keys: Sequence[Key]) -> set[str]:
+    """Return the literal texts of keys, and what is longer once it is escaped."""
+    pieces = [piece for key in keys for half in (key.partition_template, key.row_template) for piece in pieces_of(half)]
+    return {piece.literal for piece in pieces} | {"." for piece in pieces if piece.spec == "escape"}
 
 
 def _mixed(ranks: Sequence[int], seed: str, shape: Shape, name: str) -> list[int]:
@@ -365,7 +382,15 @@ class _Maker:
     """Generates the values of a field."""
 
     def __init__(
-        self, name: str, field: Field, piece: Piece | None, count: int, span: timedelta, *, is_large: bool
+        self,
+        name: str,
+        field: Field,
+        piece: Piece | None,
+        count: int,
+        span: timedelta,
+        *,
+        is_large: bool,
+        separators: Collection[str] | None,
     ) -> None:
         self._name = name
         self._is_large = is_large
@@ -375,6 +400,19 @@ class _Maker:
         values = count if field.distinct is None else field.distinct
         self._step = span / max(1, min(values, count))
         self._values = max(1, min(values, count))
+        self._length = min(field.size, _KEY_UNITS if piece else _LARGEST if is_large else MAX_STRING_UNITS)
+        self._readable = None if separators is None else self._named(separators)
+
+    def _named(self, separators: Collection[str]) -> SampleTexts:
+        in_key = self._spec is not None
+        return SampleTexts(
+            self._name,
+            self._length,
+            self._values + SPARE,
+            NOW.date() + timedelta(days=SPARE) if self._field.order == "rising" else None,
+            separators if in_key else (),
+            in_key=in_key,
+        )
 
     def value(self, rank: int) -> Any:
         match self._field.type:
@@ -398,13 +436,14 @@ class _Maker:
                 )
 
     def _text(self, rank: int) -> str:
+        if self._readable is not None:
+            return self._readable.of(rank)
         width = max(len(str(self._values + SPARE)), min(_WIDTH, self._field.size))
         digits = "".join(_DIGITS[int(digit)] for digit in f"{rank:0{width}d}")
         if self._field.order == "none":
             # Reversed, so that a prefix is shared by every tenth, hundredth, ... value
             digits = digits[::-1]
-        most = _KEY_UNITS if self._spec is not None else _LARGEST if self._is_large else MAX_STRING_UNITS
-        return digits.ljust(min(self._field.size, most), "x")
+        return digits.ljust(self._length, "x")
 
     def _instant(self, rank: int) -> datetime | date:
         instant = NOW - self._step * max(0, self._values - rank)

@@ -17,7 +17,7 @@ from ..measure.sets import SampleSet, Spread
 from ..model import Place, PlaceKind, RowKind, StoredRow, StoredTable
 from .recorder import RowKeys
 
-_LONGEST_VALUE: Final = 14
+_LONGEST_VALUE: Final = 24
 _LONGEST_ROW: Final = 160
 _CALLED: Final[Mapping[str, PlaceKind]] = {"copies": "copy", "lists": "list", "totals": "summary"}
 

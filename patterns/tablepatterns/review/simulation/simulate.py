@@ -70,7 +70,7 @@ class _Simulator:
         self._recorder = Recorder(self._engine)
         self._storage = InTurn(self._engine, self._recorder)
         self._snapshots = Snapshots(self._engine, stamps)
-        self._stand: SampleAccount = set_up(design, self._storage, _ENTITIES, fewest_values=_VALUES)
+        self._stand: SampleAccount = set_up(design, self._storage, _ENTITIES, fewest_values=_VALUES, readable=True)
         self._start: Saved = self._snapshots.save()
         self._prepare()
         self._before: Contents = contents_of(self._engine)

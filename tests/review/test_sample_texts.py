@@ -1,0 +1,57 @@
+"""Sample texts: readable, and of the declared length, number, order and uniqueness."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.examples import examples
+from tablepatterns import Key
+from tablepatterns.review import Field, Shape
+from tablepatterns.review.measure.sample import sample
+from tablepatterns.review.measure.texts import SampleTexts
+
+TODAY = date(2014, 8, 22)
+names = st.sampled_from(["City", "LastName", "Email", "CustomerEmail", "Day", "IBAN", "C2", "a", "Größe", "Notes_1"])
+separators = st.lists(st.text("_-. @0a1elusr", max_size=3), max_size=4)
+
+
+def texts(name: str, length: int, ranks: int, last_day: date | None = None, *, in_key: bool = False) -> list[str]:
+    found = SampleTexts(name, length, ranks, last_day, in_key=in_key)
+    return [found.of(rank) for rank in range(1, ranks + 1)]
+
+
+@examples(100)
+@given(names, st.integers(0, 400), st.integers(1, 300), st.booleans(), separators, st.booleans())
+def test_texts_have_their_length_and_order_and_none_contains_a_separator(
+    name: str, length: int, ranks: int, rises: bool, between: list[str], in_key: bool
+) -> None:
+    made = SampleTexts(name, length, ranks, TODAY if rises else None, between, in_key)
+    found = [made.of(rank) for rank in range(1, ranks + 1)]
+    assert {len(each) for each in found} == {max(length, len(str(ranks)))}
+    assert len(set(found)) == ranks
+    assert found == sorted(found)
+    if not any(set(each) <= set("0123456789abcdefghij") for each in between if each):
+        assert not any((text + each).find(each) < len(text) for text in found for each in between if each)
+
+
+@examples(60)
+@given(st.integers(1, 200), st.integers(1, 12), st.sampled_from(["{}_{}", "{}-{}", "{:escape}{}", "{}user{}", "{}.{}"]))
+def test_texts_of_a_key_can_be_read_back_from_it(count: int, distinct: int, template: str) -> None:
+    key = Key("all", template.replace("{", "{City", 1).replace("{}", "{CustomerEmail}"))
+    shape = Shape("Customer", count, {"City": Field(distinct=distinct, size=12), "CustomerEmail": Field(size=30)})
+    made = sample("s", shape, [key], span=timedelta(365), readable=True)
+    for each in made.stored:
+        assert key.parse(*key.keys_of(each)) == each
+    assert made.ranks == sample("s", shape, [key], span=timedelta(365)).ranks
+
+
+def test_texts_are_named_after_their_field() -> None:
+    assert texts("City", 16, 40, in_key=True)[2] == "city-03-mountain"
+    assert texts("LastName", 24, 40)[2] == "Last name 03 lake harbor"
+    assert texts("CustomerEmail", 24, 40)[2] == "user.03.lake@contoso.com"
+    assert texts("LastName", 7, 40)[2] == "Last 03"
+    assert texts("Currency", 3, 40)[2] == "030"
+    assert texts("BookedDay", 10, 40, TODAY)[-2:] == ["2014-08-21", "2014-08-22"]
