@@ -12,7 +12,7 @@ from tablepatterns import connect
 from tablepatterns.edm import ordinal
 from tablepatterns.review import Design, Write, read_design
 from tablepatterns.review.design.model import Query
-from tablepatterns.review.measure.measure import calls_of, with_retention
+from tablepatterns.review.measure.measure import calls_of, with_implied_writes
 from tablepatterns.review.model import Simulation, Walkthrough
 from tablepatterns.review.simulation.simulate import simulate
 from tablepatterns.testing import Engine
@@ -136,7 +136,7 @@ def test_the_deletion_of_a_retention_is_carried_out() -> None:
     declared = read_design(FOLDER / "log_prepend_append.toml")
     steps = simulate(declared).walkthroughs[-1].steps
     assert [step.request.split(" ")[0] for step in steps] == ["QueryTables", "delete"]
-    assert with_retention(declared).sets[0].writes[-1].name == "retention of 14 days"
+    assert with_implied_writes(declared).sets[0].writes[-1].name == "retention of 14 days"
 
 
 def test_nothing_is_sent_to_another_account() -> None:

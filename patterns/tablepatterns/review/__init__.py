@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .design.model import Access, DeclaredSet, Design, Field, Query, Retention, Shape, Write
+from .design.model import Access, ArchivePolicy, DeclaredSet, Design, Field, Query, Retention, Shape, Write
 from .plans.explain import Plans, explain
 from .plans.query_plan import Better, QueryPlan
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Access",
+    "ArchivePolicy",
     "BadDesignFile",
     "BadPriceTable",
     "Better",

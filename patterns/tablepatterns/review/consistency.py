@@ -12,7 +12,8 @@ from typing import Final
 from ..entity_set.derived import Derived, RowProfile
 from ..filters import QueryClass
 from .capacity.load import moves_away, touched
-from .design.model import DeclaredSet, Design, Query, Write
+from .design.archives import is_of_archive
+from .design.model import ArchivePolicy, DeclaredSet, Design, Query, Write
 from .measure.writes import shares_partition
 from .model import Consistency, Measured
 
@@ -63,6 +64,8 @@ def _joined(texts: Iterable[str]) -> str:
 
 def _query(design: Design, measured: Measured, query: Query) -> list[_Part]:
     declared = measured.of
+    if query.archived:
+        return [_Part("an entity that a worker has moved; until then the set has it, and sometimes both have it")]
     via = next((each for each in declared.derived if each.name == measured.via), None)
     parts = [_primary(declared) if via is None else _derived(declared, via)]
     layout = None if via is None else declared.profile(via).layout
@@ -137,6 +140,8 @@ def _filled(copies: Derived, profile: RowProfile) -> _Part:
 
 
 def _write(design: Design, declared: DeclaredSet, write: Write) -> list[_Part]:
+    if is_of_archive(declared, write):
+        return [_archived(declared, declared.archive)]
     parts = [_own(declared, write)]
     elsewhere = [each for each in touched(declared, write) if each.is_eventual]
     if elsewhere:
@@ -177,6 +182,15 @@ def _moved() -> _Part:
         "while it moves, the entity is in at least one place, sometimes in both",
         "an entity in both places, and a message in the intents queue",
         _WORKER,
+    )
+
+
+def _archived(declared: DeclaredSet, policy: ArchivePolicy | None) -> _Part:
+    place = "" if policy is None else policy.place
+    return _Part(
+        f"the entity in {declared.name}, in {place}, or in both until a worker has moved it",
+        f"an entity in {declared.name}, or in both places, and a message in the archive's queue",
+        f"{_WORKER}; after five deliveries, the message moves to the poison queue",
     )
 
 

@@ -11,6 +11,7 @@ from .capacity.hot_partitions import simulate_day
 from .capacity.price import PriceTable, bill, with_costs
 from .capacity.projections import project
 from .consistency import promises
+from .design.archives import with_moves
 from .design.checks import check
 from .design.model import Design
 from .measure.measure import measure
@@ -73,6 +74,7 @@ def review_with_changes(
 def _simulated(design: Design, prices: PriceTable) -> tuple[RuleContext, Reviewed]:
     """Return the context of the rules, and the review without tested advice."""
     check(design)
+    design = with_moves(design)
     measured = measure(design)
     heats, account = simulate_day(design, measured)
     limits = in_sight(design, measured)

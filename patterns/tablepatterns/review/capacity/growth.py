@@ -10,12 +10,13 @@ from typing import Final
 from ... import limits
 from ...entity_set.derived import Derived
 from ...filters import QueryClass
+from ..design.archives import archive_write
 from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..measure.sample import names_one, values_in, values_of
 from ..measure.scaling import pages
 from ..model import LimitUse, Measured
 from .load import key_of, moves, moves_away, partitions_of, primaries, touched
-from .sizes import derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
+from .sizes import archived_size, derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Volume:
 
 def grown(shape: Shape, years: float) -> float:
     """Return the number of entities after a number of years."""
-    return max(0.0, shape.count + shape.growth * years)
+    return max(0.0, shape.count + shape.net_growth * years)
 
 
 def volume_of(declared: DeclaredSet, years: float) -> Volume:
@@ -50,7 +51,15 @@ def volume_of(declared: DeclaredSet, years: float) -> Volume:
             blobs += lists
         else:
             tables += lists
+    if declared.archive is not None and declared.archive.container is not None:
+        blobs += archived_size(declared) * (declared.archive.count + _archived(declared.shape, years))
     return Volume(tables, blobs)
+
+
+def _archived(shape: Shape, years: float) -> float:
+    """Return the number of entities that are archived in a number of years: no more than there are."""
+    archived = shape.moves.archived
+    return max(0.0, min(archived * years, shape.count + (shape.net_growth + archived) * years))
 
 
 def _lists(declared: DeclaredSet, derived: Derived, count: float) -> float:
@@ -283,6 +292,10 @@ def _of_messages(declared: DeclaredSet) -> Iterator[_Use]:
     ]
     used = 2 * sum(write.busiest for write in announced)
     yield _fixed("messages of a queue in a second", declared.name, used, limits.QUEUE_MESSAGES_PER_SECOND)
+    archive = archive_write(declared)
+    if archive is not None:
+        subject, used = f"{declared.name}: {archive.name}", 2 * archive.busiest
+        yield _fixed("messages of a queue in a second", subject, used, limits.QUEUE_MESSAGES_PER_SECOND)
 
 
 def _of_account(design: Design) -> Iterator[_Use]:

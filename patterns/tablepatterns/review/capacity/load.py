@@ -12,6 +12,7 @@ from typing import Final, Literal
 from ...entity_set.derived import Derived, RowLayout, profile_of
 from ...filters import QueryClass
 from ...key import Key
+from ..design.archives import archive_set, is_of_archive
 from ..design.model import DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
 from ..model import Measured
@@ -164,7 +165,7 @@ def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
     """Yield the loads of an access pattern on the partitions of the set and of its derived rows."""
     curve = day_curve(measured.rate, measured.busiest)
     if isinstance(measured.access, Query):
-        yield from _read(measured, measured.access, curve)
+        yield from _read(design, measured, measured.access, curve)
     else:
         yield from _written(design, measured, measured.access, curve)
 
@@ -211,7 +212,7 @@ def partitions_of(declared: DeclaredSet, key: Key, *, buckets: int = 1) -> Parti
     shape = declared.shape
     if not shape.count:
         # A set that is still empty is simulated as after a year
-        shape = replace(shape, count=round(shape.growth) or round(inserts * SECONDS))
+        shape = replace(shape, count=round(shape.net_growth) or round(inserts * SECONDS))
     return Partitions.of(key, shape, inserts=inserts, buckets=buckets)
 
 
@@ -224,8 +225,13 @@ def primaries(declared: DeclaredSet) -> Partitions:
     return partitions_of(declared, declared.key, buckets=buckets)
 
 
-def _read(measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[Load]:
+def _read(design: Design, measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[Load]:
     declared, work = measured.of, work_of(measured)
+    if query.archived:
+        target = archive_set(design, declared)
+        if target is not None:
+            yield Load(target.table, primaries(target), "entity", query.skew, curve, work)
+        return
     via = next((each for each in declared.derived if each.name == measured.via), None)
     profile = declared.profile(via) if via else None
     is_list = profile is not None and profile.finder == "find_all"
@@ -277,6 +283,11 @@ def _besides(
             # A shared row is read before it is written; a row that moves is written in two places
             most = 2.0 if each.shares_rows or moves(declared, each, write) else 1.0
             yield each.table(declared.table), partitions_of(declared, key), choice, most
+    target = archive_set(design, declared) if is_of_archive(declared, write) else None
+    if target is not None:
+        yield target.table, primaries(target), "new", 1.0
+        insert = replace(write, operation="insert")
+        yield from _besides(design, replace(target, archive=None), insert, "new")
     for other in design.sets:
         for belonging in other.writes:
             if belonging.name in write.atomic_with and other is not declared:

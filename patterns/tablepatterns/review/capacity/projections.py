@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from ..design.model import DeclaredSet, Design, Query, Write
+from ..design.archives import with_moves
+from ..design.model import ArchivePolicy, DeclaredSet, Design, Query, Write
 from ..measure.measure import calls_of, rated
 from ..model import Measured, Projections
 from .growth import IN_SIGHT, grown_call, grown_design, shares_of_limits
@@ -28,17 +29,23 @@ def scaled(design: Design, entities: float, rates: float) -> Design:
     :param entities: the factor of the entities of every set, and of their growth
     :param rates: the factor of the rate of every access pattern
     """
-    return replace(design, sets=tuple(_scaled(each, entities, rates) for each in design.sets))
+    return with_moves(replace(design, sets=tuple(_scaled(each, entities, rates) for each in design.sets)))
 
 
 def _scaled(declared: DeclaredSet, entities: float, rates: float) -> DeclaredSet:
-    shape = declared.shape
+    shape, policy = declared.shape, declared.archive
     return replace(
         declared,
         shape=replace(shape, count=round(shape.count * entities), growth=shape.growth * entities),
         queries=tuple(_faster(each, rates) for each in declared.queries),
         writes=tuple(_faster_write(each, rates) for each in declared.writes),
+        archive=None if policy is None else _scaled_archive(policy, entities, rates),
     )
+
+
+def _scaled_archive(policy: ArchivePolicy, entities: float, rates: float) -> ArchivePolicy:
+    rate, peak = (None if each is None else each * rates for each in (policy.rate, policy.peak))
+    return replace(policy, rate=rate, peak=peak, count=round(policy.count * entities))
 
 
 def _faster(query: Query, factor: float) -> Query:
@@ -57,7 +64,7 @@ def project(design: Design, prices: PriceTable) -> Projections:
 
     :param prices: what the service charges
     """
-    grows = any(each.shape.growth for each in design.sets)
+    grows = any(each.shape.net_growth for each in with_moves(design).sets)
     years = tuple(sorted({*YEARS, design.years})) if grows else (0.0,)
     points = list[_Point]()
     for entities in ENTITIES:

@@ -158,8 +158,13 @@ _ANNOTATION: Final = 28
 
 def _payload(declared: DeclaredSet, key: Key, largest: Mapping[str, int]) -> float:
     """Return the size of a request for a row, from the stored size of its values."""
-    total = float(_OPERATION + 2 * sum(key_units(key, declared.shape.fields, largest=True)))
-    for name, stored in largest.items():
+    return _OPERATION + 2 * sum(key_units(key, declared.shape.fields, largest=True)) + _json_size(declared, largest)
+
+
+def _json_size(declared: DeclaredSet, sizes: Mapping[str, int]) -> float:
+    """Return the size of properties in JSON, from the stored size of their values."""
+    total = 0.0
+    for name, stored in sizes.items():
         kind = declared.shape.fields[name].type
         is_sealed = _is_sealed(declared, name)
         if is_sealed or kind == "binary":
@@ -170,6 +175,16 @@ def _payload(declared: DeclaredSet, key: Key, largest: Mapping[str, int]) -> flo
         annotation = _ANNOTATION + len(name) if is_sealed or kind in _ANNOTATED else 0
         total += len(name) + 4 + value + annotation
     return total
+
+
+_MEMBERS: Final = len('{"v":1,"PartitionKey":"","RowKey":"","properties":{}}')
+
+
+def archived_size(declared: DeclaredSet) -> float:
+    """Return the size of an entity in a blob: JSON, with all values of the entity."""
+    fields = declared.shape.fields
+    held = {name: value_bytes(field) for name, field in fields.items() if name not in declared.key.fields}
+    return _MEMBERS + sum(key_units(declared.key, fields)) + _json_size(declared, held)
 
 
 def _may_be_long(declared: DeclaredSet, name: str) -> bool:

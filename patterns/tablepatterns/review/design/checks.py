@@ -19,10 +19,12 @@ from ...figures import number as spelled
 from ...figures import plural
 from ...filters import parse
 from ...limits import SYSTEM_PROPERTIES
+from ...storage import Storage, connect
 from ..key_parts import Piece, pieces_of
+from ..measure.account import SetRecipe, archive_of, create_sets
 from ..measure.sample import values_in
 from ..toml_file import TomlPath, meant
-from .model import DeclaredSet, Design, Field, FieldType, Query, Shape, Write
+from .model import ArchivePolicy, DeclaredSet, Design, Field, FieldType, Query, Shape, Write
 
 _FITS: Final[dict[str, tuple[FieldType, ...]]] = {
     "": ("string",),
@@ -61,6 +63,12 @@ def check(design: Design) -> None:
 
 def faults(design: Design) -> Iterator[Fault]:
     """Yield the problems of a design."""
+    found = list(_of_parts(design))
+    # Recipes can only be made of parts that fit
+    yield from found or _of_moves(design)
+
+
+def _of_parts(design: Design) -> Iterator[Fault]:
     yield from _out_of_bounds(design, (), "design")
     names = [declared.name for declared in design.sets]
     for number, declared in enumerate(design.sets):
@@ -68,6 +76,28 @@ def faults(design: Design) -> Iterator[Fault]:
         if declared.name in names[:number]:
             yield Fault((*path, "name"), f'set "{declared.name}"', "another set has this name; give each its own")
         yield from _of_set(design, declared, path)
+
+
+def _of_moves(design: Design) -> Iterator[Fault]:
+    """Yield the archives to which entities could not be moved, or not back."""
+    if not any(each.archive for each in design.sets):
+        return
+    with connect() as storage:
+        made = create_sets(design, storage)
+        for number, declared in enumerate(design.sets):
+            says = _unmovable(storage, declared, made)
+            if says is not None:
+                key = "container" if declared.archive is not None and declared.archive.to is None else "to"
+                yield Fault(("set", number, "archive", key), f'set "{declared.name}": archive', says)
+
+
+def _unmovable(storage: Storage, declared: DeclaredSet, made: Mapping[str, SetRecipe]) -> str | None:
+    """Return why the archive of a set cannot be made; None if it can, or there is none."""
+    try:
+        archive_of(storage, declared, made)
+    except BadInput as error:
+        return said(error)
+    return None
 
 
 def _out_of_bounds(declared: object, path: TomlPath, whose: str) -> Iterator[Fault]:
@@ -111,6 +141,8 @@ def _of_set(design: Design, declared: DeclaredSet, path: TomlPath) -> Iterator[F
         if declared.retention.by == "table" and declared.pattern != "period_tables":
             says = "retention.by = 'table' needs the pattern period_tables, whose tables can be dropped"
             yield Fault((*path, "retention", "by"), whose, says)
+    if declared.archive is not None:
+        yield from _of_archive(design, declared, declared.archive, (*path, "archive"), f"{whose}: archive")
     seen: set[str] = set()
     for at, query in enumerate(declared.queries):
         yield from _of_access(query, (*path, "query", at), seen)
@@ -123,6 +155,32 @@ def _of_set(design: Design, declared: DeclaredSet, path: TomlPath) -> Iterator[F
             for name in names:
                 where: TomlPath = (*path, "access", at, key)
                 yield from _unknown(declared, f"{key}: {name}", name, where, f'access "{access.name}"')
+
+
+def _of_archive(
+    design: Design, declared: DeclaredSet, policy: ArchivePolicy, path: TomlPath, whose: str
+) -> Iterator[Fault]:
+    yield from _out_of_bounds(policy, path, whose)
+    names = [each.name for each in design.sets if each is not declared]
+    if (policy.to is None) == (policy.container is None):
+        yield Fault(path, whose, "it needs either to, a set, or container, for blobs")
+    elif policy.to is not None and policy.to not in names:
+        says = f"to = {policy.to!r} is not another set; {meant(policy.to, names, 'sets')}"
+        yield Fault((*path, "to"), whose, says)
+    elif policy.to is not None and policy.count:
+        says = f"count = {policy.count}: it is for blobs; declare the count of the set {policy.to!r}"
+        yield Fault((*path, "count"), whose, says)
+    if policy.after_days is None and policy.rate is None:
+        yield Fault(path, whose, "it needs after_days, or the rate of archived entities")
+    if policy.peak is not None and policy.rate is not None and policy.peak < policy.rate:
+        yield Fault((*path, "peak"), whose, f"peak = {policy.peak:g}: it is below rate = {policy.rate:g}")
+    chain, here = [declared.name], policy.to
+    while here is not None and here not in chain:
+        chain.append(here)
+        found = next((each.archive for each in design.sets if each.name == here), None)
+        here = None if found is None else found.to
+    if here == declared.name and len(chain) > 1:
+        yield Fault((*path, "to"), whose, f"{' to '.join([*chain, here])} is a cycle; remove one of the archives")
 
 
 def _of_table(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
@@ -260,6 +318,8 @@ def _of_query(declared: DeclaredSet, query: Query, path: TomlPath) -> Iterator[F
     for name in query.select:
         if name not in totals:
             yield from _unknown(declared, f"select: {name}", name, (*path, "select"), whose)
+    if query.archived:
+        yield from _of_archived(declared, query, path, whose)
     if query.filter is not None:
         if query.known:
             yield Fault((*path, "known"), whose, "there is a filter too; use one of the two")
@@ -267,6 +327,17 @@ def _of_query(declared: DeclaredSet, query: Query, path: TomlPath) -> Iterator[F
             parse(query.filter)
         except BadFilter as error:
             yield Fault((*path, "filter"), whose, f"the filter cannot be sent: {error.message}")
+
+
+def _of_archived(declared: DeclaredSet, query: Query, path: TomlPath, whose: str) -> Iterator[Fault]:
+    """Yield what an archive cannot answer: it returns one entity by its key."""
+    wanted = dict.fromkeys(declared.key.fields, "=")
+    if declared.archive is None:
+        yield Fault((*path, "archived"), whose, "the set has no archive; declare archive, or remove archived")
+    elif query.known != wanted or query.filter is not None:
+        says = f"an archive is read by the whole key, {', '.join(wanted)}"
+        other = "" if declared.archive.to is None else f", or ask the set {declared.archive.to!r}"
+        yield Fault((*path, "archived"), whose, f"{says}; give these with '='{other}")
 
 
 def _of_write(design: Design, declared: DeclaredSet, write: Write, path: TomlPath) -> Iterator[Fault]:

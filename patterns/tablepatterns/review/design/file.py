@@ -102,6 +102,7 @@ class _Reader:
         if not given:
             self.problems.append(Problem((), "there is no set; add [[set]] for each set of entities"))
         made: dict[int, DeclaredSet] = {}
+        given = [_with_fields(each, given) for each in given]
         for number, each in sorted(enumerate(given), key=lambda each: any(map(_is_filled, each[1].derived))):
             declared = self._set(each, ("set", number), list(made.values()))
             if declared is not None:
@@ -139,7 +140,7 @@ class _Reader:
         kept = self._recipe(plan, path)
         if kept is None:
             return None
-        options = {name: getattr(table, name) for name in ("retention", "access")}
+        options = {name: getattr(table, name) for name in ("retention", "access", "archive")}
         declared = self._made(
             lambda: declare_set(kept, shape=shape, name=table.name, queries=table.query, writes=table.write, **options),
             path,
@@ -293,6 +294,15 @@ def _other_table(table: str, name: str) -> str:
     """Return the name of a table of its own for the rows of a set."""
     own = re.sub(r"[^A-Za-z0-9]", "", name)
     return f"{table}{own}"[:63]
+
+
+def _with_fields(table: tables.SetTable, given: Sequence[tables.SetTable]) -> tables.SetTable:
+    """Return a set with the fields of the set that is archived there, if it declares none."""
+    source, seen = table, list[str]()
+    while not source.fields and source.name not in seen:
+        seen.append(source.name)
+        source = next((each for each in given if each.archive and each.archive.to == source.name), source)
+    return replace(table, fields=source.fields)
 
 
 def _is_filled(table: object) -> bool:

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
 from ...entity_set.placement import InBlobs, InPartition, InTable, Placement
 from ..measure.account import PLAIN
 from ..toml_file import TAG, adapter, described_schema, documented
-from .model import STRICT, Access, Amount, Field, Number, Query, Retention, Size, Write
+from .model import STRICT, Access, Amount, ArchivePolicy, Field, Number, Query, Retention, Size, Write
 
 
 def _names(given: object) -> object:
@@ -277,9 +277,10 @@ class SetTable:
     :param key: the key of the entities; of a `log_tail` only `partition`
     :param entity: the name of the entity type; by default `name`
     :param count: how many entities there are now
-    :param growth: how many more there are after a year, net of deletes
+    :param growth: how many more there are after a year, net of deletes, before any are archived
     :param retention: how long entities are kept, such as `{ days = 90, by = "entity" }`
-    :param fields: each property, including those of the key
+    :param archive: which entities are archived, and where, such as `{ to = "FormerEmployees", after_days = 365 }`
+    :param fields: each property, including those of the key; by default those of the set that is archived here
     :param derived: what is derived from the entities
     :param mappings: how some properties are stored
     :param query: the access patterns that read
@@ -296,6 +297,7 @@ class SetTable:
     count: Annotated[int, Interval(ge=0, le=10**15)]
     growth: Amount = 0.0
     retention: Retention | None = None
+    archive: ArchivePolicy | None = None
     fields: Mapping[str, Field] = field(default_factory=dict[str, Field])
     derived: tuple[DerivedTable, ...] = ()
     mappings: tuple[MappingTable, ...] = ()
@@ -435,6 +437,7 @@ TABLES: Final[Mapping[str, tuple[type[Any], ...]]] = {
     "The file": (DesignTable,),
     "[[set]]": (SetTable, PlainTable, LogTailTable, SpreadTable, PeriodsTable, SeriesTable, WideTable),
     "retention": (Retention,),
+    "archive": (ArchivePolicy,),
     "[set.fields]": (Field,),
     "[[set.query]]": (Query,),
     "[[set.write]]": (Write,),
@@ -466,7 +469,7 @@ def as_markdown() -> str:
     """
     parts: list[str] = []
     for table, kinds in TABLES.items():
-        parts += [f"### `{table}`" if "[" in table or table == "retention" else f"### {table}", ""]
+        parts += [f"### `{table}`" if table != "The file" else f"### {table}", ""]
         for number, kind in enumerate(kinds):
             if len(kinds) > 1:
                 parts += [(kind.__doc__ or "").splitlines()[0], ""]

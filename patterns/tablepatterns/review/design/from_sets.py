@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ...errors import BadInput
 from ...recipe import Pattern, SetProfile, set_profile_of
-from .model import Access, DeclaredSet, Field, Query, Retention, Shape, Write
+from .model import Access, ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
 
 _PERIOD_DAYS: Final = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
 
@@ -23,6 +23,7 @@ def declare_set(
     writes: Iterable[Write] = (),
     retention: Retention | None = None,
     access: Iterable[Access] = (),
+    archive: ArchivePolicy | None = None,
 ) -> DeclaredSet:
     """Declare a set from the object that a program uses: its table, key, derived data, mappings and settings.
 
@@ -39,6 +40,7 @@ def declare_set(
     :param shape: the shape of its entities; the timestamp and the id of a `LogTail` may be left out
     :param name: the name in reports; by default the table's name
     :param access: who may read which entities
+    :param archive: which entities are archived, and where; None if none are
     :param retention: how long entities are kept; by default as declared by a `PeriodTables`
     :raises BadInput: the argument is not a set of entities
     """
@@ -51,6 +53,7 @@ def declare_set(
         writes=tuple(writes),
         retention=retention or found.retention,
         access=tuple(access),
+        archive=archive,
     )
 
 

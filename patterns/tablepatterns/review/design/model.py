@@ -62,19 +62,67 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Moves:
+    """How many entities the archives of a design move in a year; a review computes it.
+
+    :param received: entities that the archives of other sets bring
+    :param archived: entities that the set's own archive takes
+    :param net: how much this adds to the declared growth
+    """
+
+    received: float = 0.0
+    archived: float = 0.0
+    net: float = 0.0
+
+
+@dataclass(frozen=True)
 class Shape:
     """What the entities of a set look like, and how many there are.
 
     :param entity: the name of the entity type, such as `Employee`
     :param count: how many entities there are now
-    :param growth: how many more there are after a year, net of deletes
+    :param growth: how many more there are after a year, net of deletes, before any are archived
     :param fields: each property, including those of the key
+    :param moves: what archives move; computed by a review, not declared
     """
 
     entity: str
     count: Annotated[int, Interval(ge=0, le=10**15)]
     fields: Mapping[str, Field]
     growth: Amount = 0.0
+    moves: Moves = Moves()
+
+    @property
+    def net_growth(self) -> float:
+        """How many more entities there are after a year; negative if archives take more than are added."""
+        return self.growth + self.moves.net
+
+
+@dataclass(frozen=True)
+class ArchivePolicy:
+    """Which entities are archived, and where: a worker moves each of them (`Archive`).
+
+    :param to: the set that holds archived entities
+    :param container: the container of the blobs that hold them, instead of a set
+    :param after_days: the age in days at which entities are archived
+    :param rate: archived entities per second, averaged over a day; by default as many as reach that age
+    :param peak: archived entities per second at the busiest time; by default `rate`
+    :param count: how many entities the blobs hold now
+    """
+
+    __pydantic_config__ = STRICT
+
+    to: str | None = None
+    container: str | None = None
+    after_days: Annotated[float, Interval(gt=0, le=1e6)] | None = None
+    rate: Rate | None = None
+    peak: Rate | None = None
+    count: Annotated[int, Interval(ge=0, le=10**15)] = 0
+
+    @property
+    def place(self) -> str:
+        """The set or the container that holds archived entities."""
+        return self.to or self.container or ""
 
 
 @dataclass(frozen=True)
@@ -109,6 +157,7 @@ class Query:
     :param skew: how unevenly the calls are spread over the values: the exponent of a Zipf distribution, 0 for evenly
     :param max_staleness: by how many seconds an answer may lag behind the last write
     :param region: which region is read: the secondary of a geo-redundant account may lag behind
+    :param archived: whether the entity is read from the set's archive, by its key
     :param results: how many entities match if `known` has a range or a prefix; by default a tenth of those that the
         other fields leave
     """
@@ -128,6 +177,7 @@ class Query:
     skew: Skew = 0.0
     max_staleness: Amount = 0.0
     region: Region = "primary"
+    archived: bool = False
     results: Amount | None = None
 
     @property
@@ -214,6 +264,7 @@ class DeclaredSet:
     :param derived: indexes, lists, copies and totals
     :param mappings: how some properties are stored, such as encrypted
     :param access: who may read which entities
+    :param archive: which entities are archived, and where; None if none are
     """
 
     name: str
@@ -228,6 +279,7 @@ class DeclaredSet:
     writes: tuple[Write, ...] = ()
     retention: Retention | None = None
     access: tuple[Access, ...] = ()
+    archive: ArchivePolicy | None = None
 
     def profile(self, derived: Derived) -> RowProfile:
         """Return the description of derived data of this set."""

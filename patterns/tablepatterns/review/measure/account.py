@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache, partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from azure.core.exceptions import HttpResponseError
 
@@ -16,6 +17,8 @@ from ...entity_set.entity_set import EntitySet
 from ...entity_set.mapping import PropertyMapping
 from ...errors import BadDesign, EntityAlreadyExists, EntityNotFound, TablePatternsError, one_line, said
 from ...key import Key
+from ...recipes.archive.archive import Archive
+from ...recipes.archive.stores import BlobArchive
 from ...recipes.data_series import DataSeries
 from ...recipes.denormalize import CopiedFields
 from ...recipes.encrypted_properties.keys import LocalKey
@@ -25,10 +28,12 @@ from ...recipes.period_tables.period import Period
 from ...recipes.period_tables.period_tables import PeriodTables
 from ...recipes.wide_entity.wide_entity import WideEntity
 from ...storage import Storage
+from ..design.archives import archive_set
 from ..design.model import DeclaredSet, Design, Retention, Shape
-from .sample import FEW_VALUES, Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of
+from .sample import FEW_VALUES, Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of, without
 from .scaling import PERIOD_DAYS, SizedDesign
 from .sets import BY_RECIPE, SAMPLE_SETS, Plain, SampleSet
+from .writes import archive_now, inactive
 
 SetRecipe: TypeAlias = (
     EntitySet[Storage]
@@ -95,6 +100,25 @@ def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
         plan = Plan.of(declared)
         made[declared.name] = recipe_of_set(storage, plan, [_bound(declared, each, made) for each in plan.derived])
     return {declared.name: made[declared.name] for declared in design.sets}
+
+
+def archive_of(account: Storage, declared: DeclaredSet, made: Mapping[str, SetRecipe]) -> Archive[Storage] | None:
+    """Return what archives the entities of a set; None if it has no archive.
+
+    :param made: the sets of the design on this account, by name
+    :raises BadDesign: entities could not be moved there, or not back
+    """
+    policy, source = declared.archive, made[declared.name]
+    if policy is None:
+        return None
+    target = made.get(policy.to) if policy.to is not None else BlobArchive(account, policy.container or "")
+    if target is None:
+        raise BadDesign("to", policy.to, "the design has no such set", "name the set that holds archived entities")
+    for each in (source, target):
+        if not isinstance(each, (EntitySet, BlobArchive)):
+            rule = f"entities are moved between sets of the EntitySet, and this is a {type(each).__name__}"
+            raise BadDesign("archive", policy.place, rule, "use the pattern entity_set or log_tail for both sets")
+    return Archive(cast("EntitySet[Storage]", source), cast("EntitySet[Storage]", target))
 
 
 def recipe_of_set(account: Storage, plan: Plan, derived: Sequence[Derived]) -> SetRecipe:
@@ -237,6 +261,7 @@ class SampleAccount:
     :param kept: the sets, by name
     :param samples: the entities of each set, by its name
     :param rejected: why the entities of a set cannot be stored, by its name
+    :param archives: what archives the entities of a set, by its name
     """
 
     storage: Storage
@@ -245,6 +270,7 @@ class SampleAccount:
     kept: dict[str, SampleSet]
     samples: dict[str, Sample]
     rejected: dict[str, str]
+    archives: dict[str, Archive[Storage]]
 
 
 def set_up(
@@ -276,14 +302,37 @@ def set_up(
             large=each.in_blobs(),
             readable=readable,
         )
-    samples = referring(design, samples)
+    samples = _without_archived(design, referring(design, samples))
     rejected = dict[str, str]()
     for each in sorted(design.sets, key=holds_copies):
         # An entity that cannot be stored is a finding, not the end of the review
         if (reason := rejection(partial(kept[each.name].load, samples[each.name].stored))) is not None:
             rejected[each.name] = reason
+    archives = {each.name: made for each in design.sets if (made := archive_of(storage, each, keepers)) is not None}
+    for each in design.sets:
+        if any(query.archived for query in each.queries) and each.name not in rejected:
+            _archive_one(storage, kept[each.name], samples[each.name], archives[each.name])
     declared = SizedDesign(design, {each.name: each.shape for each in design.sets}, tables)
-    return SampleAccount(storage, declared, SizedDesign(design, shapes, fewer), kept, samples, rejected)
+    return SampleAccount(storage, declared, SizedDesign(design, shapes, fewer), kept, samples, rejected, archives)
+
+
+def _archive_one(storage: Storage, kept: SampleSet, made: Sample, archive: Archive[Storage]) -> None:
+    """Archive an entity, so that queries of the archive have one to read."""
+    with suppress(EntityAlreadyExists):
+        kept.insert(made.spare[-1])
+        archive_now(storage, archive, kept.key_of(made.spare[-1]))
+
+
+def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
+    """Return samples in which no archive has the entities that a review archives."""
+    found = dict(samples)
+    for each in design.sets:
+        target = archive_set(design, each)
+        if target is not None:
+            made, names = samples[each.name], each.key.fields
+            moved = [*inactive(made.stored), *made.spare[-1:]]
+            found[target.name] = without(found[target.name], [{name: of[name] for name in names} for of in moved])
+    return found
 
 
 def rejection(call: Callable[[], object]) -> str | None:
@@ -314,6 +363,8 @@ def _span(declared: DeclaredSet) -> float:
     """Return the age of the oldest entity in days."""
     if declared.retention is not None:
         return declared.retention.days
+    if declared.archive is not None and declared.archive.after_days is not None:
+        return declared.archive.after_days
     growth = declared.shape.growth
     return _YEAR if growth <= 0 else max(1.0, min(10 * _YEAR, declared.shape.count / growth * _YEAR))
 

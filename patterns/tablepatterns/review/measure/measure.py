@@ -15,13 +15,14 @@ from typing import Any, Final
 
 from ...entity_set.derived import Derived
 from ...errors import BadInput, EntityAlreadyExists, EntityNotFound
-from ...filters import Comparison
+from ...filters import Comparison, QueryClass
 from ...storage import connect
 from ...testing import Clock, Engine
 from ..capacity.contention import RETRY_REQUESTS, retries_of
 from ..capacity.day import SECONDS
 from ..capacity.load import key_of, touched
 from ..capacity.sizes import entry_size
+from ..design.archives import YEAR, archive_write, is_of_archive, with_moves
 from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..model import Measured
 from .account import SampleAccount, rejection, set_up
@@ -59,7 +60,7 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
 
 def calls_of(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
     """Return what one call of each access pattern takes if no other call is made: the rates have no effect."""
-    design = with_retention(design)
+    design = with_implied_writes(design)
     # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
     engine.tables.create(_NOBODY)
@@ -82,7 +83,7 @@ def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
 
     :param design: the design that was measured, maybe with other rates
     """
-    design = with_retention(design)
+    design = with_implied_writes(design)
     pairs = zip(design.accesses(), calls, strict=True)
     return tuple(
         _counted_once(_retried(replace(call, of=declared, access=access)), design) for (declared, access), call in pairs
@@ -108,9 +109,14 @@ RETENTION: Final = "retention of {} days"
 """The name of the deletes of a retention."""
 
 
-def with_retention(design: Design) -> Design:
-    """Return a design with the deletes of its retentions, unless it declares them."""
-    return replace(design, sets=tuple(_with_deletes(declared) for declared in design.sets))
+def with_implied_writes(design: Design) -> Design:
+    """Return a design with the deletes of its retentions, unless it declares them, and the moves of its archives."""
+    return replace(design, sets=tuple(_with_move(_with_deletes(each)) for each in with_moves(design).sets))
+
+
+def _with_move(declared: DeclaredSet) -> DeclaredSet:
+    write = archive_write(declared)
+    return declared if write is None else replace(declared, writes=(*declared.writes, write))
 
 
 def _with_deletes(declared: DeclaredSet) -> DeclaredSet:
@@ -121,6 +127,8 @@ def _with_deletes(declared: DeclaredSet) -> DeclaredSet:
         sum(write.rate for write in declared.writes if write.operation == operation)
         for operation in ("insert", "delete")
     )
+    inserted += declared.shape.moves.received / YEAR
+    deleted += declared.shape.moves.archived / YEAR
     # As many entities are deleted as inserted; without declared inserts, the existing ones are deleted evenly
     expired = inserted - deleted if inserted or deleted else declared.shape.count / retention.days / SECONDS
     if retention.by == "table":
@@ -152,6 +160,8 @@ def _counted_once(measured: Measured, design: Design) -> Measured:
 
 
 def _query(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measured:
+    if query.archived:
+        return _archived(stand, declared, query)
     found, shape, made = answer(declared, query), stand.made.shapes[declared.name], stand.samples[declared.name]
     asked = scaled_results(query, declared.shape, shape)
     likely, expected = stand.made.expected(declared, asked, found), stand.declared.expected(declared, query, found)
@@ -183,6 +193,29 @@ def _query(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measure
     )
 
 
+def _archived(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measured:
+    """Read an entity from the archive."""
+    archive, key = stand.archives[declared.name], stand.kept[declared.name].key_of(archived_entity(stand, declared))
+    with metered(stand.storage) as taken:
+        rejected = rejection(partial(archive.get, key))
+    return Measured(
+        of=declared,
+        access=query,
+        how="Archive.get(...)",
+        via=None,
+        query_class=QueryClass.POINT,
+        follows=True,
+        sample=len(stand.samples[declared.name].stored),
+        rejected=stand.rejected.get(declared.name) or rejected,
+        **taken.taken.figures,
+    )
+
+
+def archived_entity(stand: SampleAccount, declared: DeclaredSet) -> Mapping[str, Any]:
+    """Return the sample entity of a set that is in its archive, for queries of the archive."""
+    return stand.samples[declared.name].spare[-1]
+
+
 def sample_questions(
     stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer, most: int
 ) -> list[Question]:
@@ -199,8 +232,9 @@ def sample_questions(
 
 def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> Measured:
     others = atomic_writes(stand.made.design, declared, write)
-    is_implied = is_of_retention(declared, write)
-    if is_implied and declared.retention is not None and declared.retention.by == "table":
+    is_archived = is_of_archive(declared, write)
+    is_implied = is_archived or is_of_retention(declared, write)
+    if not is_archived and is_implied and declared.retention is not None and declared.retention.by == "table":
         # Listing the tables, and deleting one
         took, rejected = CallCost(requests=2, transactions=2), None
         call = "drop_expired()"
@@ -213,7 +247,7 @@ def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: M
         how=call,
         via=None,
         query_class=None,
-        follows=_follows(stand, [declared, *(each for each, _ in others)]),
+        follows=is_archived or _follows(stand, [declared, *(each for each, _ in others)]),
         sample=len(stand.samples[declared.name].stored),
         is_implied=is_implied,
         rejected=rejected,
@@ -268,7 +302,8 @@ def parts_of(
     like: dict[str, Any] = {}
     share = shares_partition([declared for declared, _ in writes])
     for declared, write in writes:
-        part = Part.of(declared, stand.kept[declared.name], write, sources[declared.name], like)
+        archive = stand.archives.get(declared.name)
+        part = Part.of(declared, stand.kept[declared.name], write, sources[declared.name], like, archive)
         if part is None:
             return []
         if share:

@@ -254,6 +254,13 @@ def sample(
     return Sample(made[:count], made[count:], {name: each[:count] for name, each in ranks.items()})
 
 
+def without(made: Sample, entities: Collection[Mapping[str, Any]]) -> Sample:
+    """Return a sample without the stored entities that have all fields of one of these."""
+    kept = [at for at, each in enumerate(made.stored) if not any(of.items() <= each.items() for of in entities)]
+    ranks = {name: [each[at] for at in kept] for name, each in made.ranks.items()}
+    return Sample([made.stored[at] for at in kept], made.spare, ranks)
+
+
 def width_of(declared: DeclaredSet) -> int:
     """Return how many properties an entity has, including the points of a series."""
     points = declared.settings.get("points", 0)

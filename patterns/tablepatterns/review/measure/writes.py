@@ -10,11 +10,13 @@ from typing import Any, Final
 
 from ...entity_set.commit import Write as Change
 from ...errors import EntityAlreadyExists, EntityNotFound
+from ...recipes.archive.archive import Archive
 from ...recipes.entity_group_transaction import EntityGroupTransaction
 from ...recipes.eventual_transaction import Body, EventualTransaction, Step
 from ...recipes.partition_move import PartitionMove
 from ...recipes.worker import Worker
 from ...storage import Storage
+from ..design.archives import is_of_archive
 from ..design.model import DeclaredSet, Write
 from .sample import Sample, referring_fields
 from .sets import Plain, SampleSet
@@ -30,6 +32,7 @@ class Source:
     def __init__(self, sample: Sample) -> None:
         self._spare = list(sample.spare)
         self._stored = list(sample.stored)
+        self._inactive = list(inactive(sample.stored))
 
     def spare(self) -> Fields:
         """Return an entity that is not stored yet."""
@@ -54,6 +57,14 @@ class Source:
         self._stored.append(self._stored.pop(number))
         return self._stored[-1]
 
+    def inactive(self) -> Fields | None:
+        """Return a stored entity that has not been archived yet, or None."""
+        while self._inactive:
+            found = self._inactive.pop()
+            if any(each is found for each in self._stored):
+                return found
+        return None
+
     def forget(self, fields: Fields) -> None:
         """Record that an entity was deleted."""
         self._stored = [each for each in self._stored if each is not fields]
@@ -65,6 +76,7 @@ class Part:
 
     :param fields: the entity, before or after the write
     :param changes: the changed fields
+    :param archive: what archives the entity; None for any other write
     """
 
     declared: DeclaredSet
@@ -72,13 +84,29 @@ class Part:
     write: Write
     fields: Fields
     changes: Fields
+    archive: Archive[Storage] | None = None
 
     @classmethod
-    def of(cls, declared: DeclaredSet, kept: SampleSet, write: Write, source: Source, like: Fields) -> Part | None:
+    def of(
+        cls,
+        declared: DeclaredSet,
+        kept: SampleSet,
+        write: Write,
+        source: Source,
+        like: Fields,
+        archive: Archive[Storage] | None = None,
+    ) -> Part | None:
         """Return the write of the next entity; None if there is none left to change.
 
         :param like: fields that it shares with the entities of the same transaction
+        :param archive: the archive of the set, if it has one
         """
+        if archive is not None and is_of_archive(declared, write):
+            leaving = source.inactive()
+            if leaving is None:
+                return None
+            source.forget(leaving)
+            return cls(declared, kept, write, leaving, {}, archive)
         if write.operation == "insert":
             return cls(declared, kept, write, {**source.spare(), **like}, {})
         found = source.stored(like)
@@ -101,6 +129,9 @@ class Part:
 
     def execute(self) -> None:
         """Execute the write by itself."""
+        if self.archive is not None:
+            archive_now(self.kept.storage, self.archive, self.kept.key_of(self.fields))
+            return
         match self.write.operation:
             case "insert":
                 self.kept.insert(self.fields)
@@ -135,6 +166,8 @@ def how(declared: DeclaredSet, write: Write, others: Sequence[DeclaredSet]) -> s
 
 
 def _word(declared: DeclaredSet, write: Write) -> str:
+    if is_of_archive(declared, write):
+        return "Archive.archive(...), moved by a worker"
     if declared.pattern == "data_series" and write.operation != "delete":
         return "set(slot, value)"
     if write.operation == "insert":
@@ -156,6 +189,24 @@ def shares_partition(sets: Sequence[DeclaredSet]) -> bool:
 _GROUPED: Final = ("entity_set", "log_tail", "compound_key", "one_to_many", "one_to_one")
 
 
+_MOST_INACTIVE: Final = 8
+
+
+def inactive(stored: Sequence[Fields]) -> Sequence[Fields]:
+    """Return the stored entities that a review may archive: some of the last, which their archive must not have."""
+    return stored[-max(1, min(_MOST_INACTIVE, len(stored) // 3)) :]
+
+
+def archive_now(storage: Storage, archive: Archive[Storage], key: Fields) -> None:
+    """Archive an entity, and run the worker that moves it.
+
+    :raises EntityAlreadyExists: the worker could not move it
+    """
+    archive.archive(key)
+    if not Worker(storage, [archive]).run_once().handled:
+        raise EntityAlreadyExists("the archive has another entity with the same values of a unique index")
+
+
 def execute(storage: Storage, parts: Sequence[Part]) -> None:
     """Execute atomic writes: in one transaction if possible, otherwise by a message and a worker."""
     if len(parts) == 1:
@@ -175,6 +226,8 @@ def recover(storage: Storage, parts: Sequence[Part]) -> None:
     """Run the workers of a write once, as after a crash of the process that began it."""
     for part in parts:
         part.kept.process_messages()
+        if part.archive is not None:
+            Worker(storage, [part.archive]).run_once()
         if part.moves and isinstance(part.kept, Plain):
             Worker(storage, [PartitionMove(part.kept.entities)]).run_once()
     if len(parts) > 1 and not shares_partition([each.declared for each in parts]):

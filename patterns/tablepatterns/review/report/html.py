@@ -101,7 +101,7 @@ def _opening(reviewed: Reviewed, parts: Sequence[str]) -> Markup:
 def _facts(reviewed: Reviewed) -> list[Markup]:
     design, bill, currency = reviewed.design, reviewed.bill, plain(reviewed.bill.currency)
     entities = sum(each.shape.count for each in design.sets)
-    growth = sum(each.shape.growth for each in design.sets)
+    growth = sum(each.shape.net_growth for each in design.sets)
     horizon = f"after {plural(design.years, 'year')}"
     hottest, *_ = loads(reviewed)
     return [

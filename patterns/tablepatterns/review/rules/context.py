@@ -82,7 +82,7 @@ class RuleContext:
 
     def entities_then(self, declared: DeclaredSet) -> float:
         """Return how many entities a set has at the end of the declared growth."""
-        return declared.shape.count + declared.shape.growth * self.design.years
+        return max(0.0, declared.shape.count + declared.shape.net_growth * self.design.years)
 
 
 KEYS: Final = ("PartitionKey", "RowKey")

@@ -17,7 +17,14 @@ from ...testing.explorer.snapshot import Saved, Snapshots
 from ..consistency import LEASE
 from ..design.model import DeclaredSet, Design, Query, Write
 from ..measure.account import SampleAccount, rejection, set_up
-from ..measure.measure import atomic_writes, is_of_retention, parts_of, sample_questions, with_retention
+from ..measure.measure import (
+    archived_entity,
+    atomic_writes,
+    is_of_retention,
+    parts_of,
+    sample_questions,
+    with_implied_writes,
+)
 from ..measure.questions import answer, sample_call
 from ..measure.sample import NOW, scaled_results
 from ..measure.scaling import PAGE_READS, PERIOD_DAYS
@@ -56,7 +63,7 @@ def simulate(design: Design) -> Simulation:
     """
     with Chance() as chance:
         chance.turn_to("sample")
-        return _Simulator(with_retention(design), chance).simulation()
+        return _Simulator(with_implied_writes(design), chance).simulation()
 
 
 class _Simulator:
@@ -137,6 +144,9 @@ class _Simulator:
         return partial(execute, self._storage, parts) if parts else list, parts
 
     def _question(self, declared: DeclaredSet, query: Query) -> Callable[[], object]:
+        if query.archived:
+            archive, kept = self._stand.archives[declared.name], self._stand.kept[declared.name]
+            return partial(archive.get, kept.key_of(archived_entity(self._stand, declared)))
         stand, shape, made = self._stand, self._stand.made.shapes[declared.name], self._stand.samples[declared.name]
         found = answer(declared, query)
         asked = scaled_results(query, declared.shape, shape)
