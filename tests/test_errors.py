@@ -110,10 +110,10 @@ def test_the_page_of_the_docs_is_that_of_the_package() -> None:
 @pytest.mark.parametrize("name", CLASSES)
 class TestEverySection:
     def test_lists_the_base_classes_of_the_error(self, name: str) -> None:
-        told = re.search(r"^Caught by: (.+?)\. HTTP\sstatus: .+?\.$", section(name), re.MULTILINE | re.DOTALL)
-        assert told
+        caught_by = re.search(r"^Caught by: (.+?)\. HTTP\sstatus: .+?\.$", section(name), re.MULTILINE | re.DOTALL)
+        assert caught_by
         kinds = [kind.__name__ for kind in CLASSES[name].__mro__[1:] if kind.__name__ not in PLAIN]
-        assert set(re.findall(r"`(\w+)`", told[1])) == set(kinds)
+        assert set(re.findall(r"`(\w+)`", caught_by[1])) == set(kinds)
 
     def test_gives_the_reason_and_the_fix(self, name: str) -> None:
         if name not in NEVER_RAISED:
@@ -124,10 +124,10 @@ class TestEverySection:
         assert kinds == (set() if name in NEVER_RAISED else {name})
 
     def test_has_the_status_of_its_example(self, name: str, raised: dict[str, list[Exception]]) -> None:
-        told = " ".join(section(name).rpartition("HTTP")[2].split())
+        statuses = " ".join(section(name).rpartition("HTTP")[2].split())
         for error in raised.get(name, ()):
             status = getattr(error, "status_code", None)
-            assert "none" in told if status is None else str(status) in told or "that of the answer" in told
+            assert "none" in statuses if status is None else str(status) in statuses or "that of the answer" in statuses
 
     def test_is_the_help_of_an_error_that_says_all_in_one_line(self, name: str, raised: Any) -> None:
         for error in raised.get(name, ()):
@@ -138,10 +138,10 @@ class TestEverySection:
             assert section(error.help) == section(name)
 
     def test_is_printed_without_a_network(self, name: str) -> None:
-        told = CliRunner().invoke(main, ["help", name])
-        assert told.exit_code == 0
-        assert told.output.strip().startswith(name)
-        assert "Caught by" in told.output
+        result = CliRunner().invoke(main, ["help", name])
+        assert result.exit_code == 0
+        assert result.output.strip().startswith(name)
+        assert "Caught by" in result.output
 
 
 def test_an_error_of_a_users_own_is_helped_by_that_of_its_class() -> None:
@@ -164,10 +164,10 @@ def test_what_others_say_is_said_as_it_is() -> None:
 
 
 def test_help_alone_lists_every_error() -> None:
-    told = CliRunner().invoke(main, ["help"])
-    assert told.exit_code == 0
-    assert [name for name in CLASSES if name not in told.output] == []
-    assert max(map(len, told.output.splitlines())) <= 100
+    result = CliRunner().invoke(main, ["help"])
+    assert result.exit_code == 0
+    assert [name for name in CLASSES if name not in result.output] == []
+    assert max(map(len, result.output.splitlines())) <= 100
 
 
 @pytest.mark.parametrize("asked", ["badkey", "bad-key", "BAD_KEY"])
@@ -176,9 +176,9 @@ def test_a_section_is_found_however_it_is_spelled(asked: str) -> None:
 
 
 def test_an_unknown_name_is_reported_with_similar_ones() -> None:
-    told = CliRunner().invoke(main, ["help", "BadKay"])
-    assert told.exit_code == 2
-    assert "did you mean BadKey" in told.output
+    result = CliRunner().invoke(main, ["help", "BadKay"])
+    assert result.exit_code == 2
+    assert "did you mean BadKey" in result.output
     assert "`tablepatterns help` lists them" in CliRunner().invoke(main, ["help", "xyz"]).output
 
 

@@ -113,10 +113,10 @@ def _licence(found: Distribution) -> str:
     metadata = found.metadata
     if expression := metadata.get("License-Expression"):
         return str(expression)
-    told = str(metadata.get("License") or "")
+    licence = str(metadata.get("License") or "")
     classified = [each.split(" :: ")[-1] for each in metadata.get_all("Classifier") or () if "License ::" in each]
     # Some put the whole text of the licence there
-    names = [told] if told and len(told) < 40 and "\n" not in told else classified
+    names = [licence] if licence and len(licence) < 40 and "\n" not in licence else classified
     return " AND ".join(_NAMES.get(name, name) for name in names) or "not told"
 
 

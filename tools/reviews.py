@@ -77,15 +77,17 @@ def comparison() -> str:
     rows = [_row(name) for name in DESIGNS]
     head = "| Design | Serious | Warnings | Notes | Scans | Busiest partition | USD a month |\n"
     table = f"{head}| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n" + "\n".join(rows)
-    told = "\n".join(f"- [{reviewed(name).design.name}]({name}.md) (`{name}.toml`). {_SAYS[name]}" for name in DESIGNS)
+    designs = "\n".join(
+        f"- [{reviewed(name).design.name}]({name}.md) (`{name}.toml`). {_SAYS[name]}" for name in DESIGNS
+    )
     tree = "\n".join(["```{toctree}", ":hidden:", *DESIGNS, "```"])
-    return f"{_OPENING}\n{told}\n\n{table}\n\n{_recall()}\n{tree}\n"
+    return f"{_OPENING}\n{designs}\n\n{table}\n\n{_recall()}\n{tree}\n"
 
 
 def _recall() -> str:
     expected = tomllib.loads((RECALL / "expected.toml").read_text(encoding="utf-8"))
     designs = list(RECALL.glob("*/*.toml"))
-    faulty = [told for kind in expected.values() for told in kind.values()]
+    faulty = [findings for kind in expected.values() for findings in kind.values()]
     findings = sum(map(len, faulty))
     return _RECALL.format(designs=len(designs), sound=len(designs) - len(faulty), findings=findings)
 

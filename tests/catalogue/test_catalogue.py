@@ -185,9 +185,9 @@ class TestEveryEntry:
         assert len(set(each.concerns)) == len(each.concerns) > 0
 
     def test_says_in_sentences_what_it_is(self, each: CatalogueEntry) -> None:
-        told = (each.problem, each.solution, each.guarantee, each.cost)
-        told = (*told, *each.limits, *each.use_when, *each.avoid_when, *each.trade_offs)
-        assert [text for text in told if not text.endswith((".", "?"))] == []
+        sentences = (each.problem, each.solution, each.guarantee, each.cost)
+        sentences = (*sentences, *each.limits, *each.use_when, *each.avoid_when, *each.trade_offs)
+        assert [text for text in sentences if not text.endswith((".", "?"))] == []
         assert each.keys
         assert each.status == "ready"
         assert 0 < len(each.summary) <= WORDS_ON_A_LINE
@@ -327,8 +327,8 @@ def said(*arguments: str) -> tuple[str, ...]:
 def test_the_command_lists_every_entry_on_a_line_of_its_own() -> None:
     assert said()
     lines = CliRunner().invoke(main, ["patterns"]).output.splitlines()
-    told = [line.split(maxsplit=1) for line in lines if line.startswith("  ") and line.strip()]
-    assert sorted((name, words.strip()) for name, words in told) == sorted(
+    listed = [line.split(maxsplit=1) for line in lines if line.startswith("  ") and line.strip()]
+    assert sorted((name, words.strip()) for name, words in listed) == sorted(
         (each.name, each.summary) for each in ENTRIES
     )
 

@@ -84,8 +84,8 @@ async def test_a_delimiter_groups_names_with_the_same_prefix(photos: Any) -> Non
 async def test_it_gathers_in_place(raw_blobs: Raw, photos: Any) -> None:
     # The SDK sorts what it is told
     path = f"/{photos.container_name}?restype=container&comp=list&delimiter=/"
-    told = re.findall("<Name>(.*?)</Name>", (await raw_blobs("GET", path)).text)
-    assert told == ["a", "a/", "a0", "b", "c/", "é"]
+    names = re.findall("<Name>(.*?)</Name>", (await raw_blobs("GET", path)).text)
+    assert names == ["a", "a/", "a0", "b", "c/", "é"]
 
 
 async def test_what_is_gathered_counts_once_in_a_page(photos: Any) -> None:
@@ -124,8 +124,8 @@ async def test_more_is_listed_on_request(container: Any) -> None:
     (plain,) = [each async for each in container.list_blobs()]
     assert (plain.size, plain.blob_type, plain.metadata or {}, plain.tags) == (3, "BlockBlob", {}, None)
     assert f'"{plain.etag}"' == (await container.get_blob_client("b").get_blob_properties()).etag
-    (told,) = [each async for each in container.list_blobs(include=["metadata", "tags"])]
-    assert (told.metadata, told.tags) == ({"Owner": "Don"}, {"state": "raw"})
+    (listed,) = [each async for each in container.list_blobs(include=["metadata", "tags"])]
+    assert (listed.metadata, listed.tags) == ({"Owner": "Don"}, {"state": "raw"})
 
 
 @BLOB_SNAPSHOTS

@@ -78,5 +78,5 @@ def rows_apart(pages: list[tuple[dict[str, Any], list[Element]]], row: Callable[
 def is_about_text(case: Case) -> bool:
     """Return whether a difference is about metadata with the name that libraries of JavaScript have for text."""
     where = case.path[2:]
-    told = case.engine.get("_") if where == ("Metadata",) and isinstance(case.engine, dict) else case.engine
-    return where in (("Metadata",), ("Metadata", "_")) and case.azurite in (MISSING, told)
+    text = case.engine.get("_") if where == ("Metadata",) and isinstance(case.engine, dict) else case.engine
+    return where in (("Metadata",), ("Metadata", "_")) and case.azurite in (MISSING, text)

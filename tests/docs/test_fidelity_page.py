@@ -48,9 +48,9 @@ def test_every_deviation_of_azurite_is_on_the_page() -> None:
 def test_everything_that_the_comparison_leaves_out_is_on_the_page() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests/differential").rglob("*.py")]
     decorators = [re.findall(r"^@\S*(?:excuse|withhold)\(", text, re.MULTILINE) for text in sources]
-    told = suite.exclusions(ROOT)
-    assert len(told) == sum(map(len, decorators)) > 0
-    assert [each for _, each in told if each.name not in TEXT or each.reason not in TEXT] == []
+    exclusions = suite.exclusions(ROOT)
+    assert len(exclusions) == sum(map(len, decorators)) > 0
+    assert [each for _, each in exclusions if each.name not in TEXT or each.reason not in TEXT] == []
 
 
 def test_every_word_of_evidence_is_explained() -> None:

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from schedules import families
-from schedules.schedule import FOLDER, SCHEDULES, path_of, told
+from schedules.schedule import FOLDER, SCHEDULES, path_of, written_schedule
 
 families.load()
 
@@ -15,7 +15,7 @@ families.load()
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_the_explorer_prints_what_the_page_shows(name: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
-    assert path_of(name).read_text(encoding="utf-8") == told(name), "run make schedules to write it again"
+    assert path_of(name).read_text(encoding="utf-8") == written_schedule(name), "run make schedules to write it again"
 
 
 def test_nothing_is_kept_of_a_schedule_that_is_gone() -> None:

@@ -92,13 +92,13 @@ def rows(engine: Engine) -> dict[tuple[str, str], Any]:
 async def test_a_fault_gives_the_client_its_error_and_does_what_it_says(
     kind: str, impatient: Any, engine: Engine
 ) -> None:
-    error, code, is_executed, *told = SEEN[kind]
+    error, code, is_executed, *expected = SEEN[kind]
     rule = MAKE[kind](engine.faults)
     with pytest.raises(error, match=code):
         await impatient.create_entity(DON)
     assert rows(engine) == ({("Sales", "000223"): 34} if is_executed else {})
     record = engine.ledger.records[-1]
-    assert [record.status, record.fault, record.billable] == told
+    assert [record.status, record.fault, record.billable] == expected
     assert (record.operation, record.error, record.written) == ("InsertEntity", code, int(is_executed))
     assert rule.hits == 1
 

@@ -70,7 +70,7 @@ def test_a_notebook_that_keeps_all_rules_is_not_blamed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (changed(0, "**Guide:** y  ", "y"), "the first cell is not"),
         (changed(0, "5 minutes", "a while"), "the first cell is not"),
@@ -99,10 +99,10 @@ def test_a_notebook_that_keeps_all_rules_is_not_blamed() -> None:
         (with_output(PICTURE), "plots without"),
     ],
 )
-def test_a_notebook_that_breaks_a_rule_is_reported(change: Callable[[Book], None], told: str) -> None:
+def test_a_notebook_that_breaks_a_rule_is_reported(change: Callable[[Book], None], message: str) -> None:
     broken = book()
     change(broken)
-    assert any(told in problem for problem in problems(broken)), problems(broken)
+    assert any(message in problem for problem in problems(broken)), problems(broken)
 
 
 def test_answers_run_after_the_cells_and_a_wrong_answer_is_found() -> None:

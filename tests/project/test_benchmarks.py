@@ -114,8 +114,8 @@ def test_derived_data_is_backfilled_and_verified_in_the_partition_and_outside_it
 
 @pytest.mark.parametrize("part", ["tables", "objects", "recipes"])
 def test_the_rounds_say_on_which_machine_and_with_which_versions_they_were_run(output: Path, part: str) -> None:
-    told = {"date", "Python", "azure-data-tables", "azure-storage-blob", "azure-core", "Azurite", "processor"}
-    assert told <= written(output, part)["environment"].keys()
+    expected = {"date", "Python", "azure-data-tables", "azure-storage-blob", "azure-core", "Azurite", "processor"}
+    assert expected <= written(output, part)["environment"].keys()
 
 
 @pytest.mark.parametrize(("page", "count"), [("results.md", 8), ("recipes.md", 4)])

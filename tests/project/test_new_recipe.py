@@ -87,17 +87,17 @@ def test_the_recipe_is_public_and_its_examples_run(copy: Path, made: list[str]) 
 
 
 def test_its_tests_fail_with_what_is_to_be_written(copy: Path, made: list[str]) -> None:
-    told = complaints(copy, made[1], made[2])
-    assert "write me: SortedTail.first" in told
-    assert "write me: what must hold at the end" in told
-    assert "write me: break the recipe on purpose" in told
+    output = complaints(copy, made[1], made[2])
+    assert "write me: SortedTail.first" in output
+    assert "write me: what must hold at the end" in output
+    assert "write me: break the recipe on purpose" in output
 
 
 def test_the_tests_of_the_house_tell_what_is_missing_and_where(copy: Path, made: list[str]) -> None:
-    told = complaints(copy, "tests/project/test_house.py::test_nothing_is_left_to_be_written")
-    assert "write me: SortedTail.first" in told
+    output = complaints(copy, "tests/project/test_house.py::test_nothing_is_left_to_be_written")
+    assert "write me: SortedTail.first" in output
     places = [path for path in made if path not in (MADE[-1], MADE[4])]
-    assert [path for path in places if f"{path}:" not in told] == []
+    assert [path for path in places if f"{path}:" not in output] == []
     entry = "tests/catalogue/test_catalogue.py::test_every_module_of_recipes_belongs_to_one_entry"
     assert "sorted_tail" in complaints(copy, entry)
 

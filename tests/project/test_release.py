@@ -143,7 +143,7 @@ def test_the_wheel_alone_brings_no_extra(bare: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         ([], "tablepatterns explain"),
         (["help"], "BadKey"),
@@ -153,8 +153,10 @@ def test_the_wheel_alone_brings_no_extra(bare: Path, tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_the_command_works_from_the_wheel_alone(bare: Path, tmp_path: Path, arguments: list[str], told: str) -> None:
-    assert told in run(bare / "tablepatterns", *arguments, cwd=tmp_path)
+def test_the_command_works_from_the_wheel_alone(
+    bare: Path, tmp_path: Path, arguments: list[str], expected: str
+) -> None:
+    assert expected in run(bare / "tablepatterns", *arguments, cwd=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,8 @@ async def test_the_metadata_names_every_level_of_the_blob_before_a_reader_needs_
     levels_after = {"INFO": "INFO", "ERROR": "ERROR,INFO", "CRITICAL": "CRITICAL,ERROR,INFO"}
     for number, (level, levels) in enumerate(levels_after.items(), start=4):
         await fill(log, number, level=level)
-        (told,) = (await blobs_of(log)).values()
-        assert told["levels"] == levels
+        (metadata,) = (await blobs_of(log)).values()
+        assert metadata["levels"] == levels
         span = THREE + timedelta(minutes=4), THREE + timedelta(minutes=6)
         found = [entry.level async for entry in log.between(*span, levels=["ERROR", "CRITICAL"])]
         assert found == [each for each in ("ERROR", "CRITICAL") if each in levels]
@@ -90,18 +90,18 @@ async def test_metadata_that_reaches_ahead_stays_in_the_hour_and_is_exact_once_c
     log = log_of(storage, container, write_through=True, ahead=timedelta(minutes=5))
     for number, last in ((1, "15:06:00.000000"), (6, "15:06:00.000000"), (57, "15:59:59.999999")):
         await fill(log, number)
-        (told,) = (await blobs_of(log)).values()
-        assert told["last"] == f"2014-07-31T{last}Z"
+        (metadata,) = (await blobs_of(log)).values()
+        assert metadata["last"] == f"2014-07-31T{last}Z"
     assert await log.close() == 0
-    (told,) = (await blobs_of(log)).values()
-    assert told["last"] == "2014-07-31T15:57:00.000000Z"
+    (metadata,) = (await blobs_of(log)).values()
+    assert metadata["last"] == "2014-07-31T15:57:00.000000Z"
 
 
 async def test_metadata_never_reaches_beyond_the_hour(storage: Any, container: str) -> None:
     log = log_of(storage, container, write_through=True, ahead=timedelta.max)
     await fill(log, 1)
-    (told,) = (await blobs_of(log)).values()
-    assert told["last"] == "2014-07-31T15:59:59.999999Z"
+    (metadata,) = (await blobs_of(log)).values()
+    assert metadata["last"] == "2014-07-31T15:59:59.999999Z"
 
 
 async def test_a_blob_is_full_at_its_size(storage: Any, container: str) -> None:

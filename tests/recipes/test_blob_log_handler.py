@@ -231,9 +231,9 @@ def test_what_goes_wrong_is_reported_and_never_raised(
     with engine.faults.refuse_connection(service="blob"):
         logger.error("1")
         handler.flush()
-        told = capsys.readouterr().err
-    assert told.count("--- Logging error ---") == 2
-    assert "ServiceRequestError" in told
+        output = capsys.readouterr().err
+    assert output.count("--- Logging error ---") == 2
+    assert "ServiceRequestError" in output
     handler.flush()
     assert [entry.message for entry in log.between(start)] == ["1"]
 

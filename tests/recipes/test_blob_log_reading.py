@@ -72,8 +72,8 @@ async def test_so_many_levels_that_they_do_not_fit_are_read_all_the_same(storage
     for number in range(50):
         await fill(log, number, level=f"a-level-of-some-length-{number}")
     await log.flush()
-    (told,) = (await blobs_of(log)).values()
-    assert set(told) == {"first", "last"}
+    (metadata,) = (await blobs_of(log)).values()
+    assert set(metadata) == {"first", "last"}
     assert await messages(log, levels=["a-level-of-some-length-7"]) == ["7"]
 
 

@@ -214,7 +214,7 @@ class Reckless(Container):
 
 
 @pytest.mark.parametrize(
-    ("kind", "make", "options", "told"),
+    ("kind", "make", "options", "message"),
     [
         (Unpositioned, two_through, {"lost_responses": 1}, "stored twice"),
         (Untold, one_buffered, {}, "not covered"),
@@ -223,8 +223,8 @@ class Reckless(Container):
     ],
 )
 def test_a_log_without_one_of_the_steps_fails(
-    monkeypatch: pytest.MonkeyPatch, kind: type[Container], make: Actors, options: dict[str, int], told: str
+    monkeypatch: pytest.MonkeyPatch, kind: type[Container], make: Actors, options: dict[str, int], message: str
 ) -> None:
     monkeypatch.setattr(SteppedStorage, "container", lambda world, name: kind(world.blobs.get_container_client(name)))
-    with pytest.raises(Counterexample, match=told):
+    with pytest.raises(Counterexample, match=message):
         explore(make, invariant=all_is_well, preemptions=1, **options)

@@ -36,33 +36,33 @@ def employee(number: int, salary: int = 10) -> dict[str, Any]:
 
 
 @dataclass
-class Told:
-    """One load of a schedule, and the tokens that its caller has kept."""
+class Load:
+    """One load of a schedule, and the tokens that its caller keeps."""
 
     entities: Sequence[Mapping[str, Any]]
     mode: Any
     tokens: list[str] = field(default_factory=list[str])
 
-    async def load(self, world: World) -> int:
-        """Load all, from the last token on if there is one, and return how many are in the table then."""
+    async def run(self, world: World) -> int:
+        """Load all entities, or resume from the last token; return how many entities were loaded."""
         options = {"mode": self.mode, "resume": self.tokens[-1] if self.tokens else None}
         bulk: Any = BulkLoad(staff_in(world), window=WINDOW)
-        loaded = await bulk.load(self.entities, progress=lambda told: self.tokens.append(told.token), **options)
+        loaded = await bulk.load(self.entities, progress=lambda report: self.tokens.append(report.token), **options)
         return int(loaded.entities)
 
 
 WINDOW = 3
-LOADS: WeakKeyDictionary[World, dict[str, Told]] = WeakKeyDictionary()
+LOADS: WeakKeyDictionary[World, dict[str, Load]] = WeakKeyDictionary()
 """The loads of each world, by the names of the actors."""
 
 
 def beginning(world: World, *stored: int, mode: str = "insert", **loads: Iterable[int]) -> dict[str, Any]:
-    """Make loads of employees of these numbers, after others were stored."""
+    """Return loads of employees with these numbers; others are stored already."""
     world.engine.tables.create("Staff")
     for number in stored:
         world.run(staff_in(world).insert(employee(number, salary=100)))
-    LOADS[world] = {name: Told([employee(number) for number in numbers], mode) for name, numbers in loads.items()}
-    return {name: told.load(world) for name, told in LOADS[world].items()}
+    LOADS[world] = {name: Load([employee(number) for number in numbers], mode) for name, numbers in loads.items()}
+    return {name: load.run(world) for name, load in LOADS[world].items()}
 
 
 def two_loads(world: World) -> dict[str, Any]:
@@ -99,11 +99,11 @@ def list_and_totals_are_exact(world: World) -> None:
 
 
 def all_is_loaded_once_resumed(world: World) -> None:
-    """Whoever was interrupted goes on with the last token that was kept; then all is there."""
-    for name, told in LOADS[world].items():
+    """Interrupted loads resume from their last token; then every entity must be stored."""
+    for name, load in LOADS[world].items():
         if name not in world.returned:
-            assert world.run(told.load(world)) == len(told.entities)
-        missing = [each for each in told.entities if f"empid_{each['EmployeeId']}" not in rows(world)]
+            assert world.run(load.run(world)) == len(load.entities)
+        missing = [each for each in load.entities if f"empid_{each['EmployeeId']}" not in rows(world)]
         assert missing == [], "an entity is lost"
     list_and_totals_are_exact(world)
 

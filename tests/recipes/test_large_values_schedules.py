@@ -55,10 +55,10 @@ def readers_saw_a_value_that_was_written(world: World) -> None:
 
 def the_last_one_told_is_there(world: World) -> None:
     readers_saw_a_value_that_was_written(world)
-    told = {world.returned[name] for name in ("b", "c") if name in world.returned}
+    returned = {world.returned[name] for name in ("b", "c") if name in world.returned}
     found = world.run(get(staff_of(world)))
-    if told and not world.crashed and not world.raised:
-        assert found in told, f"told {told}, and there is {found!r}"
+    if returned and not world.crashed and not world.raised:
+        assert found in returned, f"returned {returned}, and there is {found!r}"
 
 
 def in_the_end_there_is_one_blob_for_each_address(world: World) -> None:

@@ -188,12 +188,12 @@ async def test_one_request_gives_the_employee_and_the_department(storage: Any, e
 async def test_a_change_reaches_every_employee_chunk_by_chunk(storage: Any, table_name: str) -> None:
     employees = await filled(storage, table_name, 5)
     await employees.insert(employee(9, "Marketing", Floor=3))
-    told: list[Changed] = []
+    reports: list[Changed] = []
     done = await SharedFields(employees, ["Floor"]).change(
-        {"Floor": 4}, chunk=2, progress=told.append, Department="Sales"
+        {"Floor": 4}, chunk=2, progress=reports.append, Department="Sales"
     )
-    assert done == Changed(5, 5, None) == told[-1]
-    assert [each.entities for each in told[:2]] == [2, 4]
+    assert done == Changed(5, 5, None) == reports[-1]
+    assert [each.entities for each in reports[:2]] == [2, 4]
     assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4] * 5
     assert (await employees.get(Department="Marketing", EmployeeId=9))["Floor"] == 3
 
@@ -202,16 +202,18 @@ async def test_a_change_reaches_every_employee_chunk_by_chunk(storage: Any, tabl
 async def test_a_change_that_crashed_is_resumed_where_it_stopped(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     employees = await filled(storage, "Staff", 6)
-    told: list[Changed] = []
+    reports: list[Changed] = []
     dying = EntitySet(connect_crashing(backend, engine, Crash(at=3, after=True)), "Staff", STAFF)
     with pytest.raises(Crashed):
-        await SharedFields(dying, ["Floor"]).change({"Floor": 4}, chunk=2, progress=told.append, Department="Sales")
+        await SharedFields(dying, ["Floor"]).change({"Floor": 4}, chunk=2, progress=reports.append, Department="Sales")
     assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4, 4, 4, 4, 3, 3]
     resumed = SharedFields(employees, ["Floor"])
-    assert await resumed.change({"Floor": 4}, resume=told[-1].token, chunk=2, Department="Sales") == Changed(4, 2, None)
+    assert await resumed.change({"Floor": 4}, resume=reports[-1].token, chunk=2, Department="Sales") == Changed(
+        4, 2, None
+    )
     assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4] * 6
     with pytest.raises(BadToken):
-        await resumed.change({"Floor": 4}, resume=told[-1].token, Department="Marketing")
+        await resumed.change({"Floor": 4}, resume=reports[-1].token, Department="Marketing")
 
 
 async def test_a_chunk_costs_a_read_and_a_write_and_no_write_twice(

@@ -34,8 +34,8 @@ def staff_in(world: World) -> Any:
 async def change(world: World) -> None:
     """Let all be on the fourth floor, two at a time, from the last token on."""
 
-    def keep(told: Changed) -> None:
-        TOKENS[world].append(told.token)
+    def keep(report: Changed) -> None:
+        TOKENS[world].append(report.token)
 
     departments: Any = SharedFields(staff_in(world), ["Floor"])
     await departments.change({"Floor": 4}, chunk=2, resume=TOKENS[world][-1], progress=keep, **SALES)

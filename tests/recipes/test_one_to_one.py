@@ -138,8 +138,8 @@ def a_link_is_known_on_both_sides(world: World) -> None:
     assert len(drivers) <= 1
     driver = world.run(drives.first_of(world.run(drives.second.get(**CAR))))
     assert drivers == ([] if driver is None else [driver["EmployeeId"]])
-    told = ["AB".index(name) + 1 for name in world.returned]
-    assert set(told) <= set(drivers)
+    winners = ["AB".index(name) + 1 for name in world.returned]
+    assert set(winners) <= set(drivers)
 
 
 @pytest.mark.guarantee(

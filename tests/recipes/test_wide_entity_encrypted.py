@@ -166,9 +166,9 @@ async def test_no_error_and_no_repr_shows_a_secret(storage: Any, table_name: str
         (BadProperty, wide.insert(SMITH | {"Ssn": [SSN]})),
         (EntityChanged, _stale(wide, entity)),
     ):
-        with pytest.raises(refused) as told:
+        with pytest.raises(refused) as raised:
             await write
-        assert SSN not in f"{told.value}{told.value!r}{told.value.__cause__!r}"
+        assert SSN not in f"{raised.value}{raised.value!r}{raised.value.__cause__!r}"
     assert SSN not in repr(reading_of(entity))
     assert SSN not in repr(wide)
 

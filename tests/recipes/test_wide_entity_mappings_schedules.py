@@ -80,9 +80,9 @@ def readers_saw_a_whole_value(world: World) -> None:
 
 def the_last_one_told_is_there(world: World) -> None:
     readers_saw_a_whole_value(world)
-    told = {letter_of(world.returned[name]) for name in ("b", "c") if name in world.returned}
+    returned = {letter_of(world.returned[name]) for name in ("b", "c") if name in world.returned}
     found = letter_of(world.run(get(wide_of(world, SMALL))))
-    assert world.crashed or not told or found in told, f"told {told}, and there is {found!r}"
+    assert world.crashed or not returned or found in returned, f"returned {returned}, and there is {found!r}"
 
 
 def in_the_end_there_is_one_blob_for_each_address(world: World) -> None:

@@ -308,10 +308,10 @@ async def test_the_log_contains_no_content_of_a_message(
     await queue.send('{"Password": "hunter2"}')
     worker = worker_of(storage, name, RecordingHandler(failing(ValueError("no"))), retry_after=0)
     await worker.drain()
-    told = [record for record in caplog.records if getattr(record, "message_id", None) == sent.id]
-    facts = [(record.levelname, vars(record)["deliveries"], vars(record)["error"]) for record in told]
+    records = [record for record in caplog.records if getattr(record, "message_id", None) == sent.id]
+    facts = [(record.levelname, vars(record)["deliveries"], vars(record)["error"]) for record in records]
     assert facts == [("WARNING", 1, "ValueError"), ("INFO", 2, None)]
-    assert {(vars(record)["queue"], vars(record)["kind"]) for record in told} == {(name, "greet")}
+    assert {(vars(record)["queue"], vars(record)["kind"]) for record in records} == {(name, "greet")}
     assert "hunter2" not in caplog.text
 
 

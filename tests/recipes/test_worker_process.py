@@ -103,11 +103,11 @@ def test_a_worker_handles_messages_until_a_signal_comes(
             greetings.send_message(message(Name="Jones"))
             assert line_of(process) == "hello Jones"
             process.send_signal(number)
-            said, told = process.communicate(timeout=SECONDS)
-        assert process.returncode == 0, told
+            said, errors = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, errors
         assert said.strip() == "stopped: 1 handled, 0 failed, 0 poisoned"
-        assert "INFO tablepatterns.worker greetings" in told
-        assert "Jones" not in told
+        assert "INFO tablepatterns.worker greetings" in errors
+        assert "Jones" not in errors
         assert greetings.get_queue_properties().approximate_message_count == 0
 
 
@@ -120,8 +120,8 @@ def test_the_message_in_hand_is_finished_before_the_process_ends(folder: Path, s
             process.send_signal(signal.SIGTERM)
             # Only now may the step end
             (folder / "go").write_text("go\n")
-            said, told = process.communicate(timeout=SECONDS)
-        assert (process.returncode, told) == (0, "")
+            said, errors = process.communicate(timeout=SECONDS)
+        assert (process.returncode, errors) == (0, "")
         assert said.strip() == "stopped: 1 handled, 0 failed, 0 poisoned"
         assert slow.get_queue_properties().approximate_message_count == 0
 
@@ -150,11 +150,11 @@ def test_an_unknown_worker_is_rejected_with_a_hint(
 def test_an_account_that_rejects_ends_the_process_with_an_error(folder: Path, served: str) -> None:
     wrong = served.replace("AccountKey=", "AccountKey=AAAA")
     with working(folder, wrong, "app:worker") as process:
-        _, told = process.communicate(timeout=SECONDS)
+        _, errors = process.communicate(timeout=SECONDS)
     assert process.returncode == 1
-    assert "Error: " in told
-    assert "Traceback" not in told
-    assert "AccountKey" not in told
+    assert "Error: " in errors
+    assert "Traceback" not in errors
+    assert "AccountKey" not in errors
 
 
 def test_an_unknown_log_level_is_rejected() -> None:

@@ -20,6 +20,6 @@ def test_the_examples_for_the_console_pass() -> None:
 
 
 def test_the_page_explains_every_outcome_and_observer_method() -> None:
-    told = {*re.findall(r"`(\w+)`", TEXT)}
-    assert {each.name for each in fields(Report)[1:]} <= told
-    assert {name for name in vars(Observer) if not name.startswith("_")} <= told
+    documented = {*re.findall(r"`(\w+)`", TEXT)}
+    assert {each.name for each in fields(Report)[1:]} <= documented
+    assert {name for name in vars(Observer) if not name.startswith("_")} <= documented

@@ -36,7 +36,7 @@ DESIGNS = [
 ]
 
 
-def told(design: Design) -> object:
+def declared(design: Design) -> object:
     """Return all that a design declares, without the order of keys."""
     found = document(Reviewed(design, (), (), NOTHING.account, (), NOTHING.bill, (), ()))["design"]
     return {**found, "flaws": None}
@@ -66,7 +66,7 @@ def test_a_change_is_given_and_does_what_its_finding_says(
         if change is None:
             continue
         made = read_design_of(fixed_text(path.read_text(encoding="utf-8"), change))
-        assert told(made) == told(change.applied(read_design(path)))
+        assert declared(made) == declared(change.applied(read_design(path)))
         after, _ = review_with_changes(made)
         gone = {(finding.rule, finding.subject), *subjects(finding.resolves)}
         assert not gone & subjects(after.findings)

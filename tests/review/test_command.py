@@ -110,10 +110,10 @@ def test_text_in_a_file_has_neither_colours_nor_blanks_at_the_ends_of_lines(fold
 
 def test_a_design_in_python_gives_the_report_of_the_same_design_in_toml(folder: Path) -> None:
     (folder / "a_design.py").write_text(IN_PYTHON)
-    told = run("sound.toml", "--format", "json").stdout
-    assert json.loads(told)["design"]["sets"][0]["shape"]["entity"] == "Employees"
-    assert run("a_design:staff", "--format", "json").stdout == told
-    assert run("a_design:made", "--format", "json").stdout == told
+    output = run("sound.toml", "--format", "json").stdout
+    assert json.loads(output)["design"]["sets"][0]["shape"]["entity"] == "Employees"
+    assert run("a_design:staff", "--format", "json").stdout == output
+    assert run("a_design:made", "--format", "json").stdout == output
 
 
 @pytest.mark.parametrize(

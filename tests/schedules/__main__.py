@@ -3,7 +3,7 @@
 import logging
 
 from schedules import families
-from schedules.schedule import FOLDER, SCHEDULES, path_of, told
+from schedules.schedule import FOLDER, SCHEDULES, path_of, written_schedule
 
 if __name__ == "__main__":
     # What a broken variant logs, in each schedule that is tried
@@ -11,4 +11,4 @@ if __name__ == "__main__":
     families.load()
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in SCHEDULES:
-        path_of(name).write_text(told(name), encoding="utf-8")
+        path_of(name).write_text(written_schedule(name), encoding="utf-8")

@@ -109,8 +109,8 @@ def told_of_when_it_is_there() -> object:
 
     def is_opened(world: World) -> None:
         for blob in logging.blobs(world):
-            told = datetime.fromisoformat(blob.metadata["last"].replace("Z", "+00:00"))
+            last = datetime.fromisoformat(blob.metadata["last"].replace("Z", "+00:00"))
             for entry in logging.entries_in(blob):
-                assert entry.at <= told, f"an entry of {entry.at:%H:%M} is in a blob that says it ends at {told:%H:%M}"
+                assert entry.at <= last, f"an entry of {entry.at:%H:%M} is in a blob that says it ends at {last:%H:%M}"
 
     return _kept(logging.Late, _writes([1, 3], [5]), invariant=is_opened, crashes=1)

@@ -36,7 +36,7 @@ def path_of(name: str) -> Path:
     return FOLDER / f"{name}.txt"
 
 
-def told(name: str) -> str:
+def written_schedule(name: str) -> str:
     """Return the explorer's text."""
     try:
         SCHEDULES[name]()

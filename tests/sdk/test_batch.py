@@ -87,10 +87,10 @@ async def outcome(table: Table, operations: Rows) -> Any:
 def seen(error: Any) -> tuple[Any, ...]:
     """Return what a caller can see of an error, without what differs from request to request."""
     response, code = error.response, getattr(error, "error_code", None)
-    told = (response.status_code, response.reason, steady(response.text())) if response else None
+    summary = (response.status_code, response.reason, steady(response.text())) if response else None
     index, details = getattr(error, "index", None), getattr(error, "additional_info", None)
     text = steady(str(error)), steady(error.message)
-    return type(error), error.status_code, error.reason, code, type(code), index, details, text, told
+    return type(error), error.status_code, error.reason, code, type(code), index, details, text, summary
 
 
 def steady(text: str) -> str:

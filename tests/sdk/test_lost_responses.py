@@ -348,19 +348,19 @@ async def test_a_point_that_is_set_undoes_no_count(
     reliable = series_on(storage)
     await reliable.set(3, 5, Employee="223")
     flaky = series_on(connect_unreliable(backend, engine, lambda number: None if number else kind, add))
-    told = None
+    raised = None
     try:
         await flaky.set(3, 10, Employee="223")
     except OutcomeUnknown as error:
-        told = error
+        raised = error
     (found,) = await reliable.read([3], Employee="223")
     if kind in ("response lost", "timed out"):
         assert found == 10 + others
-        assert (told is not None) == (others >= MAX_WRITE_IDS)
+        assert (raised is not None) == (others >= MAX_WRITE_IDS)
     else:
         # That it was not carried out is known only where the service says so
-        assert (told is None) == (kind == "busy")
-        assert found == (5 + others if told else 10)
+        assert (raised is None) == (kind == "busy")
+        assert found == (5 + others if raised else 10)
 
 
 @pytest.mark.parametrize("kind", KINDS)

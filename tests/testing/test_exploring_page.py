@@ -28,11 +28,11 @@ def printed(example: str, names: dict[str, Any]) -> str:
 
 def test_every_example_prints_what_the_page_says() -> None:
     names: dict[str, Any] = {}
-    told = ""
+    output = ""
     for language, text in BLOCKS:
         if language == "python":
-            assert told == "", f"the page does not say that it prints:\n{told}"
-            told = printed(text, names)
+            assert output == "", f"the page does not say that it prints:\n{output}"
+            output = printed(text, names)
         else:
-            assert told == text
-            told = ""
+            assert output == text
+            output = ""

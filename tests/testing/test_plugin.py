@@ -169,8 +169,8 @@ def test_loading_the_plugin_takes_less_than_five_milliseconds() -> None:
 
 def test_help_lists_every_fixture(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess("-p", "pytest_tablepatterns", "--fixtures")
-    told = re.findall(r"^(\w+) -- .*pytest_tablepatterns.py:\d+\n    \S", result.stdout.str(), re.MULTILINE)
-    assert sorted(told) == sorted(FIXTURES)
+    listed = re.findall(r"^(\w+) -- .*pytest_tablepatterns.py:\d+\n    \S", result.stdout.str(), re.MULTILINE)
+    assert sorted(listed) == sorted(FIXTURES)
 
 
 def test_the_package_registers_the_plugin_and_ships_it() -> None:

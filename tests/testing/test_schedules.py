@@ -57,8 +57,8 @@ async def every_request(world: World, table: Any) -> None:
 def test_requests_are_shown_in_the_terms_of_the_recipes() -> None:
     with pytest.raises(Counterexample) as caught:
         replay(lambda world: [every_request(world, pages(world))], "", invariant=lambda world: False)
-    told = [line.strip().removeprefix("A  ") for line in str(caught.value).splitlines() if line.startswith("  A")]
-    assert [line.rsplit("  ", 1)[0].rstrip() for line in told] == [
+    steps = [line.strip().removeprefix("A  ") for line in str(caught.value).splitlines() if line.startswith("  A")]
+    assert [line.rsplit("  ", 1)[0].rstrip() for line in steps] == [
         """insert Pages("it's", 'a')""",
         """get Pages("it's", 'a')""",
         """merge Pages("it's", 'a')""",

@@ -123,7 +123,7 @@ async def use_blobs(storage: Any) -> None:
     await blob.delete_blob("include")
 
 
-def told(request: Request) -> tuple[object, ...]:
+def figures(request: Request) -> tuple[object, ...]:
     label = None if request.query_class is None else request.query_class.label
     sizes = (request.bytes_in, request.bytes_out)
     return (request.service, request.operation, request.resource, request.partition, label, *sizes, request.status)
@@ -139,7 +139,7 @@ async def test_every_operation_is_reported_as_in_the_ledger(
         (each.service, each.operation, each.table, each.partition, each.query_class, each.bytes_in, each.bytes_out)
         for each in span.records
     ]
-    assert [told(each)[:-1] for each in traffic.requests] == expected
+    assert [figures(each)[:-1] for each in traffic.requests] == expected
     assert [each.examined for each in traffic.requests] == [each.examined for each in span.records]
     assert len(expected) > 10
     assert traffic.overall.transactions == span.totals.billable

@@ -30,5 +30,5 @@ def test_the_example_for_pytest_passes(pytester: pytest.Pytester, monkeypatch: p
 
 
 def test_every_word_of_traffic_is_reported_of() -> None:
-    told = set(re.findall(r"`(\w+)(?:\(.*?\))?`", TEXT))
-    assert {name for name in vars(Traffic) if not name.startswith("_")} - PLUMBING <= told
+    documented = set(re.findall(r"`(\w+)(?:\(.*?\))?`", TEXT))
+    assert {name for name in vars(Traffic) if not name.startswith("_")} - PLUMBING <= documented

@@ -201,14 +201,14 @@ async def test_a_line_is_the_users_own_also_where_reads_are_made_together(storag
 
 
 async def test_a_hook_of_the_users_own_is_called_as_before(backend: Any, table_name: str) -> None:
-    told: list[int] = []
+    statuses: list[int] = []
     storage = backend.connect(
-        raw_response_hook=lambda answer: told.append(answer.http_response.status_code),
-        raw_request_hook=lambda request: told.append(0),
+        raw_response_hook=lambda answer: statuses.append(answer.http_response.status_code),
+        raw_request_hook=lambda request: statuses.append(0),
     )
     employees = staff(storage, table_name)
     await employees.create_table()
-    told.clear()
+    statuses.clear()
     with Traffic(storage) as traffic:
         await employees.insert(person(1))
         table = awaited(storage.tables.get_table_client(table_name))
@@ -216,7 +216,7 @@ async def test_a_hook_of_the_users_own_is_called_as_before(backend: Any, table_n
         await table.get_entity(
             "Sales", "empid_000001", raw_response_hook=lambda answer: own.append(answer.http_response.status_code)
         )
-    assert told == [0, traffic.requests[0].status, 0]
+    assert statuses == [0, traffic.requests[0].status, 0]
     assert own == [traffic.requests[1].status] == [200]
 
 

@@ -187,6 +187,6 @@ async def _execute(source: str, storage: Storage, steps: Steps) -> None:
 
 def error_text(error: BaseException) -> str:
     """Return the traceback of an error, with only the lines of the reader's program."""
-    told = traceback.TracebackException.from_exception(error)
-    told.stack = traceback.StackSummary.from_list([each for each in told.stack if each.filename == FILE])
-    return "".join(told.format(chain=False))
+    summary = traceback.TracebackException.from_exception(error)
+    summary.stack = traceback.StackSummary.from_list([each for each in summary.stack if each.filename == FILE])
+    return "".join(summary.format(chain=False))

@@ -44,9 +44,9 @@ def print_blobs(storage: Storage) -> None:
     """Show what lies in the container, by the SDK's own client."""
     logs = storage.blobs.get_container_client("logs")
     for blob in logs.list_blobs(include=["metadata"]):
-        told = blob.metadata
-        span = f"{told['first'][11:19]} to {told['last'][11:19]}"
-        print(f"  {blob.name}  {span}  {told['levels']}")
+        metadata = blob.metadata
+        span = f"{metadata['first'][11:19]} to {metadata['last'][11:19]}"
+        print(f"  {blob.name}  {span}  {metadata['levels']}")
 
 
 if __name__ == "__main__":

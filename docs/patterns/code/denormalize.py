@@ -33,12 +33,12 @@ def main(storage: Storage) -> None:
     jones = employees.get(Department="Sales", EmployeeId=223)
     jones["Email"] = "jo@contoso.com"
     employees.replace(jones)
-    print("a new e-mail:  ", told(departments))
+    print("a new e-mail:  ", copies_in(departments))
 
     # -- choose
     sales = departments.get(Department="Sales")
     departments.merge(sales, {"ManagerId": 310})
-    print("a new manager: ", told(departments))
+    print("a new manager: ", copies_in(departments))
     try:
         departments.merge(departments.get(Department="Sales"), {"ManagerId": 999})
     except ReferenceNotFound as error:
@@ -46,8 +46,8 @@ def main(storage: Storage) -> None:
     # -- end
 
 
-def told(departments: EntitySet[Storage]) -> str:
-    """Tell what the department says of its manager."""
+def copies_in(departments: EntitySet[Storage]) -> str:
+    """Return the copied properties of the department's manager."""
     sales = departments.get(Department="Sales")
     return f"{sales['ManagerId']}  {sales['ManagerName']}  {sales['ManagerEmail']}"
 

@@ -428,22 +428,24 @@ def described_schema(schema: dict[str, Any], groups: Iterable[Iterable[type[Any]
         if table is None:
             continue
         table["description"] = (kind.__doc__ or "").splitlines()[0]
-        told = meanings(kind)
+        meaning_of = meanings(kind)
         for each in fields(kind):
             key = table["properties"][each.name]
             key.pop("title", None)
-            if each.name in told:
-                key["description"] = told[each.name]
+            if each.name in meaning_of:
+                key["description"] = meaning_of[each.name]
     return schema
 
 
 def documented(kind: type[Any], inherited: type[Any]) -> list[str]:
     """Return a Markdown table of the keys of a type, without those of the type that it extends."""
-    told, hints = meanings(kind), get_type_hints(kind)
+    meaning_of, hints = meanings(kind), get_type_hints(kind)
     known = {each.name for each in fields(inherited)} if is_dataclass(inherited) else set[str]()
     # The text before the table names a required pattern
-    own = [each for each in fields(kind) if each.name in told and each.name not in known]
-    rows = [["", f"`{each.name}`", _spelled(hints[each.name]), _default(each), told[each.name], ""] for each in own]
+    own = [each for each in fields(kind) if each.name in meaning_of and each.name not in known]
+    rows = [
+        ["", f"`{each.name}`", _spelled(hints[each.name]), _default(each), meaning_of[each.name], ""] for each in own
+    ]
     return ["| key | type | default | meaning |", "|---|---|---|---|", *(" | ".join(row).strip() for row in rows)]
 
 

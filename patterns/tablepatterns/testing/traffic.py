@@ -56,9 +56,9 @@ class AccountTraffic(Traffic, Span):
         """
         requests = self.requests
         seen = Counter(each.query_class for each in requests)
-        told = self.totals.by_query_class
+        counts = self.totals.by_query_class
         self._fail(
-            scans_exceeded(requests, allow, {each: max(0, told[each.label] - seen[each]) for each in QueryClass})
+            scans_exceeded(requests, allow, {each: max(0, counts[each.label] - seen[each]) for each in QueryClass})
         )
 
     def assert_transactions(self, *, at_most: int) -> None:

@@ -51,7 +51,7 @@ def _found(operation: Operation, before: Homes) -> Named:
 # ------------------------------------------------------------------ withheld
 
 
-@EXCLUSIONS.withhold("a lease may be named in making a blob where none is", rejected=True)
+@EXCLUSIONS.withhold("accepts a lease id when creating a blob", rejected=True)
 def lease_of_nothing(operation: Operation, before: Homes) -> bool:
     makes = makes_a_blob(operation) or isinstance(operation, PutBlock)
     under_lease = makes and conditions_of(operation)[0].lease is not None
@@ -59,7 +59,7 @@ def lease_of_nothing(operation: Operation, before: Homes) -> bool:
     return under_lease and is_there and _found(operation, before).blob is None
 
 
-@EXCLUSIONS.withhold("If-None-Match: * is met by any write that makes no blob", rejected=True)
+@EXCLUSIONS.withhold("ignores If-None-Match: * in writes that create no blob", rejected=True)
 def nothing_in_a_change(operation: Operation, before: Homes) -> bool:
     if makes_a_blob(operation) or isinstance(operation, (Read, GetBlockList, PutBlock)):
         return False
@@ -67,18 +67,18 @@ def nothing_in_a_change(operation: Operation, before: Homes) -> bool:
     return found.blob is not None and any(each.none_match == "any" for each in conditions_of(operation))
 
 
-@EXCLUSIONS.withhold("a snapshot is taken under the conditions of a read, or of nothing", rejected=False)
+@EXCLUSIONS.withhold("applies the conditions of a read to a snapshot, or none", rejected=False)
 def snapshot_under_conditions(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, TakeSnapshot) and has_conditions(operation)
 
 
-@EXCLUSIONS.withhold("a snapshot with metadata of its own has the ETag of its blob", rejected=False)
+@EXCLUSIONS.withhold("gives a snapshot with its own metadata the ETag of its blob", rejected=False)
 def version_of_a_snapshot(operation: Operation, before: Homes) -> bool:
     of_snapshot = isinstance(operation, (Read, Delete, Copy)) and operation.snapshot is not None
     return of_snapshot and any(each.match or each.none_match for each in conditions_of(operation))
 
 
-@EXCLUSIONS.withhold("staged blocks make a blob, which can be leased, changed and deleted", rejected=False)
+@EXCLUSIONS.withhold("treats staged blocks as a blob, which can be leased, changed and deleted", rejected=False)
 def staged_blocks_alone(operation: Operation, before: Homes) -> bool:
     found = _found(operation, before)
     is_theirs = isinstance(operation, (PutBlock, PutBlockList, Read, PutBlob, Copy)) or _lists_blocks(operation)
@@ -89,13 +89,13 @@ def _lists_blocks(operation: Operation) -> bool:
     return isinstance(operation, GetBlockList) and operation.terms.lease is None
 
 
-@EXCLUSIONS.withhold("staged blocks stay behind a blob that is written as a whole", rejected=False)
+@EXCLUSIONS.withhold("keeps staged blocks when the blob is written as a whole", rejected=False)
 def staged_blocks_beside(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, (PutBlob, Copy)) and bool(_found(operation, before).staged)
 
 
 @EXCLUSIONS.withhold(
-    "a block is staged beside the lease and the kind of a snapshot, and not of its blob", rejected=False
+    "checks the lease and the type of a snapshot, and not of its blob, when staging a block", rejected=False
 )
 def block_beside_a_snapshot(operation: Operation, before: Homes) -> bool:
     found = _found(operation, before)
@@ -105,7 +105,7 @@ def block_beside_a_snapshot(operation: Operation, before: Homes) -> bool:
     return under_lease or any(each.kind is not found.blob.kind for each in found.snapshots)
 
 
-@EXCLUSIONS.withhold("a copy replaces a blob of another kind", rejected=True)
+@EXCLUSIONS.withhold("lets a copy replace a blob of another type", rejected=True)
 def copy_of_another_kind(operation: Operation, before: Homes) -> bool:
     if not isinstance(operation, Copy):
         return False
@@ -114,30 +114,30 @@ def copy_of_another_kind(operation: Operation, before: Homes) -> bool:
 
 
 @EXCLUSIONS.withhold(
-    "a copy of an append blob shares its blocks with it: what is appended to one is in both", rejected=False
+    "shares the blocks of an append blob with its copy: what is appended to one appears in both", rejected=False
 )
 def copy_of_an_append_blob(operation: Operation, before: Homes) -> bool:
     source = found_at(operation.source, before).blob if isinstance(operation, Copy) else None
     return source is not None and source.kind is Kind.APPEND
 
 
-@EXCLUSIONS.withhold("GET for the metadata of a blob is one for its content", rejected=False)
+@EXCLUSIONS.withhold("returns the content for a GET of a blob's metadata", rejected=False)
 def metadata_by_get(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, Read) and operation.comp == "metadata" and operation.method == "GET"
 
 
-@EXCLUSIONS.withhold("an ETag as the condition of a change to a container is not looked at", rejected=True)
+@EXCLUSIONS.withhold("ignores an ETag condition when changing a container", rejected=True)
 def version_of_a_container(operation: Operation, before: Homes) -> bool:
     is_change = isinstance(operation, (DeleteContainer, SetContainerMetadata))
     return is_change and bool(operation.terms.match or operation.terms.none_match)
 
 
-@EXCLUSIONS.withhold("If-Unmodified-Since is not looked at in a change of the metadata of a container", rejected=False)
+@EXCLUSIONS.withhold("ignores If-Unmodified-Since when changing a container's metadata", rejected=False)
 def age_of_a_container(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, SetContainerMetadata) and operation.terms.unmodified_since is not None
 
 
-@EXCLUSIONS.withhold("a copy replaces what is leased for some time", rejected=True)
+@EXCLUSIONS.withhold("lets a copy replace a blob with a fixed-duration lease", rejected=True)
 def copy_onto_a_lease(operation: Operation, before: Homes) -> bool:
     target = _found(operation, before).blob if isinstance(operation, Copy) else None
     if target is None:
@@ -146,18 +146,18 @@ def copy_onto_a_lease(operation: Operation, before: Homes) -> bool:
     return target.lease.state(now).locked and target.lease.duration != INFINITE
 
 
-@EXCLUSIONS.withhold("a lease is broken after any time", rejected=True)
+@EXCLUSIONS.withhold("accepts any break period of a lease", rejected=True)
 def long_break(operation: Operation, before: Homes) -> bool:
     lease = operation.lease if isinstance(operation, (LeaseBlob, LeaseContainer)) else None
     return lease is not None and lease.action == "break" and (lease.seconds or 0) > MAX_BREAK_PERIOD
 
 
-@EXCLUSIONS.withhold("six policies are kept", rejected=True)
+@EXCLUSIONS.withhold("stores a sixth access policy", rejected=True)
 def six_policies(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, SetPolicies) and len(operation.policies) > MAX_ACCESS_POLICIES
 
 
-@EXCLUSIONS.withhold("a policy permits anything", rejected=True)
+@EXCLUSIONS.withhold("accepts any permissions in a policy", rejected=True)
 def permissions(operation: Operation, before: Homes) -> bool:
     given = operation.policies if isinstance(operation, SetPolicies) else ()
     return any(set(policy.permission or "") - _PERMISSIONS for policy in given)
@@ -166,19 +166,19 @@ def permissions(operation: Operation, before: Homes) -> bool:
 # ------------------------------------------------------------------ errors
 
 
-@EXCLUSIONS.excuse("of several things that are wrong, another comes first")
+@EXCLUSIONS.excuse("reports another of several errors first")
 def order_of_checks(case: Case) -> bool:
     return case.both_reject and is_wrong(case.azurite.code, case.operation, case.before)
 
 
-@EXCLUSIONS.excuse("the conditions on the source of a copy are those of a read")
+@EXCLUSIONS.excuse("treats the conditions on the source of a copy as those of a read")
 def source_not_modified(case: Case) -> bool:
     if not isinstance(case.operation, Copy) or not isinstance(case.azurite, dict):
         return False
     return case.engine == Rejected(412, "SourceConditionNotMet") and case.azurite["status"] == 304
 
 
-@EXCLUSIONS.excuse("an append blob with content is rejected as InvalidOperation")
+@EXCLUSIONS.excuse("rejects an append blob with content as InvalidOperation")
 def content_of_an_append_blob(case: Case) -> bool:
     with_content = (
         isinstance(case.operation, PutBlob) and case.operation.kind == "AppendBlob" and case.operation.content
@@ -186,18 +186,18 @@ def content_of_an_append_blob(case: Case) -> bool:
     return bool(with_content) and case.rejected_alike and case.azurite.code == "InvalidOperation"
 
 
-@EXCLUSIONS.excuse("the id of a block that is too long is rejected as OutOfRangeInput")
+@EXCLUSIONS.excuse("rejects a block id that is too long as OutOfRangeInput")
 def long_block_id(case: Case) -> bool:
     too_long = isinstance(case.operation, PutBlock) and len(case.operation.block) > 64
     return too_long and case.rejected_alike and case.azurite.code == "OutOfRangeInput"
 
 
-@EXCLUSIONS.excuse("an internal error where the service rejects")
+@EXCLUSIONS.excuse("returns an internal error where the service rejects the request")
 def internal_error(case: Case) -> bool:
     return case.both_reject and case.azurite == Rejected(500, None) and 400 <= case.engine.status < 500
 
 
-@EXCLUSIONS.excuse("snapshots are listed beside a delimiter")
+@EXCLUSIONS.excuse("lists snapshots despite a delimiter")
 def snapshots_beside_a_delimiter(case: Case) -> bool:
     if not isinstance(case.operation, ListBlobs):
         return False
@@ -206,7 +206,7 @@ def snapshots_beside_a_delimiter(case: Case) -> bool:
     return bool(both) and rejected == Rejected(400, "InvalidQueryParameterValue")
 
 
-@EXCLUSIONS.excuse("a range that begins where the content ends is an empty one")
+@EXCLUSIONS.excuse("returns an empty range if it starts at the end of the content")
 def range_behind_the_end(case: Case) -> bool:
     if not isinstance(case.operation, Read) or not isinstance(case.azurite, dict):
         return False
@@ -220,36 +220,36 @@ def _only_answer(compared: Any) -> Any:
 # ------------------------------------------------------------------ lists
 
 
-@EXCLUSIONS.excuse("what is empty is left out of a list")
+@EXCLUSIONS.excuse("omits empty elements from a list")
 def empty_elements(case: Case) -> bool:
     return case.part == "rows" and case.engine == "" and case.azurite is MISSING
 
 
-@EXCLUSIONS.excuse("metadata with the name _ are taken for the text of their element, or left out")
+@EXCLUSIONS.excuse("reads metadata named _ as the text of their element, or omits them")
 def metadata_without_letters(case: Case) -> bool:
     return is_about_text(case)
 
 
-@EXCLUSIONS.excuse("a list tells of copies, asked for or not")
+@EXCLUSIONS.excuse("includes copies in a list, requested or not")
 def copies_in_a_list(case: Case) -> bool:
     is_list = isinstance(case.operation, ListBlobs) and "copy" not in (case.operation.include or "")
     return is_list and str(case.member).startswith("Copy") and case.engine is MISSING
 
 
-@EXCLUSIONS.excuse("a list tells options that were not asked for: a size, an empty prefix")
+@EXCLUSIONS.excuse("returns list options that were not sent: a size, an empty prefix")
 def options_of_a_list(case: Case) -> bool:
-    told = {"MaxResults": "limit", "Prefix": "prefix", "Delimiter": "delimiter"}.get(case.member)
-    is_list = isinstance(case.operation, (ListBlobs, ListContainers)) and case.part == "pages" and told
-    return bool(is_list) and case.engine is MISSING and not getattr(case.operation, str(told))
+    attribute = {"MaxResults": "limit", "Prefix": "prefix", "Delimiter": "delimiter"}.get(case.member)
+    is_list = isinstance(case.operation, (ListBlobs, ListContainers)) and case.part == "pages" and attribute
+    return bool(is_list) and case.engine is MISSING and not getattr(case.operation, str(attribute))
 
 
-@EXCLUSIONS.excuse("a page of nothing, or of fewer, is rejected without a code")
+@EXCLUSIONS.excuse("rejects a page size of zero or less without a code")
 def code_of_a_number(case: Case) -> bool:
     limit = case.operation.limit if isinstance(case.operation, (ListBlobs, ListContainers)) else None
     return limit is not None and limit < 1 and case.rejected_alike and case.azurite.code is None
 
 
-@EXCLUSIONS.excuse("a copy says that it is no incremental one")
+@EXCLUSIONS.excuse("states that a copy is not incremental")
 def incremental_copy(case: Case) -> bool:
     return case.member in ("IncrementalCopy", "x-ms-incremental-copy") and (case.engine, case.azurite) == (
         MISSING,
@@ -257,12 +257,12 @@ def incremental_copy(case: Case) -> bool:
     )
 
 
-@EXCLUSIONS.excuse("a list does not say of copies that they are encrypted")
+@EXCLUSIONS.excuse("does not state in a list that copies are encrypted")
 def encryption_of_a_copy(case: Case) -> bool:
     return case.part == "rows" and case.member == "ServerEncrypted" and case.azurite is MISSING
 
 
-@EXCLUSIONS.excuse("snapshots of a blob that do not fit on its page are left out")
+@EXCLUSIONS.excuse("omits snapshots that do not fit on the page of their blob")
 def snapshots_over_pages(case: Case) -> bool:
     if not isinstance(case.operation, ListBlobs) or "snapshots" not in (case.operation.include or ""):
         return False
@@ -270,7 +270,7 @@ def snapshots_over_pages(case: Case) -> bool:
     return case.operation.limit is not None and (left_out or case.part in ("pages", "sizes"))
 
 
-@EXCLUSIONS.excuse("a list tells of staged blocks what it tells of blobs")
+@EXCLUSIONS.excuse("lists staged blocks with the properties of blobs")
 def staged_blocks_in_a_list(case: Case) -> bool:
     if not isinstance(case.operation, ListBlobs) or case.part != "rows" or case.engine is not MISSING:
         return False
@@ -278,13 +278,13 @@ def staged_blocks_in_a_list(case: Case) -> bool:
     return found.blob is None and bool(found.staged)
 
 
-@EXCLUSIONS.excuse("a list tells of the leases of snapshots, which have none")
+@EXCLUSIONS.excuse("lists leases of snapshots, which have none")
 def lease_of_a_snapshot(case: Case) -> bool:
     of_snapshot = case.part == "rows" and len(case.path[1]) > 2
     return of_snapshot and case.member in ("LeaseStatus", "LeaseState") and case.engine is MISSING
 
 
-@EXCLUSIONS.excuse("the tier of a blob that nobody put into one has a time of change")
+@EXCLUSIONS.excuse("returns a change time for a tier that was never set")
 def time_of_the_tier(case: Case) -> bool:
     return case.member in ("x-ms-access-tier-change-time", "AccessTierChangeTime") and case.engine is MISSING
 
@@ -292,23 +292,23 @@ def time_of_the_tier(case: Case) -> bool:
 # ------------------------------------------------------------------ headers and documents
 
 
-@EXCLUSIONS.excuse("a write of a whole blob or of a list of blocks tells no CRC-64")
+@EXCLUSIONS.excuse("returns no CRC-64 for a write of a whole blob or of a block list")
 def checksum(case: Case) -> bool:
     return case.member == "x-ms-content-crc64" and case.azurite is MISSING
 
 
-@EXCLUSIONS.excuse("the digest of a block list is told that nobody sent")
+@EXCLUSIONS.excuse("returns the MD5 of a block list although none was sent")
 def digest_of_a_block_list(case: Case) -> bool:
     return isinstance(case.operation, PutBlockList) and case.member == "content-md5" and case.engine is MISSING
 
 
-@EXCLUSIONS.excuse("metadata of a container come with its other properties")
+@EXCLUSIONS.excuse("returns the other properties with a container's metadata")
 def properties_beside_metadata(case: Case) -> bool:
     asked = isinstance(case.operation, GetContainer) and case.operation.comp == "metadata"
     return asked and case.path[2:3] == ("headers",) and case.engine is MISSING
 
 
-@EXCLUSIONS.excuse("the list of blocks has both kinds, asked for or not")
+@EXCLUSIONS.excuse("lists committed and uncommitted blocks, requested or not")
 def both_kinds_of_blocks(case: Case) -> bool:
     kinds = ("CommittedBlocks", "UncommittedBlocks")
     return (
@@ -318,58 +318,58 @@ def both_kinds_of_blocks(case: Case) -> bool:
     )
 
 
-@EXCLUSIONS.excuse("the list of blocks tells a version where no blob is")
+@EXCLUSIONS.excuse("returns an ETag with the block list although there is no blob")
 def version_of_nothing(case: Case) -> bool:
-    told = case.member in ("etag", "last-modified", "x-ms-blob-content-length")
-    return isinstance(case.operation, GetBlockList) and told and case.engine is MISSING
+    is_header = case.member in ("etag", "last-modified", "x-ms-blob-content-length")
+    return isinstance(case.operation, GetBlockList) and is_header and case.engine is MISSING
 
 
-@EXCLUSIONS.excuse("no names are told apart in an error of a copy: ConditionNotMet for source and target alike")
+@EXCLUSIONS.excuse("returns ConditionNotMet for conditions on the source and on the target of a copy")
 def conditions_of_a_copy(case: Case) -> bool:
     ours = ("SourceConditionNotMet", "TargetConditionNotMet")
     return case.rejected_alike and case.engine.code in ours and case.azurite.code == "ConditionNotMet"
 
 
-@EXCLUSIONS.excuse("the answer without content that a reader has already names a type")
+@EXCLUSIONS.excuse("includes a content type in a 304 response")
 def type_of_nothing(case: Case) -> bool:
     return case.member == "content-type" and (case.engine, case.azurite) == (MISSING, "application/xml")
 
 
-@EXCLUSIONS.excuse("content of no type has none")
+@EXCLUSIONS.excuse("returns no type for content without a type")
 def no_content_type(case: Case) -> bool:
     untyped = (case.engine, case.azurite) == ("application/octet-stream", MISSING)
     return case.member in ("content-type", "Content-Type") and untyped
 
 
-@EXCLUSIONS.excuse("content that has no digest is read with one, and an append blob is listed with that of no content")
+@EXCLUSIONS.excuse("returns an MD5 for content that has none, and lists an append blob with the MD5 of empty content")
 def digest_of_its_own(case: Case) -> bool:
     if isinstance(case.operation, Read):
         return case.member == "content-md5" and case.engine is MISSING
     return case.member == "Content-MD5" and case.engine == "" and case.azurite == _DIGEST_OF_NOTHING
 
 
-@EXCLUSIONS.excuse("a blob is known as a copy after what it says of its content was changed")
+@EXCLUSIONS.excuse("reports a blob as a copy after its content properties have changed")
 def copy_that_was(case: Case) -> bool:
     is_told = str(case.member).startswith(("x-ms-copy-", "Copy"))
     return is_told and isinstance(case.operation, (Read, ListBlobs)) and case.engine is MISSING
 
 
-@EXCLUSIONS.excuse("the copy of an empty blob tells no progress")
+@EXCLUSIONS.excuse("returns no progress for the copy of an empty blob")
 def progress_of_nothing(case: Case) -> bool:
     return case.member in ("x-ms-copy-progress", "CopyProgress") and (case.engine, case.azurite) == ("0/0", MISSING)
 
 
-@EXCLUSIONS.excuse("an append blob that is not sealed says so")
+@EXCLUSIONS.excuse("states that an append blob is not sealed")
 def not_sealed(case: Case) -> bool:
     return case.member in ("x-ms-blob-sealed", "Sealed") and case.engine is MISSING and case.azurite == "false"
 
 
-@EXCLUSIONS.excuse("the digest of the whole content is told beside the content")
+@EXCLUSIONS.excuse("returns the MD5 of the whole content together with the content")
 def digest_beside_the_whole(case: Case) -> bool:
     return isinstance(case.operation, Read) and case.member == "x-ms-blob-content-md5" and case.engine is MISSING
 
 
-@EXCLUSIONS.excuse("a snapshot with metadata of its own has the ETag of its blob")
+@EXCLUSIONS.excuse("gives a snapshot with its own metadata the ETag of its blob")
 def etag_of_a_snapshot(case: Case) -> bool:
     taken = isinstance(case.operation, TakeSnapshot) and case.operation.metadata
     read = isinstance(case.operation, (Read, GetBlockList)) and getattr(case.operation, "snapshot", None) is not None
@@ -377,11 +377,11 @@ def etag_of_a_snapshot(case: Case) -> bool:
     return case.member in ("etag", "Etag") and bool(taken or read or listed)
 
 
-@EXCLUSIONS.excuse("prefixes come first in a list, and snapshots after their blob, in any order")
+@EXCLUSIONS.excuse("lists prefixes first, and snapshots after their blob, in any order")
 def order_of_a_list(case: Case) -> bool:
     return isinstance(case.operation, ListBlobs) and case.part == "order"
 
 
-@EXCLUSIONS.excuse("a page of more than 5,000 says that it is one of 5,000")
+@EXCLUSIONS.excuse("reports a page size of 5,000 if more were requested")
 def large_page(case: Case) -> bool:
     return case.member == "MaxResults" and (case.engine, case.azurite) == ("5001", "5000")

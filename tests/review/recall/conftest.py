@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from review.recall.recalled import Told, score
+from review.recall.recalled import FindingKey, score
 from support.report_sections import add_section
 
-PAIRS = pytest.StashKey[list[tuple[set[Told], set[Told]]]]()
+PAIRS = pytest.StashKey[list[tuple[set[FindingKey], set[FindingKey]]]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -18,10 +18,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def compared(request: pytest.FixtureRequest) -> Callable[[set[Told], set[Told]], None]:
+def compared(request: pytest.FixtureRequest) -> Callable[[set[FindingKey], set[FindingKey]], None]:
     """Note what was said of a design, and what was wanted."""
 
-    def note(said: set[Told], wanted: set[Told]) -> None:
+    def note(said: set[FindingKey], wanted: set[FindingKey]) -> None:
         request.config.stash[PAIRS].append((said, wanted))
 
     return note

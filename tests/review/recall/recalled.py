@@ -18,34 +18,34 @@ FOLDER = Path(__file__).parent
 KINDS = ("faulty", "sound", "held_out", "held_out_2", "held_out_3", "held_out_4", "held_out_5")
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 
-Told: TypeAlias = tuple[str, str, str]
+FindingKey: TypeAlias = tuple[str, str, str]
 """Rule, subject and severity of a finding."""
 
 
-def expected() -> dict[tuple[str, str], set[Told]]:
+def expected() -> dict[tuple[str, str], set[FindingKey]]:
     """Return what a reviewer says, by the kind and the name of a design."""
     found = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
     return {
-        (kind, name): {(rule, subject, severity) for rule, subject, severity in told}
+        (kind, name): {(rule, subject, severity) for rule, subject, severity in findings}
         for kind, designs in found.items()
-        for name, told in designs.items()
+        for name, findings in designs.items()
     }
 
 
-def wanted(path: Path) -> set[Told]:
+def wanted(path: Path) -> set[FindingKey]:
     """Return what a reviewer says of one design."""
     return expected().get((path.parent.name, path.stem), set())
 
 
-def said(path: Path) -> set[Told]:
+def said(path: Path) -> set[FindingKey]:
     """Return what the review says of one design."""
     found = [each for first in review(read_design(path)).findings for each in (first, *first.resolves)]
     return {(each.rule, each.subject, each.severity.name.lower()) for each in found}
 
 
-def score(pairs: Iterable[tuple[set[Told], set[Told]]]) -> tuple[float, float]:
+def score(pairs: Iterable[tuple[set[FindingKey], set[FindingKey]]]) -> tuple[float, float]:
     """Return precision and recall of what was said, each beside what was wanted."""
-    right = told = planted = 0
+    right = reported = planted = 0
     for saying, wanting in pairs:
-        right, told, planted = right + len(saying & wanting), told + len(saying), planted + len(wanting)
-    return right / max(1, told), right / max(1, planted)
+        right, reported, planted = right + len(saying & wanting), reported + len(saying), planted + len(wanting)
+    return right / max(1, reported), right / max(1, planted)

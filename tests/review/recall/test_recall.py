@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from review.recall.recalled import DESIGNS, Told, expected, said, score, wanted
+from review.recall.recalled import DESIGNS, FindingKey, expected, said, score, wanted
 from tablepatterns.review.rules import RULES
 
 FEWEST_FAULTY = 25
@@ -22,7 +22,7 @@ SAFETY_NETS = {"limit-exceeded", "call-rejected"}
 
 @pytest.mark.parametrize("path", DESIGNS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_what_is_said_of_a_design_is_what_a_reviewer_says(
-    path: Path, compared: Callable[[set[Told], set[Told]], None]
+    path: Path, compared: Callable[[set[FindingKey], set[FindingKey]], None]
 ) -> None:
     found = said(path)
     compared(found, wanted(path))
@@ -40,7 +40,7 @@ def test_what_is_expected_is_expected_of_a_design_that_is_there() -> None:
 
 
 def test_every_rule_is_called_for_by_a_design() -> None:
-    called_for = {rule for told in expected().values() for rule, _, _ in told}
+    called_for = {rule for findings in expected().values() for rule, _, _ in findings}
     assert called_for == {each.name for each in RULES} - SAFETY_NETS
 
 

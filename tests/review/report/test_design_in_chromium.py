@@ -71,7 +71,7 @@ def expected(walk: Walkthrough, *, only: int | None = None) -> dict[str, str]:
     for word in ("read", "returned", "written"):
         for number in dict.fromkeys(number for step in steps for number in getattr(step, word)):
             words.setdefault(number, []).append(word)
-    return {str(number): ", ".join(told) for number, told in words.items()}
+    return {str(number): ", ".join(texts) for number, texts in words.items()}
 
 
 def marked(page: Page) -> dict[str, str]:
@@ -105,9 +105,9 @@ def test_a_request_shows_its_own_rows(page: Page) -> None:
 def test_what_a_crash_leaves_is_shown_at_its_request(page: Page) -> None:
     at, walk = walkthrough("new phone")
     page.check(f"#choose-{at}")
-    told = page.locator(".call:visible .steps li").all_inner_texts()
-    assert len(told) == len(walk.steps)
-    for step, text in zip(walk.steps, told, strict=True):
+    texts = page.locator(".call:visible .steps li").all_inner_texts()
+    assert len(texts) == len(walk.steps)
+    for step, text in zip(walk.steps, texts, strict=True):
         assert plain(step.request) in text
         assert (step.crash or "") in text
         assert (step.recovery or "") in text

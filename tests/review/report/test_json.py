@@ -69,20 +69,20 @@ def test_the_schema_check_sees_what_does_not_fit() -> None:
 
 
 def test_a_report_round_trips_through_json() -> None:
-    told = as_json(sample())
-    assert json.dumps(json.loads(told), indent=2, ensure_ascii=False) + "\n" == told
-    assert as_json(sample()) == told
+    text = as_json(sample())
+    assert json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n" == text
+    assert as_json(sample()) == text
 
 
 def test_figures_are_those_of_the_review() -> None:
     reviewed = sample()
-    told = document(reviewed)
-    assert told["severity"] == "serious"
-    assert [each["examined"] for each in told["access_patterns"]] == [each.examined for each in reviewed.measured]
-    assert told["heat"][0]["partitions"][0]["peak"] == 6200
-    assert max(told["heat"][0]["partitions"][0]["peaks_by_hour"], key=lambda each: each or 0) == 6200
-    assert told["access_patterns"][4]["query_class"] == "table scan"
-    assert told["bill"]["total"] == rounded(reviewed.bill.total)
+    report = document(reviewed)
+    assert report["severity"] == "serious"
+    assert [each["examined"] for each in report["access_patterns"]] == [each.examined for each in reviewed.measured]
+    assert report["heat"][0]["partitions"][0]["peak"] == 6200
+    assert max(report["heat"][0]["partitions"][0]["peaks_by_hour"], key=lambda each: each or 0) == 6200
+    assert report["access_patterns"][4]["query_class"] == "table scan"
+    assert report["bill"]["total"] == rounded(reviewed.bill.total)
 
 
 def test_what_a_design_names_is_as_the_design_has_it() -> None:
@@ -92,8 +92,8 @@ def test_what_a_design_names_is_as_the_design_has_it() -> None:
 def test_a_figure_without_a_bound_is_null() -> None:
     reviewed = sample()
     idle = replace(reviewed.heats[0], headroom=inf, spread_peak=nan)
-    told = json.loads(as_json(replace(reviewed, heats=(idle,))))
-    assert (told["heat"][0]["headroom"], told["heat"][0]["spread_peak"]) == (None, None)
+    report = json.loads(as_json(replace(reviewed, heats=(idle,))))
+    assert (report["heat"][0]["headroom"], report["heat"][0]["spread_peak"]) == (None, None)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -90,6 +90,6 @@ def found(
     return list(findings(design, measured, heats, account, in_sight, bill, ()))
 
 
-def told(each: list[Finding]) -> list[tuple[str, str]]:
+def reported(each: list[Finding]) -> list[tuple[str, str]]:
     """Return rule and subject of each finding."""
     return [(finding.rule, finding.subject) for finding in each]

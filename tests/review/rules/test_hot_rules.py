@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from review.rules.made import EMPLOYEES, STEP, asked, done, found, hot, told
+from review.rules.made import EMPLOYEES, STEP, asked, done, found, hot, reported
 from tablepatterns import EntitySet, IndexEntity, InTable, Key, connect
 from tablepatterns.filters import QueryClass
 from tablepatterns.review import Design, Retention, declare_set, review
@@ -44,7 +44,7 @@ class TestAHotPartition:
             EMPLOYEES,
             shape=replace(EMPLOYEES.shape, fields={**EMPLOYEES.shape.fields, "Department": Field(distinct=32)}),
         )
-        assert told(found(done(few, HIRE), heats=[hot("Employees", 6000)])) == [("few-partitions", "Employees")]
+        assert reported(found(done(few, HIRE), heats=[hot("Employees", 6000)])) == [("few-partitions", "Employees")]
 
     def test_that_moves_with_time_is_prepend_append_and_nothing_else(self) -> None:
         heat = hot("Employees", 6000, partition="2014-08-22T12", follows_time=True)
@@ -84,7 +84,7 @@ class TestAHotPartition:
     def test_of_lists_in_another_table_is_that_of_the_index(self) -> None:
         listed = replace(EMPLOYEES, derived=(IndexEntity("LastName", store=InTable("Names")),))
         query = asked(listed, Query("it", {"LastName": "="}, rate=1, max_staleness=60), via="LastName")
-        assert told(found(query, heats=[hot("Names", 6000)])) == [("hot-index", "Names")]
+        assert reported(found(query, heats=[hot("Names", 6000)])) == [("hot-index", "Names")]
 
 
 class TestTheAccount:
@@ -114,4 +114,4 @@ def test_two_sets_of_one_table_are_hot_by_the_one_that_does_more() -> None:
         done(EMPLOYEES, replace(HIRE, peak=10)),
         done(other, Write("write", "insert", rate=0.0000001, peak=3000)),
     ]
-    assert told(found(*measured, heats=[hot("Employees", 6000)])) == [("hot-partition", "Notes")]
+    assert reported(found(*measured, heats=[hot("Employees", 6000)])) == [("hot-partition", "Notes")]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from review.rules.made import EMPLOYEES, asked, done, found, told
+from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
@@ -25,7 +25,7 @@ def having(*derived: Derived, of: DeclaredSet = EMPLOYEES) -> DeclaredSet:
 class TestAnUnusedIndex:
     def test_is_found(self) -> None:
         of = having(BY_EMAIL, BY_NAME)
-        assert told(found(asked(of, FIND, via="by e-mail"))) == [("unused-index", "Employees: by name")]
+        assert reported(found(asked(of, FIND, via="by e-mail"))) == [("unused-index", "Employees: by name")]
 
     def test_is_a_note_where_little_is_written_and_kept(self) -> None:
         small = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, count=9_999))
@@ -47,17 +47,17 @@ class TestARedundantIndex:
     def test_begins_with_all_fields_of_another(self) -> None:
         longer = IntraPartitionIndex(Key("{Department}", "mail_{Email}_{Age:03d}"), name="longer")
         of = having(BY_EMAIL, longer)
-        assert told(found(asked(of, FIND, via="by e-mail"))) == [("redundant-index", "Employees: longer")]
+        assert reported(found(asked(of, FIND, via="by e-mail"))) == [("redundant-index", "Employees: longer")]
 
     def test_is_reported_once_for_two_equal_indexes(self) -> None:
         again = IntraPartitionIndex(Key("{Department}", "mail_{Email}"), name="again")
         of = having(BY_EMAIL, again)
-        assert told(found(asked(of, FIND, via="by e-mail"))) == [("redundant-index", "Employees: again")]
+        assert reported(found(asked(of, FIND, via="by e-mail"))) == [("redundant-index", "Employees: again")]
 
     def test_has_the_order_of_the_entities_themselves(self) -> None:
         same = IntraPartitionIndex(Key("{Department}", "number_{EmployeeId:06d}_{Age:03d}"), name="same")
         query = Query("it", {"Department": "="}, rate=1.0)
-        assert told(found(asked(having(same), query, via="same"))) == [("redundant-index", "Employees: same")]
+        assert reported(found(asked(having(same), query, via="same"))) == [("redundant-index", "Employees: same")]
 
     def test_is_none_if_it_holds_what_the_other_does_not(self) -> None:
         bare = IntraPartitionIndex(Key("{Department}", "mail_{Email}"), include=["Age"], name="bare")
@@ -115,7 +115,7 @@ class TestAnIndexKey:
     def test_that_should_be_unique_but_is_not_enforced_is_reported(self) -> None:
         index = InterPartitionIndex(Key("email_{Email}", "email"), name="by e-mail")
         query = Query("it", {"Email": "="}, rate=1.0, max_staleness=60)
-        assert told(found(asked(having(index), query, via="by e-mail"))) == [
+        assert reported(found(asked(having(index), query, via="by e-mail"))) == [
             ("index-not-unique", "Employees: by e-mail")
         ]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from review.rules.made import EMPLOYEES, asked, done, found, told
+from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import EncryptedProperties, IntraPartitionIndex, Key
 from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
@@ -30,7 +30,7 @@ class TestTextThatRises:
         ],
     )
     def test_does_not_sort(self, query: Query) -> None:
-        assert told(found(asked(self.SET, query, QueryClass.RANGE))) == [("text-order", "Things")]
+        assert reported(found(asked(self.SET, query, QueryClass.RANGE))) == [("text-order", "Things")]
 
     def test_may_be_a_key_that_is_asked_for_as_it_is(self) -> None:
         assert found(asked(self.SET, Query("one", {"Product": "=", "Build": "="}, rate=1))) == []
@@ -49,13 +49,13 @@ class TestTextInTheMiddleOfARowKey:
     )
     def test_is_no_range_of_keys(self, row: str, rules: list[tuple[str, str]]) -> None:
         of = made(Key("{Hotel}", row), Hotel=Field(distinct=10), Day=Field(distinct=99), Stay=Field("guid"))
-        assert told(found(asked(of, self.QUERY, QueryClass.PARTITION_SCAN, examined=900, returned=60))) == rules
+        assert reported(found(asked(of, self.QUERY, QueryClass.PARTITION_SCAN, examined=900, returned=60))) == rules
 
     def test_is_one_finding_however_many_queries_it_slows(self) -> None:
         of = made(Key("{Hotel}", "{Day}_{Stay:uuid}"), Hotel=Field(), Day=Field(distinct=99), Stay=Field("guid"))
         queries = [self.QUERY, replace(self.QUERY, name="of a month")]
         scans = [asked(of, each, QueryClass.PARTITION_SCAN, examined=900, returned=60) for each in queries]
-        assert told(found(*scans)) == [("text-order", "Things")]
+        assert reported(found(*scans)) == [("text-order", "Things")]
 
     def test_is_no_finding_where_little_is_read(self) -> None:
         of = made(Key("{Hotel}", "{Day}_{Stay:uuid}"), Hotel=Field(), Day=Field(distinct=99), Stay=Field("guid"))
@@ -64,7 +64,7 @@ class TestTextInTheMiddleOfARowKey:
     def test_is_no_order(self) -> None:
         of = made(Key("{Hotel}", "{Day}_{Stay:uuid}"), Hotel=Field(), Day=Field(distinct=99), Stay=Field("guid"))
         query = Query("first", {"Hotel": "="}, order="Day", take=3, rate=2)
-        assert told(found(asked(of, query, QueryClass.RANGE, examined=900, returned=3))) == [
+        assert reported(found(asked(of, query, QueryClass.RANGE, examined=900, returned=3))) == [
             ("client-sort", "Things: first")
         ]
 
@@ -162,7 +162,7 @@ class TestTextInAKey:
     @pytest.mark.parametrize("name", ["Url", "PageUrl", "FilePath", "Link", "filename"])
     def test_that_is_an_address_has_what_a_key_may_not_hold(self, name: str) -> None:
         of = made(Key("pages", f"{{{name}}}"), **{name: Field()})
-        assert told(found(sets=[of])) == [("unsafe-key", "Things")]
+        assert reported(found(sets=[of])) == [("unsafe-key", "Things")]
 
     @pytest.mark.parametrize("text", ["{Url:escape}", "{Name}", "{Curling}"])
     def test_that_is_escaped_or_no_address_is_sound(self, text: str) -> None:
@@ -199,4 +199,4 @@ class TestASecret:
         index = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail")
         query = Query("it", {"Department": "=", "Email": "="}, rate=1)
         of = replace(SECRET, derived=(index,))
-        assert told(found(asked(of, query, via="by e-mail"))) == [("secret-in-key", "Employees")]
+        assert reported(found(asked(of, query, via="by e-mail"))) == [("secret-in-key", "Employees")]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from review.rules.made import EMPLOYEES, asked, done, found, hot, told
+from review.rules.made import EMPLOYEES, asked, done, found, hot, reported
 from tablepatterns import Key, LargeProperties
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
@@ -53,7 +53,7 @@ class TestALimit:
 
     def test_of_an_entity_is_reported_for_its_value(self) -> None:
         both = [sight("bytes of a property", 100, 100, 0.0), sight("bytes of an entity", 100, 100, 0.0)]
-        assert told(found(sets=[EMPLOYEES], in_sight=both)) == [("value-too-large", "Employees")]
+        assert reported(found(sets=[EMPLOYEES], in_sight=both)) == [("value-too-large", "Employees")]
 
     def test_of_a_transaction_is_reported_though_each_value_fits(self) -> None:
         both = [sight("bytes of a property", 99, 99, None), sight("bytes of a transaction", 100, 100, 0.0)]
@@ -240,7 +240,7 @@ class TestTheBill:
         query = Query("by age", {"Age": "="}, rate=10)
         scan = asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000, transactions=20)
         lines = [BillLine("Employees: by age", "table scans", 1, 1000)]
-        assert told(found(scan, lines=lines)) == [("missing-index", "Employees: by age")]
+        assert reported(found(scan, lines=lines)) == [("missing-index", "Employees: by age")]
 
 
 def test_the_worst_come_first_then_by_subject() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from review.rules.made import EMPLOYEES, asked, done, found, told
+from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, connect
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
@@ -143,12 +143,12 @@ class TestACount:
 
     def test_is_one_finding(self) -> None:
         count = asked(EMPLOYEES, self.QUERY, QueryClass.PARTITION_SCAN, examined=500, returned=20)
-        assert told(found(count)) == [("count-by-reading", "Employees: how many")]
+        assert reported(found(count)) == [("count-by-reading", "Employees: how many")]
 
     def test_of_a_rare_job_is_a_scan(self) -> None:
         query = replace(self.QUERY, rate=1 / 80_000)
         count = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=5_000, returned=20)
-        assert told(found(count)) == [("partition-scan", "Employees: how many")]
+        assert reported(found(count)) == [("partition-scan", "Employees: how many")]
 
 
 class TestAKeyOfSeveralFields:
@@ -169,7 +169,7 @@ class TestAKeyOfSeveralFields:
     )
 
     def told_of(self, query: Query) -> list[tuple[str, str]]:
-        return told(found(asked(self.MAILS, query, QueryClass.RANGE, examined=900)))
+        return reported(found(asked(self.MAILS, query, QueryClass.RANGE, examined=900)))
 
     def test_serves_what_is_known_from_the_left_and_one_range(self) -> None:
         assert self.told_of(Query("it", {"User": "=", "Channel": "=", "At": "range"}, rate=9)) == []
@@ -265,4 +265,4 @@ class TestALog:
     def test_is_none_if_its_entities_are_changed(self) -> None:
         scan = asked(self.LOG, self.SPAN, QueryClass.TABLE_SCAN, examined=9000, returned=10)
         change = done(self.LOG, Write("mend", "update", ("Text",), rate=0.0001))
-        assert told(found(scan, change)) == [("table-scan", "Log: span")]
+        assert reported(found(scan, change)) == [("table-scan", "Log: span")]

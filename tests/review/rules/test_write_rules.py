@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from review.rules.made import EMPLOYEES, asked, done, found, told
+from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import IndexEntity, InTable, InterPartitionIndex, Key, Summary
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
 from tablepatterns.review.model import Severity
@@ -68,7 +68,7 @@ class TestALateAnswer:
 
     def test_is_reported_if_the_query_must_not_be_stale(self) -> None:
         read = asked(self.OF, Query("it", {"Email": "="}, rate=1), via="by e-mail")
-        assert told(found(read, done(self.OF, self.WRITE))) == [("stale-read", "Employees: it")]
+        assert reported(found(read, done(self.OF, self.WRITE))) == [("stale-read", "Employees: it")]
 
     def test_is_none_where_it_may_be(self) -> None:
         read = asked(self.OF, Query("it", {"Email": "="}, rate=1, max_staleness=1), via="by e-mail")
@@ -151,7 +151,7 @@ class TestDeletes:
 
     def test_that_are_declared_count_too(self) -> None:
         write = Write("fire", "delete", rate=1)
-        assert told(found(done(EMPLOYEES, write))) == [("delete-by-entity", "Employees")]
+        assert reported(found(done(EMPLOYEES, write))) == [("delete-by-entity", "Employees")]
 
     def test_of_tables_are_right(self) -> None:
         of = replace(EMPLOYEES, retention=Retention(30, "table"), pattern="period_tables")
@@ -169,6 +169,6 @@ class TestGrowth:
 
     def test_that_the_writes_exceed_is_reported(self) -> None:
         write = Write("hire", "insert", rate=0.01)
-        assert told(found(done(EMPLOYEES, write))) == [("growth-mismatch", "Employees")]
+        assert reported(found(done(EMPLOYEES, write))) == [("growth-mismatch", "Employees")]
         gone = Write("fire", "delete", rate=0.0099)
         assert found(done(EMPLOYEES, write), done(EMPLOYEES, gone)) == []

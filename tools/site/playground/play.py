@@ -68,7 +68,7 @@ class Side:
             for row in table["rows"]:
                 row["isNew"] = self._version(table, row) not in self._before
         process = self.process
-        told = process and {
+        result = process and {
             "title": process.title,
             "state": process.state,
             "pending": process.pending,
@@ -76,7 +76,7 @@ class Side:
             "result": process.result if process.state == "raised" else None,
         }
         problems = list(self.design.problems(self.engine))
-        return {"stored": stored, "problems": problems, "process": told, "answer": self.answer}
+        return {"stored": stored, "problems": problems, "process": result, "answer": self.answer}
 
     @staticmethod
     def _version(table: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ class QueryPlan:
         lines = [self.query or "(no filter)", ""]
         lines += [f"  {label:<{_LABEL_WIDTH}}{text}" for label, text in self._lines()]
         for each in self.better:
-            lines += [f"  {'Better':<{_LABEL_WIDTH}}{_told(each)}"]
+            lines += [f"  {'Better':<{_LABEL_WIDTH}}{_as_text(each)}"]
             lines += [f"  {'':<{_LABEL_WIDTH}}  {code}" for code in each.code]
         return "\n".join(lines)
 
@@ -98,7 +98,7 @@ class QueryPlan:
             style = _STYLES[self.query_class] if label == "Class" else ""
             grid.add_row(label, Text(text, style=style))
         for each in self.better:
-            grid.add_row("Better", Text(_told(each), style="bold"))
+            grid.add_row("Better", Text(_as_text(each), style="bold"))
             for code in each.code:
                 grid.add_row("", Text(f"  {code}", style="cyan"))
         return Group(Text(self.query or "(no filter)", style="bold"), "", grid)
@@ -115,7 +115,7 @@ class QueryPlan:
         return found if self.better else [*found, ("Better", self.advice)]
 
 
-def _told(better: Better) -> str:
+def _as_text(better: Better) -> str:
     label = f" ({better.query_class.label})" if better.query_class is not None else ""
     return f"{better.words}{label}"
 

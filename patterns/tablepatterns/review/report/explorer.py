@@ -89,14 +89,14 @@ def _panel(at: int, call: Part, promised: Part, walk: Part, pins: Pins) -> Marku
     if promised:
         facts += [("Readers see", plain(promised["reads"])), ("A crash leaves", plain(promised["crash"]))]
         facts.append(("Repaired by", plain(promised["repaired_by"])))
-    told = [joined(element("dt", name), element("dd", text)) for name, text in facts]
+    terms = [joined(element("dt", name), element("dd", text)) for name, text in facts]
     found = pins.on(subject)
     state = joined("Findings: ", found) if found else "No finding about this access pattern."
     return element(
         "article",
         element("h3", plain(subject)),
         element("p", state, class_="quiet"),
-        element("dl", *told),
+        element("dl", *terms),
         _steps(call, walk),
         id=f"call-{at}",
         class_="call",
@@ -117,13 +117,13 @@ def _steps(call: Part, walk: Part) -> Markup:
     if walk["rejected"] is not None:
         return element("p", f"Rejected: {plain(walk['rejected'])}", class_="bad")
     steps = walk["steps"]
-    told = [element("h4", "In the sample"), element("ol", *(_step(step) for step in steps), class_="steps")]
+    parts = [element("h4", "In the sample"), element("ol", *(_step(step) for step in steps), class_="steps")]
     if call["kind"] == "query":
-        told.append(element("p", "It only reads: a crash changes nothing.", class_="quiet"))
+        parts.append(element("p", "It only reads: a crash changes nothing.", class_="quiet"))
     elif not any(step["crash"] for step in steps):
         said = "A single request makes all changes: after a crash there are all of them, or none."
-        told.append(element("p", said, class_="quiet"))
-    return joined(*told)
+        parts.append(element("p", said, class_="quiet"))
+    return joined(*parts)
 
 
 def _step(step: Part) -> Markup:

@@ -15,9 +15,9 @@ from .markup import Markup, element
 
 def fine(reviewed: Reviewed) -> Iterator[Markup]:
     """Yield what needs no change: queries, writes, partitions, limits, and the rules without findings."""
-    told = list(_facts(reviewed))
-    if told:
-        yield element("ul", *(element("li", each) for each in told), class_="fine")
+    facts = list(_facts(reviewed))
+    if facts:
+        yield element("ul", *(element("li", each) for each in facts), class_="fine")
     found = {each.rule for each in _every(reviewed.findings)}
     silent = [rule for rule in RULES if rule.name not in found]
     summary = f"{number(len(silent))} of {plural(len(RULES), 'rule')} found nothing"

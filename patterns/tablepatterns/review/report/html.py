@@ -134,7 +134,7 @@ def _call_of(finding: Finding, data: Mapping[str, Any]) -> Markup:
 
 def _finding(number: int, finding: Finding, link: Markup) -> Markup:
     severity = SEVERITIES[finding.severity]
-    told = [joined(element("dt", name), *(element("dd", each) for each in words)) for name, words in lines(finding)]
+    terms = [joined(element("dt", name), *(element("dd", each) for each in words)) for name, words in lines(finding)]
     return element(
         "article",
         element(
@@ -146,7 +146,7 @@ def _finding(number: int, finding: Finding, link: Markup) -> Markup:
             link,
         ),
         element("p", plain(finding.says), class_="says"),
-        element("dl", *told),
+        element("dl", *terms),
         class_=f"finding {severity}",
         id=f"finding-{number}",
     )

@@ -51,13 +51,13 @@ def design_map(places: Sequence[Place]) -> Markup:
     """
     return joined(
         *(
-            element("div", _drawing(places, columns), class_=name, role="img", aria_label=_told(places))
+            element("div", _drawing(places, columns), class_=name, role="img", aria_label=_text_alternative(places))
             for name, columns in (("wide", _WIDE), ("narrow", _NARROW))
         )
     )
 
 
-def _told(places: Sequence[Place]) -> str:
+def _text_alternative(places: Sequence[Place]) -> str:
     """Return a text alternative of the map."""
     return "; ".join(
         f"{plain(each['name'])}: {_kind(each)} of {plain(each['set'])} in {plain(each['where'])}" for each in places

@@ -36,13 +36,13 @@ def markdown(reviewed: Reviewed) -> str:
 def _finding(finding: Finding) -> Iterator[str]:
     yield f"### {SEVERITIES[finding.severity].capitalize()}: {escaped(finding.subject)} ({escaped(finding.rule)})"
     yield f"{escaped(finding.says)}"
-    yield "\n".join(_item(name, told) for name, told in lines(finding))
+    yield "\n".join(_item(name, texts) for name, texts in lines(finding))
 
 
-def _item(name: str, told: tuple[str, ...]) -> str:
-    if len(told) == 1:
-        return f"- **{name}:** {escaped(told[0])}"
-    return "\n".join([f"- **{name}:**", *(f"  - {escaped(each)}" for each in told)])
+def _item(name: str, texts: tuple[str, ...]) -> str:
+    if len(texts) == 1:
+        return f"- **{name}:** {escaped(texts[0])}"
+    return "\n".join([f"- **{name}:**", *(f"  - {escaped(each)}" for each in texts)])
 
 
 def sheet_lines(sheet: Sheet) -> Iterator[str]:
@@ -61,8 +61,8 @@ def sheet_lines(sheet: Sheet) -> Iterator[str]:
 
 
 def _cell(cell: Cell) -> str:
-    told = [escaped(cell.text), code(cell.code) if cell.code else "", escaped(cell.note)]
-    return "<br>".join(filter(None, told))
+    parts = [escaped(cell.text), code(cell.code) if cell.code else "", escaped(cell.note)]
+    return "<br>".join(filter(None, parts))
 
 
 def code(text: str) -> str:

@@ -23,10 +23,10 @@ def element(tag: str, /, *children: str, **attributes: str) -> Markup:
     >>> element("p", "1 < 2 ", element("b", "&"), class_="note", data_label='"')
     '<p class="note" data-label="&quot;">1 &lt; 2 <b>&amp;</b></p>'
     """
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items() if value
     )
-    return Markup(f"<{tag}{told}>" if tag in _VOID else f"<{tag}{told}>{joined(*children)}</{tag}>")
+    return Markup(f"<{tag}{written}>" if tag in _VOID else f"<{tag}{written}>{joined(*children)}</{tag}>")
 
 
 def joined(*children: str) -> Markup:

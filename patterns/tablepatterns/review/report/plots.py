@@ -138,9 +138,9 @@ def scale(axes: Axes, ticks: Sequence[float], words: Callable[[float], str], lab
     axes.set_xticks(shown, [words(each) for each in shown])
     axes.minorticks_off()
     axes.set_xlabel(label)
-    for tick, told in zip(shown, axes.get_xticklabels(), strict=True):
+    for tick, label in zip(shown, axes.get_xticklabels(), strict=True):
         if tick in (low, high):
-            told.set_horizontalalignment("left" if tick == low else "right")
+            label.set_horizontalalignment("left" if tick == low else "right")
 
 
 def _svg(name: str, draw: Callable[[Size], Figure], size: Size) -> str:
@@ -189,12 +189,12 @@ class Line:
     """The labels of one line.
 
     :param name: the label on the left
-    :param told: the label on the right
+    :param value: the label on the right
     :param look: the fill of a square before the name, which shows the color even if the bar is short
     """
 
     name: str
-    told: str
+    value: str
     look: Look | None = None
 
 
@@ -208,8 +208,8 @@ def lined(size: Size, lines: Sequence[Line], *, bottom: float, top: float = 0.05
     across = size.width - 2 * _SIDE
     for place, line in enumerate(lines):
         most = int(size.width * _CHARACTERS)
-        told = shortened(line.told, most * 2 // 3)
-        room = most - len(told) - 2
+        value = shortened(line.value, most * 2 // 3)
+        room = most - len(value) - 2
         height, start = -place + _ABOVE / _LINE, 0.0
         behind = {"facecolor": COLOURS["page"], "edgecolor": "none", "pad": 1}
         words = {"va": "center", "transform": axes.get_yaxis_transform(), "bbox": behind}
@@ -218,7 +218,7 @@ def lined(size: Size, lines: Sequence[Line], *, bottom: float, top: float = 0.05
             square = rectangle(corner, _SQUARE / across, _SQUARE / _LINE, transform=words["transform"], **line.look)
             axes.add_patch(square)
         axes.text(start, height, shortened(line.name, max(room, _FIGURE_CHARACTERS)), ha="left", **words)
-        axes.text(1, height, told, ha="right", color=COLOURS["muted"], **words)
+        axes.text(1, height, value, ha="right", color=COLOURS["muted"], **words)
     return axes
 
 
@@ -244,22 +244,22 @@ def cost_plot(reviewed: Reviewed) -> Plot | None:
         return None
     currency = plain(reviewed.bill.currency)
     figures = [worths[id(each)] for each in shown]
-    told = [money(each, currency) if in_money else number(each) for each in figures]
+    values = [money(each, currency) if in_money else number(each) for each in figures]
     unit = f"{currency} a month" if in_money else "transactions a month"
     more = f" The {len(shown) - _MAX_COST_ROWS} cheapest are left out." if len(shown) > _MAX_COST_ROWS else ""
     reading = f"A bar for each access pattern: {unit}, at its average rate.{more}"
 
     def draw(size: Size) -> Figure:
-        return _draw_cost(size, shown[:_MAX_COST_ROWS], figures, told, unit)
+        return _draw_cost(size, shown[:_MAX_COST_ROWS], figures, values, unit)
 
     return plot("cost", f"{cost_sentence(reviewed)}.", reading, draw)
 
 
-def _draw_cost(size: Size, shown: Sequence[Cost], figures: Sequence[float], told: Sequence[str], unit: str) -> Figure:
+def _draw_cost(size: Size, shown: Sequence[Cost], figures: Sequence[float], values: Sequence[str], unit: str) -> Figure:
     looks = [_cost_style(each.of.query_class) for each in shown]
     lines = [
         Line(each.name, f"{class_of(each.of)}, {words}", look)
-        for each, words, look in zip(shown, told, looks, strict=False)
+        for each, words, look in zip(shown, values, looks, strict=False)
     ]
     axes = lined(size, lines, bottom=0.42)
     for place, (width, look) in enumerate(zip(figures, looks, strict=False)):

@@ -44,8 +44,8 @@ def _finding(finding: Finding) -> RenderableType:
     label = Text(SEVERITIES[finding.severity].upper(), style=_STYLES[finding.severity])
     grid.add_row(label, Text.assemble((plain(finding.subject), "bold"), (f"  {plain(finding.rule)}", "dim")))
     grid.add_row("", Text(plain(finding.says)))
-    for name, told in lines(finding):
-        grid.add_row(Text(name, style="dim"), Text("\n".join(told)))
+    for name, texts in lines(finding):
+        grid.add_row(Text(name, style="dim"), Text("\n".join(texts)))
     return grid
 
 
@@ -85,5 +85,5 @@ def _calls(sheet: Sheet) -> list[RenderableType]:
 
 
 def _cell(cell: Cell) -> Text:
-    told = Text(cell.text, style=_TONES[cell.tone])
-    return told.append(f"\n{cell.note}", style="dim") if cell.note else told
+    text = Text(cell.text, style=_TONES[cell.tone])
+    return text.append(f"\n{cell.note}", style="dim") if cell.note else text

@@ -70,6 +70,6 @@ def findings(
     context = RuleContext(design, tuple(measured), tuple(heats), account, tuple(in_sight), bill, tuple(promises))
     found = dict.fromkeys(finding for check in _CHECKS for finding in check(context))
     found |= dict.fromkeys(limits.unreported(context, found))
-    told = {each.subject for each in found if each.rule != cost.MOST_OF_THE_BILL.name}
-    kept = [each for each in found if each.rule != cost.MOST_OF_THE_BILL.name or each.subject not in told]
+    reported = {each.subject for each in found if each.rule != cost.MOST_OF_THE_BILL.name}
+    kept = [each for each in found if each.rule != cost.MOST_OF_THE_BILL.name or each.subject not in reported]
     return tuple(sorted(kept, key=lambda each: (-each.severity, each.subject, each.rule)))

@@ -347,11 +347,11 @@ _SERIOUS: Final = ("overlap", "forbidden", "too-few")
 
 def _flawed(context: RuleContext) -> Iterator[Finding]:
     """Yield the corrections that reading the design made, each kind once per key."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for flaw in context.design.flaws:
-        if (flaw.kind, flaw.subject) in told:
+        if (flaw.kind, flaw.subject) in reported:
             continue
-        told.add((flaw.kind, flaw.subject))
+        reported.add((flaw.kind, flaw.subject))
         is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(context, flaw))
         severity = Severity.SERIOUS if is_serious else Severity.WARNING
         yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better)

@@ -54,11 +54,11 @@ class _Family:
 @lru_cache(maxsize=1024)
 def _pattern(template: str) -> re.Pattern[str]:
     """Return a regular expression for the keys of a template."""
-    told = (
+    parts = (
         re.escape(piece.literal) + (f".{{{piece.width}}}" if piece.width else ".*" if piece.name else "")
         for piece in pieces_of(template)
     )
-    return re.compile("".join(told), re.DOTALL)
+    return re.compile("".join(parts), re.DOTALL)
 
 
 def places_of(design: Design) -> Iterator[Place]:

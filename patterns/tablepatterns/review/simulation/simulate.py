@@ -185,53 +185,53 @@ class _Simulator:
         call, parts = self._call(declared, write)
         self._run(call, parts, requests)
         left = contents_of(self._engine)
-        told = _told_of_crash(self._before, left, done)
+        state = _state_after_crash(self._before, left, done)
         self._recorder.begin()
         if not sum(left.messages.values()):
-            return told, None
+            return state, None
         for _ in range(_WORKER_RUNS):
             self._engine.clock.advance(2 * LEASE)
             recover(self._storage, parts)
             if not sum(contents_of(self._engine).messages.values()):
                 break
-        return told, _told_of_recovery(self._before, contents_of(self._engine), done)
+        return state, _state_after_recovery(self._before, contents_of(self._engine), done)
 
 
-def _told_of_crash(before: Contents, left: Contents, done: Contents) -> str:
+def _state_after_crash(before: Contents, left: Contents, done: Contents) -> str:
     """Return a sentence about the state after a crash."""
     all_of_it = done.changed_since(before)
     finished = sum(left.has_same(keys, done) for keys in all_of_it)
     between = sum(not left.has_same(keys, done) for keys in left.changed_since(before))
     if not left.changed_since(before):
-        told = ["No row has changed."]
+        sentences = ["No row has changed."]
     elif finished == len(all_of_it) and not between:
-        told = ["All rows have changed." if finished > 1 else "The row has changed."]
+        sentences = ["All rows have changed." if finished > 1 else "The row has changed."]
     else:
-        told = [f"{finished} of {counted(len(all_of_it), 'row')} {'has' if finished == 1 else 'have'} changed."]
+        sentences = [f"{finished} of {counted(len(all_of_it), 'row')} {'has' if finished == 1 else 'have'} changed."]
     if between:
-        told.append(f"{counted(between, 'row')} {'is' if between == 1 else 'are'} in an intermediate state.")
+        sentences.append(f"{counted(between, 'row')} {'is' if between == 1 else 'are'} in an intermediate state.")
     for name, count in left.messages.items():
         if count:
-            told.append(f"{counted(count, 'message')} {'is' if count == 1 else 'are'} in the queue {name}.")
+            sentences.append(f"{counted(count, 'message')} {'is' if count == 1 else 'are'} in the queue {name}.")
     blobs = len(left.blobs - before.blobs)
     if blobs:
-        told.append(f"{counted(blobs, 'blob')} {'is' if blobs == 1 else 'are'} stored.")
-    return " ".join(told)
+        sentences.append(f"{counted(blobs, 'blob')} {'is' if blobs == 1 else 'are'} stored.")
+    return " ".join(sentences)
 
 
-def _told_of_recovery(before: Contents, left: Contents, done: Contents) -> str:
+def _state_after_recovery(before: Contents, left: Contents, done: Contents) -> str:
     """Return a sentence about the state after workers have recovered from a crash."""
     different = [keys for keys in left.changed_since(done) if not left.has_same(keys, done)]
     if not different:
-        told = "A worker completes the call"
+        sentence = "A worker completes the call"
     elif not left.changed_since(before):
-        told = "A worker finds that the call wrote nothing, and deletes the message"
+        sentence = "A worker finds that the call wrote nothing, and deletes the message"
     else:
-        told = f"Workers leave {counted(len(different), 'row')} different from a completed call"
+        sentence = f"Workers leave {counted(len(different), 'row')} different from a completed call"
     orphans = len(left.blobs) - len(before.blobs if different else done.blobs)
     if orphans <= 0:
-        return f"{told}."
-    return f"{told}; {counted(orphans, 'blob')} {'stays' if orphans == 1 else 'stay'} without an entity."
+        return f"{sentence}."
+    return f"{sentence}; {counted(orphans, 'blob')} {'stays' if orphans == 1 else 'stay'} without an entity."
 
 
 def _used(recorded: Sequence[_Recorded]) -> Iterator[Place]:

@@ -38,8 +38,8 @@ def described(request: Request | InnerRequest) -> str:
         if path == "$batch":
             parts = list(operations_of(request))
             return f"transaction of {len(parts)}: {', '.join(map(described, parts))}"
-        if told := _of_tables(request, path):
-            return told
+        if found := _of_tables(request, path):
+            return found
     return f"{request.method} {path}{_component(address.query)}"
 
 

@@ -18,7 +18,7 @@ from .scenario import Check
 from .snapshot import Saved
 
 
-def _told(executed: Executed) -> str:
+def _result_of(executed: Executed) -> str:
     """Return the result of a request: its status, the service's error, and any fault."""
     if not executed.records:
         return type(executed.received).__name__
@@ -283,7 +283,7 @@ class Run:
         executed, after = self.cast.executions.execute(self.account, call, sender, choice.kind)
         self._go_to(after)
         self._last.records.extend(executed.records)
-        outcome = _told(executed)
+        outcome = _result_of(executed)
         if choice.kind == "crash after":
             self._note(choice.label, call.text, f"{outcome}, but {actor.name} crashes before the response arrives")
             actor.has_crashed = True

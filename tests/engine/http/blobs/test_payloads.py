@@ -159,11 +159,11 @@ def test_a_block_list_has_a_checksum_too(wire: BlobWire) -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "told"), [("md5", "Content-MD5"), ("crc64", "x-ms-content-crc64")])
-def test_the_checksum_of_a_range_is_calculated_for_who_asks(name: str, told: str, wire: BlobWire) -> None:
+@pytest.mark.parametrize(("name", "returned"), [("md5", "Content-MD5"), ("crc64", "x-ms-content-crc64")])
+def test_the_checksum_of_a_range_is_calculated_for_who_asks(name: str, returned: str, wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB, b"--" + TEXT + b"--")
     asked = {"x-ms-range": "bytes=2-9", f"x-ms-range-get-content-{name}": "true"}
-    assert wire.send("GET", "/photos/b", asked).headers[told] == (MD5 if name == "md5" else CRC64)
+    assert wire.send("GET", "/photos/b", asked).headers[returned] == (MD5 if name == "md5" else CRC64)
     for wrong in ("", f"bytes=0-{4 * 1024 * 1024}"):
         said = wire.error("GET", "/photos/b", {**asked, "x-ms-range": wrong})
         assert said[:2] == (400, "InvalidHeaderValue")

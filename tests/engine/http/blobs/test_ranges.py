@@ -20,7 +20,7 @@ def blob(wire: BlobWire) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "content", "told"),
+    ("asked", "content", "content_range"),
     [
         ("bytes=0-9", TEXT, "bytes 0-9/10"),
         ("bytes=3-5", b"345", "bytes 3-5/10"),
@@ -31,11 +31,11 @@ def blob(wire: BlobWire) -> None:
 )
 @pytest.mark.parametrize("header", ["Range", "x-ms-range"])
 def test_a_range_is_answered_as_far_as_there_are_bytes(
-    wire: BlobWire, header: str, asked: str, content: bytes, told: str
+    wire: BlobWire, header: str, asked: str, content: bytes, content_range: str
 ) -> None:
     response = wire.send("GET", "/photos/b", {header: asked})
     assert (response.status, response.reason, response.body) == (206, "Partial Content", content)
-    assert (response.headers["Content-Range"], response.headers["Content-Length"]) == (told, str(len(content)))
+    assert (response.headers["Content-Range"], response.headers["Content-Length"]) == (content_range, str(len(content)))
 
 
 def test_the_service_s_own_header_counts_before_that_of_http(wire: BlobWire) -> None:

@@ -18,7 +18,7 @@ MOMENT = "Fri, 22 Aug 2014 00:50:32 GMT"
 EVERY = {"Server", "x-ms-request-id", "x-ms-version", "Date"}
 
 
-def told(response: Any) -> dict[str, str]:
+def headers_of(response: Any) -> dict[str, str]:
     """Return the headers of an answer but those that every answer has."""
     return {name: value for name, value in response.headers.items() if name not in EVERY}
 
@@ -55,9 +55,9 @@ def test_a_blob_says_all_of_itself(wire: BlobWire, engine: Engine) -> None:
     }
     digest = {"Content-MD5": engine_md5(engine)}
     tier = {"x-ms-access-tier": "Hot", "x-ms-access-tier-inferred": "true"}
-    assert told(wire.send("GET", "/photos/b")) == {**common, **digest}
+    assert headers_of(wire.send("GET", "/photos/b")) == {**common, **digest}
     head = wire.send("HEAD", "/photos/b")
-    assert (told(head), head.body) == ({**common, **digest, **tier}, b"")
+    assert (headers_of(head), head.body) == ({**common, **digest, **tier}, b"")
 
 
 def engine_md5(engine: Engine) -> str:
@@ -68,17 +68,17 @@ def engine_md5(engine: Engine) -> str:
 
 def test_an_append_blob_says_how_many_blocks_it_has_and_whether_it_is_sealed(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", APPEND_BLOB)
-    appended = told(wire.send("PUT", "/photos/b?comp=appendblock", {}, b"Don"))
+    appended = headers_of(wire.send("PUT", "/photos/b?comp=appendblock", {}, b"Don"))
     assert (appended["x-ms-blob-append-offset"], appended["x-ms-blob-committed-block-count"]) == ("0", "1")
     assert wire.send("PUT", "/photos/b?comp=seal").headers["x-ms-blob-sealed"] == "true"
-    head = told(wire.send("HEAD", "/photos/b"))
+    head = headers_of(wire.send("HEAD", "/photos/b"))
     assert (head["x-ms-blob-committed-block-count"], head["x-ms-blob-sealed"]) == ("1", "true")
     assert "x-ms-access-tier" not in head
 
 
 def test_a_tier_that_was_set_is_reported_as_set(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-access-tier": "Cool"})
-    head = told(wire.send("HEAD", "/photos/b"))
+    head = headers_of(wire.send("HEAD", "/photos/b"))
     assert (head["x-ms-access-tier"], head["x-ms-access-tier-change-time"]) == ("Cool", MOMENT)
     assert "x-ms-access-tier-inferred" not in head
     tiers = ("Archive", "Archive", "Hot")
@@ -90,7 +90,7 @@ def test_a_lease_is_reported_with_its_duration(wire: BlobWire, engine: Engine) -
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
     for duration, word in ((15, "fixed"), (-1, "infinite")):
         engine.blobs.lease("photos", "b", Acquire(duration, UUID(LEASE)))
-        head = told(wire.send("HEAD", "/photos/b"))
+        head = headers_of(wire.send("HEAD", "/photos/b"))
         assert (head["x-ms-lease-state"], head["x-ms-lease-status"]) == ("leased", "locked")
         assert head["x-ms-lease-duration"] == word
 
@@ -99,7 +99,7 @@ def test_a_copy_says_where_it_came_from(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
     answer = wire.send("PUT", "/photos/c", {"x-ms-copy-source": f"{BASE}/photos/b"})
     assert (answer.status, answer.headers["x-ms-copy-status"]) == (202, "success")
-    head = told(wire.send("HEAD", "/photos/c"))
+    head = headers_of(wire.send("HEAD", "/photos/c"))
     assert {name: value for name, value in head.items() if "copy" in name} == {
         "x-ms-copy-id": answer.headers["x-ms-copy-id"],
         "x-ms-copy-source": f"{BASE}/photos/b",
@@ -113,8 +113,8 @@ def test_a_container_says_all_of_itself(wire: BlobWire, engine: Engine) -> None:
     headers = {"x-ms-meta-Owner": "Don", "x-ms-blob-public-access": "blob"}
     made = wire.send("PUT", "/other?restype=container", headers)
     version = {"ETag": engine.blobs.containers.get("other").etag, "Last-Modified": MOMENT}
-    assert (made.status, told(made)) == (201, {**version, "Content-Length": "0"})
-    assert told(wire.send("GET", "/other?restype=container")) == {
+    assert (made.status, headers_of(made)) == (201, {**version, "Content-Length": "0"})
+    assert headers_of(wire.send("GET", "/other?restype=container")) == {
         **version,
         **headers,
         "x-ms-lease-state": "available",
@@ -123,15 +123,15 @@ def test_a_container_says_all_of_itself(wire: BlobWire, engine: Engine) -> None:
         "x-ms-has-legal-hold": "false",
         "Content-Length": "0",
     }
-    metadata = told(wire.send("GET", "/other?restype=container&comp=metadata"))
+    metadata = headers_of(wire.send("GET", "/other?restype=container&comp=metadata"))
     assert metadata == {**version, "x-ms-meta-Owner": "Don", "Content-Length": "0"}
     acl = wire.send("GET", "/other?restype=container&comp=acl")
-    assert told(acl) == {**version, "x-ms-blob-public-access": "blob", "Content-Type": "application/xml"}
+    assert headers_of(acl) == {**version, "x-ms-blob-public-access": "blob", "Content-Type": "application/xml"}
     assert acl.body == BOM + f"{PROLOGUE}<SignedIdentifiers />".encode()
 
 
 def test_the_account_says_what_it_is(wire: BlobWire) -> None:
-    assert told(wire.send("HEAD", "/?restype=account&comp=properties")) == {
+    assert headers_of(wire.send("HEAD", "/?restype=account&comp=properties")) == {
         "x-ms-sku-name": "Standard_RAGRS",
         "x-ms-account-kind": "StorageV2",
         "x-ms-is-hns-enabled": "false",
@@ -183,7 +183,9 @@ def test_a_lease_operation_has_the_status_of_its_action(wire: BlobWire) -> None:
     def act(action: str, **headers: str) -> tuple[int, dict[str, str]]:
         named = {"x-ms-lease-action": action, **{name.replace("_", "-"): value for name, value in headers.items()}}
         response = wire.send("PUT", "/photos/b?comp=lease", named)
-        return response.status, {name: value for name, value in told(response).items() if name.startswith("x-ms-lease")}
+        return response.status, {
+            name: value for name, value in headers_of(response).items() if name.startswith("x-ms-lease")
+        }
 
     acquired = act("acquire", x_ms_lease_duration="60", x_ms_proposed_lease_id=f"{{{LEASE.upper()}}}")
     assert acquired == (201, {"x-ms-lease-id": LEASE})
