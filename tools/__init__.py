@@ -1,10 +1,9 @@
 """Programs for working on this project, which are not part of the package.
 
-pages              writes the generated parts of the README and of docs: `make pages`
-reviews            writes the reports of the designs in docs/reviews: `make reviews`
-recipe             begins a new recipe: `make recipe NAME=...`
-licences           writes docs/licences.md: `make licences`
-sphinx_extensions  formats docstrings and links names when the site is built: `make docs`
+pages              writes the generated parts of the README and of docs: `make pages` reviews            writes the
+reports of the designs in docs/reviews: `make reviews` recipe             creates the files of a new recipe: `make
+recipe NAME=...` licences           writes docs/licences.md: `make licences` sphinx_extensions  formats docstrings and
+links names when the site is built: `make docs`
 """
 
 from pathlib import Path
@@ -13,4 +12,4 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
 DATA: Final = DOCS / "data"
-"""What pages are made of: introductions, records of explorations, rows on fidelity."""
+"""The data of generated pages: introductions, records of explorations, rows on fidelity."""

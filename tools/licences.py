@@ -1,6 +1,6 @@
-"""The licences of what this project stands on: `python -m tools.licences` writes docs/licences.md.
+"""The licences of this project's dependencies: `python -m tools.licences` writes docs/licences.md.
 
-They are read from the metadata of what is installed, so that they are never looked up manually.
+They are read from the metadata of the installed packages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ else:
 
 PAGE: Final = DOCS / "licences.md"
 PACKAGE: Final = "tablepatterns"
-# Older metadata say it in words
+# Older metadata has classifiers only
 _NAMES: Final = {
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
@@ -45,7 +45,7 @@ the package.
 
 
 class Row(NamedTuple):
-    """One distribution that is needed, and its licence."""
+    """A required distribution, and its licence."""
 
     name: str
     version: str
@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
 
 def asked_for(extra: str = "") -> list[str]:
-    """Return the names of what the package asks for without extras, or what one extra adds to that."""
+    """Return the names of the package's requirements without extras, or of those that one extra adds."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     texts = project["optional-dependencies"][extra] if extra else project["dependencies"]
     asked = [Requirement(text) for text in texts]
@@ -68,7 +68,7 @@ def extras() -> list[str]:
 
 
 def brought(names: Iterable[str]) -> set[str]:
-    """Return these distributions and all that they bring along."""
+    """Return these distributions with all their dependencies."""
     found: set[str] = set()
     waiting = [Requirement(name) for name in names]
     while waiting:
@@ -80,7 +80,7 @@ def brought(names: Iterable[str]) -> set[str]:
 
 
 def row(name: str) -> Row:
-    """Return what the metadata of an installed distribution say."""
+    """Return the row of an installed distribution, from its metadata."""
     found = distribution(name)
     return Row(_normal(name), found.version, _licence(found))
 
@@ -102,7 +102,7 @@ def _part(title: str, names: Iterable[str]) -> str:
 
 
 def _requirements(found: Distribution, wanted: Iterable[str]) -> Iterator[Requirement]:
-    """Hand out what a distribution asks for on this machine, without extras or with those that are wanted."""
+    """Yield the requirements of a distribution on this machine, with the given extras."""
     for text in found.requires or ():
         asked = Requirement(text)
         if asked.marker is None or any(asked.marker.evaluate({"extra": extra}) for extra in wanted):
@@ -115,7 +115,7 @@ def _licence(found: Distribution) -> str:
         return str(expression)
     licence = str(metadata.get("License") or "")
     classified = [each.split(" :: ")[-1] for each in metadata.get_all("Classifier") or () if "License ::" in each]
-    # Some put the whole text of the licence there
+    # Some projects have the whole text of the licence here
     names = [licence] if licence and len(licence) < 40 and "\n" not in licence else classified
     return " AND ".join(_NAMES.get(name, name) for name in names) or "not told"
 

@@ -62,7 +62,7 @@ The same author wrote the rules and the designs. Your design may have problems t
 
 @cache
 def reviewed(name: str) -> Reviewed:
-    """Return the review of a design of this folder."""
+    """Return the review of a design in this folder."""
     return review(read_design(FOLDER / f"{name}.toml"), detailed=True)
 
 

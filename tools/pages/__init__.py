@@ -1,4 +1,4 @@
-"""Write what pages take from programs, tests and data: `make pages`.
+"""Write the generated parts of pages, from programs, tests and data: `make pages`.
 
 sections      what stands between the markers of a page: code, output, costs, guarantees, catalogue text
 program       runs a page's program and records what each part prints and stores

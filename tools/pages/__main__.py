@@ -19,7 +19,7 @@ from tools.pages import (
 from tools.pages.fidelity import page as fidelity
 from tools.pages.tutorials import TUTORIALS
 
-# The README quotes figures of the pages before it
+# Last, because the README quotes figures from the other pages
 PAGES = (
     fidelity,
     compositions,

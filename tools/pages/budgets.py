@@ -1,4 +1,4 @@
-"""The page on what each call costs, from the rows that a test measures."""
+"""The page on the cost of each call, from the rows that a test measures."""
 
 from __future__ import annotations
 

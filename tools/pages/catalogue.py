@@ -1,4 +1,4 @@
-"""The page on the catalogue: every entry by question, by kind, and as a whole."""
+"""The page on the catalogue: entries by question, by kind, and in full."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _kinds() -> Iterator[str]:
 
 
 def _whole(each: CatalogueEntry) -> str:
-    """Return an entry with all that is known of it."""
+    """Return all of an entry."""
     paragraphs = (
         f"### {each.title}",
         _head(each),
@@ -79,7 +79,7 @@ def _whole(each: CatalogueEntry) -> str:
 
 
 def _head(each: CatalogueEntry) -> str:
-    """Return where there is more: the names to import, the pattern's own page, and the guide's section."""
+    """Return the names to import, and the links to the pattern's page and the guide's section."""
     used = f"`{each.name}`" + (f": {_names(each.classes)}" if each.classes else "")
     own = f"[Its page](patterns/{each.name}.md). " if (PAGES_OF_PATTERNS / f"{each.name}.md").is_file() else ""
     return f"{used}. {own}Guide: *{each.guide}*."

@@ -1,4 +1,4 @@
-"""Write the output of each command below it, on the page on the command line."""
+"""Write the output of each command on the page on the command line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MODULE = re.compile(r"^```python\n# app.py\n(.*?)^```$", re.MULTILINE | re.DOTA
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+")
 _SHOWN_TIME = "2026-08-22T09:30:00+00:00"
 _SHOWN_IDS = ("35d98dd7-60e6-4911-9dd5-8a1f0c2b7d46", "b04c1e52-9a3d-4f6b-8c70-5d2e91a6f318")
-"""Shown in place of the ids of two poison messages, which differ in each run."""
+"""Placeholders for the ids of two poison messages, which differ in each run."""
 _KEYS = {"PAYROLL_2025": "25" * 32, "PAYROLL_2026": "26" * 32}
 _COMMANDS = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -77,7 +77,7 @@ def _output(command: str, places: Mapping[str, str]) -> str:
 
 
 def _fill(storage: Storage) -> list[str]:
-    """Store employees of whom one has no copy, payroll under an old key, and a table of an expired period.
+    """Store employees (one without its copy), payroll under an old key, and a table of an expired period.
 
     Returns the ids of two poison messages.
     """
@@ -98,13 +98,13 @@ def _fill(storage: Storage) -> list[str]:
     for number in (223, 224):
         payroll.insert({"Department": "Sales", "EmployeeId": number, "Salary": 5000, "Contract": bytes(70_000)})
     payroll.delete(payroll.get(Department="Sales", EmployeeId=224), force=True)
-    storage.engine.clock.advance(90_000)  # only blobs that are older than a day are marked
+    storage.engine.clock.advance(90_000)  # Only blobs older than a day are marked
     storage.tables.create_table("Logins20260101")
     return [str(each.id) for each in worker.poisoned(intents.queue_name)]
 
 
 def _resource_log() -> str:
-    """Return the resource log of an application with a scan, one of whose partitions is the busiest."""
+    """Return the resource log of an application that scans, and that has a hot partition."""
     log = ResourceLog(datetime(2026, 8, 22, 9, 30, tzinfo=timezone.utc), timedelta(seconds=0.7))
     with connect(raw_response_hook=log) as storage:
         employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))

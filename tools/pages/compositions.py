@@ -1,4 +1,4 @@
-"""Write the page on compositions, from the pairs that the tests run and the designs that they see rejected."""
+"""Write the page on compositions, from the combinations that tests run and the designs that they reject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on errors: that of the package, which `tablepatterns help` prints too."""
+"""The page on errors: the text of the package, which `tablepatterns help` also prints."""
 
 from tablepatterns.cli.help import page as render
 

@@ -1,4 +1,4 @@
-"""What the page on exploring schedules says of the package's own recipes, from the record of what was explored."""
+"""The part of the page on exploring schedules about the package's own recipes, from the record of explorations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS = {
 
 
 def render() -> str:
-    """Return the page with this part as it should be."""
+    """Return the page with this part up to date."""
     found = {name: Proof.read().explored(TESTS + test)[0] for name, test in ROWS.items()}
     cells = [(name, f"{seen['schedules']:,}", f"{seen['pruned']:,}") for name, seen in found.items()]
     text = (ROOT / PAGE).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The page on what is guaranteed, from the marks of the tests, the record of what they explored, and the limits."""
+"""The page on guarantees, from the marks of the tests, the record of what they explored, and the limits."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Seen = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Proof:
-    """All that is known: which tests are marked, what they explored, and what is not promised."""
+    """The data of the page: the marked tests, what they explored, and the limits."""
 
     marks: list[Mark]
     variants: Mapping[str, str]
-    """The recipe of a broken variant, by its test, where the file does not tell."""
+    """The recipe of a broken variant, for tests whose file does not determine it."""
     record: Mapping[str, list[dict[str, Any]]]
     limits: Mapping[str, Mapping[str, Any]]
 
@@ -52,14 +52,14 @@ class Proof:
         return list(dict.fromkeys(seen["found"] for seen in self.record.get(test, ()) if "found" in seen))
 
     def home(self, test: str) -> str:
-        """Return the recipe that a test is of: as it says, or as most tests of its file."""
+        """Return the recipe of a test: the one that it states, or that of most tests in its file."""
         if test in self.variants:
             return self.variants[test]
         named = [mark.recipe for mark in self.marks if mark.path == test.partition("::")[0]]
         return max(sorted(set(named)), key=named.count)
 
     def broken(self, recipe: str) -> list[str]:
-        """Return the tests of variants in which something goes wrong, as it must."""
+        """Return the tests of deliberately broken variants."""
         others = {mark.test for mark in self.marks} | {limit.get("test") for limit in self.limits.values()}
         found = [test for test in self.record if self.found(test) and test not in others]
         return [test for test in found if self.home(test) == recipe]
@@ -90,7 +90,7 @@ def _section(proof: Proof, recipe: str) -> str:
 
 
 def table_of(proof: Proof, recipe: str) -> str:
-    """Return what is guaranteed of a recipe, and how far it was explored, as a table."""
+    """Return a table of a recipe's guarantees, and how far each was explored."""
     rows = [_cells(mark, proof.explored(mark.test)) for mark in proof.marks if mark.recipe == recipe]
     return table(("Guaranteed", "Bound", "Ran to the end", "Reached an explored state"), rows)
 
@@ -128,7 +128,7 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 
 
 def not_promised(proof: Proof, recipe: str) -> Iterator[str]:
-    """Give what is not guaranteed of a recipe, as a list."""
+    """Return the limits of a recipe as a list."""
     limits = proof.limits[recipe]
     lines = [f"- {text}" for text in limits["not"]]
     lines += [f"- The schedule: `{line}`, in `{limits['test']}`." for line in proof.found(limits.get("test", ""))]

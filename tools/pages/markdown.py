@@ -1,4 +1,4 @@
-"""Tables, as Markdown has them."""
+"""Tables and sections in Markdown."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def between(text: str, name: str, part: str) -> str:
-    """Return a text in which what is between the marks of a name is a new part."""
+    """Return a text with a new part between the markers of a name."""
     begin, end = f"<!-- {name}: written by make pages -->", f"<!-- end of {name} -->"
     return re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{part}\n{end}", text, flags=re.DOTALL)
 
 
 def introduction(name: str, **numbers: object) -> str:
-    """Return what a page says before its tables."""
+    """Return the introduction of a page, before its tables."""
     return (DATA / "introductions" / f"{name}.md").read_text(encoding="utf-8").format(**numbers).rstrip("\n")
 
 
 def page(*parts: str) -> str:
-    """Return a page of parts with an empty line between them."""
+    """Return a page of parts, separated by empty lines."""
     return "\n\n".join(parts) + "\n"

@@ -1,4 +1,4 @@
-"""The tests that are marked with a guarantee, read and not run."""
+"""Read the tests that are marked with a guarantee, without running them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tools.pages.fidelity.suite import test_files
 
 
 class Mark(NamedTuple):
-    """A test, and what it shows of a recipe.
+    """A test, and the guarantee of a recipe that it proves.
 
-    :param path: of its file, from the root
-    :param test: as pytest names it, without parameters
+    :param path: the path of its file, from the root
+    :param test: its pytest name, without parameters
     """
 
     recipe: str
@@ -24,9 +24,9 @@ class Mark(NamedTuple):
 
 
 def marks(root: Path, kind: str = "guarantee") -> list[Mark]:
-    """Return all marks, in the order of files and lines.
+    """Return all marks, ordered by file and line.
 
-    :param kind: `guarantee`, or `broken` for variants in which something goes wrong; those have no clause
+    :param kind: `guarantee`, or `broken` for deliberately broken variants, which have no clause
     """
     return [mark for path in test_files(root / "tests") for mark in _in(path, root, kind)]
 
@@ -46,7 +46,7 @@ def _in(path: Path, root: Path, kind: str) -> Iterator[Mark]:
 
 
 def _constants(tree: ast.Module) -> dict[str, str]:
-    """Return the texts that a module gives names to, which marks are made of."""
+    """Return the string constants of a module, which marks may use."""
     found: dict[str, str] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -100,13 +100,13 @@ _FILTERS = (
 
 
 def _lines(x: float, y: float, text: str) -> list[str]:
-    """Write a filter, with what follows the partition on a line of its own."""
+    """Write a filter, with a line break after the partition."""
     first, is_longer, rest = text.partition(" and ")
     return [_text(x, y, first, "code note"), _text(x, y + 16, f"and {rest}" if is_longer else "", "code note")]
 
 
 def query_classes() -> Drawing:
-    """Which rows the service reads and returns, asked of the engine."""
+    """The rows that the service reads and returns for each query class, according to the engine."""
     storage = connect()
     table = storage.tables.create_table("Employees")
     for partition, row, age in _ROWS:
@@ -272,7 +272,7 @@ _PRICED = {
 
 
 def prices() -> Drawing:
-    """What a million of each costs, from the price table of the review."""
+    """The price of a million of each operation, from the price table of the review."""
     table = PriceTable.default()
     bars = [(_PRICED[name], 100 * each) for name, each in table.operations.items() if name in _PRICED]
     bars = [(f"a million {name}", 100 * cents) for name, cents in bars]

@@ -1,4 +1,4 @@
-"""Turn a page's program into code blocks that run one after the other, and record what each block prints and stores."""
+"""Split a page's program into consecutive code blocks, and record what each prints and stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINE_LENGTH = 88
 
 @dataclass(frozen=True)
 class Block:
-    """One part of a program, what it prints, and what the account stores once it has run."""
+    """One part of a program, its output, and what the account stores after it."""
 
     part: str
     code: str
@@ -71,7 +71,7 @@ def _parts(source: str) -> list[tuple[str, str]]:
 
 
 def _opened(ahead: str, used: str) -> str:
-    """Return what stands ahead of the first part, with the account and without names that only `main` needs."""
+    """Return the code before the first part, with the account and without names that only `main` uses."""
     tree, lines = ast.parse(ahead), ahead.splitlines(keepends=True)
     needed = used + "".join(_text(lines, node) for node in tree.body if not isinstance(node, ast.ImportFrom))
     account, opened, ends = "tp.connect()", "", 0

@@ -11,7 +11,7 @@ from tools.pages.markdown import between, table
 
 PAGE = "README.md"
 PAGES = {"rekey": "docs/moving-to-new-keys.md"}
-"""The pages of patterns that are elsewhere than those of the others."""
+"""The pages of patterns that are not in the usual folder."""
 FIGURES = {
     "recipes": ("docs/guarantees.md", r"each of these ([\d,]+) recipes"),
     "schedules": ("docs/guarantees.md", r"([\d,]+) schedules ran to the end"),
@@ -23,7 +23,7 @@ FIGURES = {
     "alike": ("docs/fidelity.md", r"the engine reproduces ([\d,]+)"),
     "budgets": ("docs/budgets.md", r"Each of these ([\d,]+) rows"),
 }
-"""The page and the sentence that each figure comes from."""
+"""The source of each figure: a page, and the sentence in it."""
 TESTED = """\
 - More than 20,000 tests: one body runs in memory and on Azurite, sync and async.
 - {tables} random operations on tables, {queues} on queues and {blobs} on blobs were compared with Azurite

@@ -1,4 +1,4 @@
-"""The page on reviews: what a design is declared by, the rules, and the report's schema, from the package itself."""
+"""The page on reviews: the format of designs, the rules, and the report's schema, from the package."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _pattern(name: str | None) -> str:
 
 
 def _json(kind: Any, above: str) -> Iterator[tuple[str, str]]:
-    """Yield each key with what its value is, those of what it holds beneath it."""
+    """Yield each key with the type of its value, followed by the keys below it."""
     described = re.findall(r":param (\w+): ((?:.|\n(?!:))+)", inspect.cleandoc(kind.__doc__ or ""))
     texts = {name: " ".join(text.split()) for name, text in described}
     for key, name, hint in members(kind):

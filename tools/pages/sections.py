@@ -1,7 +1,7 @@
-"""Write what a page takes from elsewhere between the page's markers: code, output, costs, guarantees, catalogue text.
+"""Write the generated sections of a page between its markers: code, output, costs, guarantees, catalogue text.
 
-A marker is a comment, `<!-- make pages: KIND ARGUMENTS -->`; what is written ends at `<!-- end -->`. A page of a
-pattern is about the catalogue's entry of the same name.
+A section starts with the comment `<!-- make pages: KIND ARGUMENTS -->`, and ends with `<!-- end -->`. The page of a
+pattern shows the catalogue entry of the same name.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Page:
 
     @property
     def entry(self) -> CatalogueEntry:
-        """The catalogue's entry that the page is about."""
+        """The catalogue entry of the page."""
         return entry(self.path.stem)
 
     @property
@@ -91,7 +91,7 @@ class Page:
         return blocks(self.source)
 
     def facts(self) -> Iterator[str]:
-        """Yield what the page is about, at a glance."""
+        """Yield a summary of the entry."""
         found = self.entry
         notebooks = sorted(NOTEBOOKS.glob(f"[0-9][0-9]_{found.name}.ipynb"))
         rows = [
@@ -103,7 +103,7 @@ class Page:
         yield "\n".join(f"- **{name}**: {value}" for name, value in rows if value)
 
     def code(self, part: str) -> Iterator[str]:
-        """Yield a block of the program, and what it prints."""
+        """Yield a block of the program and its output."""
         block = next((each for each in self.blocks if each.part == part), None)
         if block is None:
             raise BadMarker(f"{self.source.name} has no part {part!r}")
@@ -135,7 +135,7 @@ class Page:
             yield f"```text\n{text}\n```"
 
     def guarantees(self, *recipes: str) -> Iterator[str]:
-        """Yield what was explored, and what is not guaranteed."""
+        """Yield the guarantees with what was explored, and the limits."""
         proof = guarantees.Proof.read()
         known = [name for name in recipes or self.entry.classes if name in proof.recipes]
         for name in known:

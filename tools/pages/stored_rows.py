@@ -1,4 +1,4 @@
-"""What an account stores, as rows in key order, and a picture of the rows before and after a program."""
+"""The stored rows of an account in key order, and a picture of them before and after a program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 _RANDOM = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 _OWN = frozenset({"WriteId", "IntentId"})
-"""Properties that the library adds for itself; they would hide what the picture is about."""
+"""Internal properties of the library, which pictures leave out."""
 _MAX_ROWS = 9
 _MAX_TEXT = 34
 _WIDTH, _LINE, _COLUMNS = 820, 22, (16, 190, 450)
@@ -29,7 +29,7 @@ text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill
 
 
 class Row(NamedTuple):
-    """One row of a table, or one blob of a container, as the picture shows it."""
+    """One row of a table, or one blob of a container, as shown in a picture."""
 
     partition: str
     key: str
@@ -41,7 +41,7 @@ Stored = Mapping[str, tuple[Row, ...]]
 
 
 def stored_in(storage: Any) -> Stored:
-    """Return what an account stores; values that are different in each run are left out."""
+    """Return what an account stores, without values that differ in each run."""
     found: dict[str, tuple[Row, ...]] = {}
     for table in storage.tables.list_tables():
         rows = storage.tables.get_table_client(table.name).list_entities()
@@ -53,7 +53,7 @@ def stored_in(storage: Any) -> Stored:
 
 
 def _settled(rows: list[Row]) -> tuple[Row, ...]:
-    """Return rows in key order; those whose keys differ only in a random part are ordered by their properties."""
+    """Return rows in key order; rows whose keys differ only in a random part are ordered by their properties."""
     groups = groupby(rows, key=lambda row: (row.partition, row.key))
     return tuple(row for _, group in groups for row in sorted(group))
 
@@ -77,7 +77,7 @@ def _short(text: str, length: int = _MAX_TEXT) -> str:
 
 
 def picture(before: Stored, after: Stored) -> str:
-    """Return an SVG of the rows before and after; without a before, of the rows alone."""
+    """Return an SVG of the rows, before and after the program if there are earlier rows."""
     panels = [("Before", before, after), ("After", after, before)] if before else [("Stored rows", after, after)]
     drawn, y = [], 0
     for title, stored, other in panels:
@@ -105,7 +105,7 @@ def _panel(title: str, stored: Stored, other: Stored) -> tuple[str, int]:
 
 
 def _marks(title: str, rows: tuple[Row, ...], other: tuple[Row, ...]) -> dict[Row, str]:
-    """Return the rows that are new or changed after the program, and those that are deleted by it."""
+    """Return the rows that the program inserted or changed, and those that it deleted."""
     keys = {(row.partition, row.key) for row in other}
     if title == "Before":
         return {row: "gone" for row in rows if (row.partition, row.key) not in keys}

@@ -26,7 +26,7 @@ _LANGUAGES: Final = {".py": "python", ".yaml": "yaml", ".toml": "toml", "": "doc
 
 @dataclass(frozen=True)
 class Tutorial:
-    """A tutorial, whose program is an example."""
+    """A tutorial and its example."""
 
     PAGE: str
     folder: str
@@ -41,7 +41,7 @@ class Tutorial:
             return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], copied, account)}```", text)
 
     def _code(self, name: str, parts: list[str]) -> str:
-        """Return some parts of a file, or all of it, as a block of code."""
+        """Return a file, or some parts of it, as a code block."""
         _, *marked = _MARK.split((ROOT / self.folder / name).read_text(encoding="utf-8"))
         found = dict(zip(marked[::2], marked[1::2], strict=True))
         whole = _MARK.sub("", (ROOT / self.folder / name).read_text(encoding="utf-8"))
@@ -55,7 +55,7 @@ def _with_output(block: str, folder: Path, account: str) -> str:
 
 
 def _output(command: str, folder: Path, account: str) -> str:
-    """Run a command of a page; `STORAGE=azurite` is an account in memory that is served like an Azurite."""
+    """Run a command of a page; `STORAGE=azurite` is an in-memory account served in place of Azurite."""
     command, _, lines = command.partition(" | head -")
     words = shlex.split(command)
     paths = os.pathsep.join([str(ROOT / "patterns"), str(folder)])
@@ -75,7 +75,7 @@ def _output(command: str, folder: Path, account: str) -> str:
         timeout=120,
         check=False,
     )
-    # A command exits with 1 if it has found something
+    # A command exits with 1 if it has findings
     if done.returncode not in (0, int(words[0] == "tablepatterns")) or "Traceback" in done.stderr:
         raise RuntimeError(f"{command}: {done.stdout}{done.stderr}")
     text = done.stdout

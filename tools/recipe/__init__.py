@@ -1,4 +1,4 @@
-"""Begins a new recipe: `python -m tools.recipe sorted_tail` makes its files, with "write me" where words are missing.
+"""Create a new recipe: `python -m tools.recipe sorted_tail` creates its files, with "write me" where text is missing.
 
-The house tests then tell what is still to be filled in. CONTRIBUTING.md leads through it.
+Tests then list what is missing; CONTRIBUTING.md describes each step.
 """

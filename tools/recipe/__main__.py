@@ -1,4 +1,4 @@
-"""`python -m tools.recipe NAME`: makes the files of a new recipe, and says what comes next."""
+"""`python -m tools.recipe NAME`: create the files of a new recipe, and print the next steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ To see what is still to be filled in: make test-memory ARGS="tests/project/test_
 
 
 def main() -> int:
-    """Make the files, or say why not."""
+    """Create the files, or print why that is not possible."""
     parser = argparse.ArgumentParser(prog="python -m tools.recipe", description=__doc__)
     parser.add_argument("name", nargs="?", default="", help="the pattern's own name, such as sorted_tail")
     try:
@@ -30,7 +30,7 @@ def main() -> int:
     except Unfit as error:
         print(f"{error}: make recipe NAME=sorted_tail", file=sys.stderr)
         return 2
-    # The imports of what is made are in the order of its name
+    # The sorted position of the imports depends on the name
     code = [path for path in made if path.endswith((".py", ".pyi", ".ipynb"))]
     subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", "--select", "I", "--fix", *code], check=True)  # noqa: S603
     print(*made, NEXT, sep="\n", end="")

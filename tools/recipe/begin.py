@@ -1,4 +1,4 @@
-"""The files of a new recipe, from the templates, and its lines in files that are there."""
+"""Create the files of a new recipe from templates, and add its lines to existing files."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ PLACES: Final = {
     "page.md": "docs/patterns/{name}.md",
     "program.py": "docs/patterns/code/{name}.py",
 }
-"""Where the text of each template goes."""
+"""The path of the file from each template."""
 ENDS: Final = {"budget.py": "tests/budgets/sets.py", "limits.toml": "docs/data/limits.toml"}
-"""What each of these is added to."""
+"""The existing file that each text is added to."""
 PUBLIC: Final = "patterns/tablepatterns/__init__.pyi"
 
 
 class Unfit(ValueError):
-    """A name that no recipe can have."""
+    """A name that is not possible for a recipe."""
 
 
 def begin(root: Path, name: str) -> Iterator[str]:
-    """Make the files of a recipe, add its lines to others, and hand out the path of each.
+    """Create the files of a recipe, add its lines to other files, and yield the path of each.
 
     :param root: the folder of the project
-    :param name: the recipe's name, as that of a module
-    :raises Unfit: it is no such name, or taken
+    :param name: the recipe's name, which is that of its module
+    :raises Unfit: the name is not a module name, or is in use
     """
     words = {"name": name, "Class": "".join(map(str.capitalize, name.split("_"))), "title": title_of(name)}
     files = {place.format(name=name): _text(template, words) for template, place in PLACES.items()}
@@ -47,7 +47,7 @@ def begin(root: Path, name: str) -> Iterator[str]:
 
 
 def check(root: Path, name: str, files: list[str]) -> None:
-    """Refuse a name that no recipe can have."""
+    """Reject a name that is not possible for a recipe."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise Unfit(f"{name!r} is no name of a module in small letters")
     for place in files:
@@ -65,7 +65,7 @@ def title_of(name: str) -> str:
 
 
 def public(text: str, name: str, kind: str) -> str:
-    """Return the text of the package's stub with one more public name, in the order of the others."""
+    """Return the text of the package's stub with one more public name, in alphabetical order."""
     imports = re.findall(r"^from \.recipes\.[\w.]+ import .+\n", text, re.MULTILINE)
     line = f"from .recipes.{name} import {kind} as {kind}\n"
     before = [each for each in imports if each.split()[1] < line.split()[1]][-1]
@@ -79,7 +79,7 @@ def next_number(root: Path) -> int:
 
 
 def notebook(words: dict[str, str]) -> str:
-    """Return an empty notebook with the headings that all have."""
+    """Return an empty notebook with the headings that all notebooks have."""
     parts = re.split(r"^%% (markdown|code)\n", _text("notebook", words), flags=re.MULTILINE)[1:]
     cells = [_cell(kind, source.strip()) for kind, source in zip(parts[::2], parts[1::2], strict=True)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}

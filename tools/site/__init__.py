@@ -1,1 +1,1 @@
-"""Programs of the pages, run in the reader's browser: what the site needs for it."""
+"""What the site needs to run the pages' programs in the reader's browser."""

@@ -1,7 +1,7 @@
-"""Put together what a page needs to run its program in a browser: Python, the library, the editor.
+"""Build what a page needs to run its program in a browser: Python, the library, the editor.
 
-Nothing is downloaded. Python is that of the npm package pyodide; the library and what it imports are taken from what is
-installed. Of packages with a compiled part, the part in Python is enough.
+Nothing is downloaded. Python comes from the npm package pyodide; the library and its imports come from the installed
+packages. Packages with compiled parts work with their Python parts only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LITE: Final = HERE / "lite" / "_output"
 """The notebooks as a JupyterLite site, if `make lite` has built it."""
 CORE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 _LEFT_OUT: Final = frozenset({"cryptography", "markdown-it-py", "pydantic", "pygments", "tablepatterns", "typer"})
-"""What only the command line and design files need, and what has no part in Python."""
+"""Packages that only the command line or design files need, or that have no Python part."""
 _DATA: Final = (".py", ".pem", ".json")
 _METADATA: Final = {
     "METADATA": "Metadata-Version: 2.1\nName: tablepatterns\nVersion: 0\n",
@@ -42,13 +42,13 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
 class Assets(NamedTuple):
-    """What the pages must know of the assets.
+    """Information about the assets for the pages.
 
     :param library: the library's archive, relative to the assets
-    :param pages: the archive of what the pages run with it
+    :param pages: the archive with the programs of the pages
     :param size: the megabytes that a first run loads, compressed as servers do
-    :param has_cryptography: whether its wheels are there
-    :param packages: the files of what reads design files, relative to the assets; none if they are not there
+    :param has_cryptography: whether the wheels of cryptography are included
+    :param packages: the files of the packages that read design files, relative to the assets; empty if missing
     """
 
     library: str
@@ -64,7 +64,7 @@ def are_installed() -> bool:
 
 
 def closure(packages: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return packages of a lock file with all that they depend on."""
+    """Return packages of a lock file with all their dependencies."""
     found: dict[str, Any] = {}
     waiting = [name.lower().replace("_", "-") for name in names]
     while waiting:
@@ -108,7 +108,7 @@ def pinned_packages() -> list[tuple[str, str]]:
 
 
 def _versioned(path: Path) -> str:
-    """Return the name of a file with its digest: browsers keep files, and a page of an earlier build must find it."""
+    """Return the name of a file with its digest: browsers cache files, and pages of each build need their own."""
     return f"{path.name}?v={sha256(path.read_bytes()).hexdigest()[:12]}"
 
 
@@ -129,8 +129,8 @@ def _compressed(path: Path) -> int:
 def write_archive(path: Path) -> None:
     """Write the library and what it imports, compiled, as a wheel; the same bytes from the same packages.
 
-    Compiling them in the browser would take longer than loading Python. Pyodide compiles them here, since no other
-    Python writes what it reads.
+    Compiling them in the browser would take longer than loading Python. Pyodide compiles them here, because no other
+    Python writes the same byte code.
     """
     files = dict(_files_of_library())
     for each in _dependencies("tablepatterns", {}).values():
@@ -156,7 +156,7 @@ def _write_zip(path: Path, files: Mapping[str, Path], texts: Mapping[str, str] =
 
 
 def _dependencies(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:
-    """Return the distributions that one needs, without extras."""
+    """Return the dependencies of a distribution, without extras."""
     for line in distribution(name).requires or ():
         needed = Requirement(line)
         is_needed = needed.marker is None or needed.marker.evaluate({"extra": "", "python_version": "3.14"})

@@ -25,8 +25,8 @@ def explained(query: str, partition: str, row: str, entities: int, partitions: i
     """Return the plan of a query as text.
 
     :param query: the value of $filter
-    :param partition: the format of the PartitionKey, "" if only the filter is to be explained
-    :param row: the format of the RowKey
+    :param partition: the template of the PartitionKey; "" to explain only the filter
+    :param row: the template of the RowKey
     :param entities: how many entities the table has
     :param partitions: how many partitions it has
     :param size: the bytes of an entity
@@ -56,5 +56,5 @@ def reviewed(text: str) -> dict[str, Any]:
     from tablepatterns.review import read_design, review
     from tablepatterns.review.report import html
 
-    # Text without a line break would be taken for the name of a file
+    # Text without a line break would be read as a file name
     return {"html": html(review(read_design(f"{text}\n")))}

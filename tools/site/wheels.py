@@ -20,13 +20,13 @@ _CORE: Final = MODULES / "pyodide"
 
 
 class WrongFile(ValueError):
-    """A file is not the one that was asked for."""
+    """A downloaded file has the wrong digest."""
 
 
 def check(name: str, content: bytes, digest: str) -> None:
     """Check the digest of a file.
 
-    :raises WrongFile: it has another one
+    :raises WrongFile: the digest differs
     """
     found = sha256(content).hexdigest()
     if found != digest:
@@ -34,7 +34,7 @@ def check(name: str, content: bytes, digest: str) -> None:
 
 
 def distribution_url() -> str:
-    """Return where Pyodide's own loader finds its distribution."""
+    """Return the URL from which Pyodide's own loader loads its distribution."""
     version = json.loads((_CORE / "package.json").read_text("utf-8"))["version"]
     loader = (_CORE / "pyodide.mjs").read_text("utf-8")
     (found,) = set(re.findall(r"https://[^`\"']+/full/", loader))
@@ -42,7 +42,7 @@ def distribution_url() -> str:
 
 
 def download(names: Iterable[str]) -> None:
-    """Download packages and their dependencies, unless they are there."""
+    """Download packages and their dependencies, unless they exist."""
     packages = json.loads((_CORE / "pyodide-lock.json").read_text("utf-8"))["packages"]
     WHEELS.mkdir(exist_ok=True)
     for each in closure(packages, names).values():

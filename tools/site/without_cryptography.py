@@ -13,7 +13,7 @@ _IMPORTERS = ("azure.storage.queue._encryption", "azure.storage.blob._encryption
 
 
 class _Unavailable(ModuleType):
-    """A module of cryptography that has every name; none can be used."""
+    """A substitute for a module of cryptography: every name exists, and none can be used."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -34,7 +34,7 @@ class _Substitute(MetaPathFinder, Loader):
 
 
 class _WithoutCryptography(Loader):
-    """Runs a module of the SDK, which then has classes that do nothing in place of those of cryptography."""
+    """Loads a module of the SDK with substitutes for the classes of cryptography."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
@@ -56,7 +56,7 @@ class _WithoutCryptography(Loader):
 class OptionalCryptography(MetaPathFinder):
     """Lets the SDK's queue and blob clients be imported without cryptography, which they use for an option of theirs.
 
-    It takes longer to load than Python. Any other import of it fails, and the library says what is missing.
+    The package takes longer to load than Python. Other imports of it fail, and the library reports what is missing.
     """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:

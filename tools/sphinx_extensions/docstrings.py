@@ -27,13 +27,13 @@ def shown(lines: list[str]) -> list[str]:
 
 
 def _line(text: str) -> str:
-    # With a backslash in it, code is no name that could be a link
+    # Code with a backslash cannot be a name to link
     text = _BACKSLASH.sub(r"``\1``", text)
     return _SENTENCE.sub(r"**\1:**", _LEAD.sub(r"**\1:**", text))
 
 
 def _trees(lines: Iterator[str]) -> Iterator[str]:
-    """Give a paragraph that is a tree, drawn with lines, as it is."""
+    """Keep a paragraph that is a tree drawn with lines as preformatted text."""
     for is_empty, paragraph in groupby(lines, key=lambda line: not line.strip()):
         found = list(paragraph)
         if not is_empty and any("── " in line for line in found):
@@ -65,6 +65,6 @@ def _process(_app: Sphinx, _what: str, _name: str, _object: object, _options: An
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Have autodoc ask."""
+    """Connect to autodoc."""
     app.connect("autodoc-process-docstring", _process)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

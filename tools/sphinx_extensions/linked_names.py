@@ -1,7 +1,7 @@
-"""Names of public classes in the text of a page lead to the pattern's page, or else to the API reference.
+"""Link names of public classes on pages to the pattern's page or to the API reference.
 
-In the source they stay plain code, so that a page reads the same in a plain view of the files, and a link needs no
-mending when a page is written or moved.
+In the source they are plain code, so that pages are readable as files, and links stay correct when a page is added or
+moved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOT_WITHIN = (nodes.reference, nodes.title, nodes.literal_block)
 
 
 class LinkedNames(SphinxPostTransform):
-    """Makes links of code that is a public name; of each name one in a section, and any number in tables."""
+    """Turns code that is a public name into a link, once for each name in a section, and everywhere in tables."""
 
     default_priority = 5
 
@@ -41,10 +41,10 @@ class LinkedNames(SphinxPostTransform):
                 self._link(literal, target)
 
     def _target(self, name: str) -> str | None:
-        """Return the page, and the place on it, that tells most about a name."""
+        """Return the page and the anchor that explain a name best."""
         found = self.env.domains["py"].data["objects"].get(f"tablepatterns.{name}")
         pages = (f"patterns/{entry.name}" for entry in ENTRIES if name in entry.classes)
-        # What every design is made of is told best where all of it is
+        # The parts of every design are explained best on one page
         if found is None or found.docname != _OF_ALL:
             for page in pages:
                 if page in self.env.found_docs:
@@ -60,7 +60,7 @@ class LinkedNames(SphinxPostTransform):
 
 
 def _above(node: nodes.Node, *kinds: type[nodes.Element]) -> nodes.Node | None:
-    """Return the nearest node of these kinds that a node lies in."""
+    """Return the nearest ancestor of these kinds."""
     above = node.parent
     while above is not None and not isinstance(above, kinds):
         above = above.parent
@@ -68,6 +68,6 @@ def _above(node: nodes.Node, *kinds: type[nodes.Element]) -> nodes.Node | None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Have it run on each page."""
+    """Run it on each page."""
     app.add_post_transform(LinkedNames)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""Makes a page of each notebook, with its saved outputs; nothing is executed.
+"""Write a page for each notebook with its saved outputs; nothing is executed.
 
-The pages are written to docs/notebooks, which is not in the repository: there, the notebooks themselves are read.
+The pages are in docs/notebooks, which is not in the repository: its readers use the notebooks themselves.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def page_of(path: Path, folder: Path) -> Iterator[str]:
 
 
 def _open(path: Path) -> str:
-    """Return the line that leads to the notebook itself."""
+    """Return the line that links the notebook."""
     if not assets.LITE.is_dir():
         return f"This is the notebook `{path.name}`, with its saved outputs."
     url = f"../lite/lab/index.html?path={path.name}"
@@ -80,7 +80,7 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _linked(text: str) -> str:
-    """Return a text whose links lead to pages: those of notebooks are beside it, the others above."""
+    """Return a text with its links changed to pages: notebooks are in the same folder, others in the parent."""
 
     def page(found: re.Match[str]) -> str:
         words, target, anchor = found[1], found[2], found[3] or ""
@@ -88,7 +88,7 @@ def _linked(text: str) -> str:
             return f"[{words}](../{target.removeprefix('../docs/')}{anchor})"
         if target == "README.md" or target.endswith(".ipynb"):
             return f"[{words}]({target.replace('README.md', 'index.md').replace('.ipynb', '.md')}{anchor})"
-        # What is only in the repository
+        # A file that is only in the repository
         return words
 
     return _LINK.sub(page, text)

@@ -1,7 +1,7 @@
-"""Adds to pages what runs in the reader's browser: their programs, and the playground; see tools/site.
+"""Add what runs in the reader's browser to pages: their programs, and the playground; see tools/site.
 
-The pages stay plain Markdown. Where the npm packages of tools/site are not installed, they get no button. The names of
-notebooks lead to their pages.
+The pages are plain Markdown. Without the npm packages of tools/site, they have no button. Names of notebooks become
+links to their pages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLACES: Final = {
     "<!-- explain in the browser -->": "explain",
     "<!-- review in the browser -->": "review",
 }
-"""The marks before what is shown where nothing runs, and what takes its place on the site."""
+"""The marks of fallback content, and what replaces it on the site."""
 _END: Final = "<!-- end -->"
 _EXAMPLE: Final = "reviews/employees_naive.toml"
 _FOLDER: Final = "run"
@@ -33,12 +33,12 @@ _NOTEBOOK: Final = re.compile(r"notebooks/(\w*(?:\.ipynb)?)")
 
 
 def program_of(page: Path) -> Path:
-    """Return where a page's program is."""
+    """Return the path of a page's program."""
     return page.parent / "code" / f"{page.stem.replace('-', '_')}.py"
 
 
 def add_button(app: Sphinx, doctree: nodes.document, name: str) -> None:
-    """Add a button behind the link to the whole program."""
+    """Add a button after the link to the whole program."""
     found = getattr(app, "run_button_assets", None)
     if found is None:
         return
@@ -54,7 +54,7 @@ def add_button(app: Sphinx, doctree: nodes.document, name: str) -> None:
 
 
 def _data(kind: str, found: assets.Assets) -> str:
-    """Return what the scripts must know, as attributes of an element."""
+    """Return the data of the scripts, as attributes of an element."""
     data = f'data-kind="{kind}" data-library="{found.library}" data-pages="{found.pages}" data-size="{found.size}"'
     return data + (' data-cryptography="yes"' if found.has_cryptography else "")
 
@@ -74,7 +74,7 @@ def _element(kind: str, found: assets.Assets, app: Sphinx) -> str:
 
 
 def add_places(app: Sphinx, doctree: nodes.document, name: str) -> None:
-    """Put what runs in the browser in place of what stands for it in a plain view of the files."""
+    """Replace fallback content with what runs in the browser."""
     found = getattr(app, "run_button_assets", None)
     for mark in list(doctree.findall(nodes.raw)):
         kind = _PLACES.get(mark.astext().strip())
@@ -87,7 +87,7 @@ def add_places(app: Sphinx, doctree: nodes.document, name: str) -> None:
 
 
 def link_notebooks(app: Sphinx, doctree: nodes.document, name: str) -> None:
-    """Make links of the names of notebooks, such as `notebooks/01_intra_partition_index.ipynb`, to their pages."""
+    """Turn names of notebooks, such as `notebooks/01_intra_partition_index.ipynb`, into links to their pages."""
     for literal in list(doctree.findall(nodes.literal)):
         found = _NOTEBOOK.fullmatch(literal.astext())
         page = found and f"notebooks/{found[1].removesuffix('.ipynb') or 'index'}"
@@ -99,7 +99,7 @@ def link_notebooks(app: Sphinx, doctree: nodes.document, name: str) -> None:
 
 
 def write_assets(app: Sphinx) -> None:
-    """Write what the buttons load, beside the pages."""
+    """Write the files that the buttons load."""
     if app.builder.format == "html" and assets.LITE.is_dir():
         shutil.copytree(assets.LITE, Path(app.outdir, "lite"), dirs_exist_ok=True)
     if app.builder.format == "html" and assets.are_installed():

@@ -1,7 +1,7 @@
 """Write docs/fidelity.md: how the in-memory engine compares with the service and with Azurite.
 
-The rows are in docs/data/fidelity, a file for each subject. What Azurite does follows from the marks of the tests,
-unless the row says it.
+The rows are in docs/data/fidelity, one file for each subject. The behavior of Azurite is taken from the marks of the
+tests, unless a row states it.
 
     rows      reads the rows
     suite     reads the tests, without running them

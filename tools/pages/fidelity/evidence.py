@@ -1,4 +1,4 @@
-"""How it is known what the service does, in words."""
+"""Describe the evidence for a behavior of the service."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ READ = frozenset(
         "update-message",
     }
 )
-"""Microsoft's pages that were read for this list; others are linked, and were not."""
+"""Microsoft's pages that were read for this list; other linked pages were not."""
 
 WORDS = {
     "recorded": "recorded",
@@ -47,14 +47,14 @@ WORDS = {
 
 
 def in_words(evidence: str) -> str:
-    """Return evidence as the page tells it.
+    """Return evidence as text for the page.
 
     >>> in_words("docs:lease-blob")
     '[documented](https://learn.microsoft.com/rest/api/storageservices/lease-blob)'
     >>> in_words("azurite#1947")
     '[Azurite 1947](https://github.com/Azure/Azurite/issues/1947)'
 
-    :raises ValueError: it is evidence of no kind that the page explains
+    :raises ValueError: the page does not explain this kind of evidence
     """
     if evidence in WORDS:
         return WORDS[evidence]

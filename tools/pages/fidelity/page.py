@@ -1,4 +1,4 @@
-"""The page, written from the rows and the tests."""
+"""Write the page from the rows and the tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INTRODUCTION = DATA / "introductions" / "fidelity.md"
 
 
 def render(root: Path = ROOT) -> str:
-    """Return the page on this repository."""
+    """Return the page for this repository."""
     known, found = tests(root), sections()
     parts = [
         _INTRODUCTION.read_text(encoding="utf-8").format(azurite=_version(root), **_counts(found)),
@@ -28,7 +28,7 @@ def render(root: Path = ROOT) -> str:
 
 
 def unknown_tests(root: Path) -> list[str]:
-    """Return the tests that rows name and that are not there."""
+    """Return the tests that rows name but that do not exist."""
     known = tests(root)
     return [f"{row.number}: {name}" for row in _rows(sections()) for name in row.tests if name not in known]
 
@@ -74,7 +74,7 @@ def _cells(row: Row, known: Mapping[str, Test]) -> tuple[str, ...]:
 
 
 def _azurite(row: Row, known: Mapping[str, Test]) -> str:
-    """Return what Azurite does: as the row says, else as the marks of its tests say."""
+    """Return the behavior of Azurite: as the row states, otherwise from the marks of the row's tests."""
     named = [known[name] for name in row.tests if name in known]
     if row.azurite:
         return row.azurite

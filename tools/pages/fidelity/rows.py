@@ -1,4 +1,4 @@
-"""The rows of the page, as they stand in the files of docs/data/fidelity."""
+"""The rows of the page, from the files of docs/data/fidelity."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ ROWS = DATA / "fidelity"
 
 @dataclass(frozen=True)
 class Row:
-    """One behaviour.
+    """One behavior.
 
     :param number: the section's number and its own
     :param service: what the service does
-    :param engine: what the account in memory does, "" where that is the same
-    :param lacks: whether the account in memory does not have it at all
-    :param azurite: what Azurite does, "" where the tests say so
-    :param evidence: how it is known what the service does, in the words of `evidence`
-    :param tests: the tests that hold it, as pytest names them
+    :param engine: what the in-memory engine does; "" if it is the same
+    :param lacks: whether the in-memory engine does not support it
+    :param azurite: what Azurite does; "" if the marks of the tests state it
+    :param evidence: the evidence for the service's behavior, in the notation of `evidence`
+    :param tests: the tests of it, by their pytest names
     """
 
     number: str
@@ -40,13 +40,13 @@ class Row:
 
     @property
     def is_same(self) -> bool:
-        """Whether the account in memory does what the service does."""
+        """Whether the in-memory engine behaves like the service."""
         return not self.engine
 
 
 @dataclass(frozen=True)
 class Section:
-    """The behaviours of one subject."""
+    """The behaviors of one subject."""
 
     number: int
     part: str

@@ -1,4 +1,4 @@
-"""The tests of this repository, read and not run: which there are, and where Azurite is left out."""
+"""Read the tests of this repository, without running them, and their exclusions of Azurite."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Deviation(NamedTuple):
-    """A way in which Azurite answers otherwise than the service."""
+    """A difference between Azurite and the service."""
 
     name: str
     reason: str
@@ -23,7 +23,7 @@ class Deviation(NamedTuple):
 class Test:
     """A test.
 
-    :param deviations: why it does not run on Azurite
+    :param deviations: the reasons why it does not run on Azurite
     :param on_azurite: whether it runs there
     """
 
@@ -33,7 +33,7 @@ class Test:
 
 @lru_cache
 def deviations(root: Path) -> dict[str, Deviation]:
-    """Return the deviations that the conformance tests know, by the names of their marks."""
+    """Return the deviations of the conformance tests, by the names of their marks."""
     found: dict[str, Deviation] = {}
     for node in _tree(root / "tests/conformance/deviations.py").body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.targets[0], ast.Name):
@@ -43,7 +43,7 @@ def deviations(root: Path) -> dict[str, Deviation]:
 
 @lru_cache
 def exclusions(root: Path) -> list[tuple[str, Deviation]]:
-    """Return what the comparison of random operations leaves out of account, with the file that says so."""
+    """Return the exclusions of the comparison of random operations, each with its file."""
     found: list[tuple[str, Deviation]] = []
     for path in sorted((root / "tests/differential").rglob("*.py")):
         for node in _tree(path).body:
@@ -54,14 +54,14 @@ def exclusions(root: Path) -> list[tuple[str, Deviation]]:
 
 
 def test_files(folder: Path) -> list[Path]:
-    """Return the files of tests in a folder and below it, in order."""
-    # What npm installed is large, and not ours
+    """Return the test files in a folder and its subfolders, in order."""
+    # The packages from npm are many, and not ours
     return sorted(path for path in folder.rglob("test_*.py") if "node_modules" not in path.parts)
 
 
 @lru_cache
 def tests(root: Path) -> dict[str, Test]:
-    """Return all tests by the names that pytest gives them, without their parameters."""
+    """Return all tests by their pytest names, without parameters."""
     known = deviations(root)
     return {
         f"{path.relative_to(root).as_posix()}::{name}": test
@@ -84,7 +84,7 @@ def _tests_in(path: Path, known: dict[str, Deviation]) -> Iterator[tuple[str, Te
 
 
 def _uses_engine(tree: ast.Module) -> bool:
-    """Tell whether all tests of a file ask for the account in memory."""
+    """Return whether all tests of a file run on the in-memory engine."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
             return "usefixtures('engine')" in ast.unparse(node.value)
@@ -98,7 +98,7 @@ def _marks(test: Function, known: dict[str, Deviation]) -> Iterator[Deviation]:
 
 
 def _excluded(function: ast.FunctionDef) -> str | None:
-    """Return why a comparison leaves out what this function recognises, None for any other function."""
+    """Return the reason of an exclusion that a function defines; None for any other function."""
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call) and decorator.args and isinstance(decorator.args[0], ast.Constant):
             called = ast.unparse(decorator.func).rpartition(".")[2].strip("_")

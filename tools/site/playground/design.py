@@ -1,4 +1,4 @@
-"""What a design of the playground consists of."""
+"""The parts of a design in the playground."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Action:
-    """Something that the reader can do, in both variants.
+    """An action of the reader, in both variants.
 
     :param method: the method of both variants that does it
     :param label: the text of its button

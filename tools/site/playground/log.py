@@ -19,7 +19,7 @@ NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 
 
 class Plain:
-    """The RowKey is the inverted time and a number of the attempt, which makes it unique."""
+    """The RowKey is the inverted time and the number of the attempt, which makes it unique."""
 
     def __init__(self, storage: Any) -> None:
         self.storage = storage

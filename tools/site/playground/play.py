@@ -1,4 +1,4 @@
-"""What the page of the playground asks for: each method takes and returns what JSON can hold."""
+"""The functions that the page of the playground calls. Arguments and results are JSON values."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Side:
             await self.process.close()
 
     def mark(self) -> None:
-        """Take what is stored now as known: only later changes are shown as new."""
+        """Remember what is stored now: only later changes are shown as new."""
         self._before = {self._version(table, row) for table in self._stored() for row in table["rows"]}
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows of it."""
+        """Return the state that the page shows."""
         stored = list(self._stored())
         for table in stored:
             for row in table["rows"]:
@@ -116,7 +116,7 @@ class Playground:
         return json.dumps(await found if inspect.isawaitable(found) else found)
 
     def designs(self) -> list[dict[str, Any]]:
-        """Return what there is to choose from."""
+        """Return the designs to choose from."""
         return [
             {
                 "name": name,
@@ -134,7 +134,7 @@ class Playground:
         ]
 
     async def choose(self, name: str) -> dict[str, Any]:
-        """Begin with a design, with two new accounts."""
+        """Start with a design and two new accounts."""
         await self.close()
         self.design, self.passed, self._race = DESIGNS[name], 0, None
         self.sides = {side: Side(self.design, side) for side in SIDES}
@@ -153,7 +153,7 @@ class Playground:
         return self.state()
 
     async def decide(self, side: str, decision: str) -> dict[str, Any]:
-        """Let one process go on: send, lose, kill, or finish."""
+        """Continue one process: send, lose, kill, or finish."""
         process = self.sides[side].process
         assert process is not None  # noqa: S101 - the page has no button without one
         await (process.finish() if decision == "finish" else process.decide(decision))
@@ -199,12 +199,12 @@ class Playground:
             return {"text": str(error).partition("\n")[0].partition(": ")[2], "steps": len(steps)}
 
     async def race_step(self, number: int) -> dict[str, Any]:
-        """Show the schedule after so many of its steps."""
+        """Show the schedule after this many steps."""
         assert self._race is not None  # noqa: S101 - the page has no button without one
         return await self._race.after(number)
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows."""
+        """Return the state of the page."""
         return {"passed": self.passed, "sides": {name: side.state() for name, side in self.sides.items()}}
 
     async def close(self) -> None:
@@ -228,7 +228,7 @@ class SteppedRace:
         self._design, self._side, self._steps = design, side, steps
 
     async def after(self, number: int) -> dict[str, Any]:
-        """Return what is stored after so many steps from the start, and what each process has sent."""
+        """Return what is stored after this many steps, and what each process has sent."""
         side = Side(self._design, self._side)
         await side.prepare()
         actors = {name: side.begin(method, fields, name) for name, (method, fields) in self._design.race.actors.items()}

@@ -35,7 +35,7 @@ class Process:
     """A process of an account. Before each request it waits for a decision.
 
     :param engine: the account
-    :param work: makes the coroutine that it runs, from a storage account of its own
+    :param work: creates the coroutine that it runs, from a storage account of its own
     """
 
     def __init__(self, name: str, title: str, engine: Engine, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> None:
@@ -50,7 +50,7 @@ class Process:
 
     @property
     def pending(self) -> str | None:
-        """The request that it sends next, None if it has ended."""
+        """The request that it sends next; None if it has ended."""
         return self._waiting[0][0] if self._waiting and self.state == "running" else None
 
     async def wait(self) -> None:
@@ -74,19 +74,19 @@ class Process:
         await self.wait()
 
     async def finish(self) -> None:
-        """Send all of its requests."""
+        """Send all remaining requests."""
         while self.state == "running":
             await self.decide(SEND)
 
     def kill(self) -> None:
-        """End the process where it is."""
+        """End the process at its current request."""
         if self.state == "running":
             self.state = "killed"
             self._task.cancel()
             self._moved.set()
 
     async def exchange(self, text: str, send: Callable[[], Any]) -> Any:
-        """Send a request once that has been decided, and note what became of it.
+        """Wait for the decision about a request, send it, and record the outcome.
 
         :raises Killed: the process has been killed
         """
@@ -153,12 +153,12 @@ class StepStorage(Storage):
         super().__init__(target, engine, {"transport": StepTransport(process)})
 
     async def _run_with_heartbeat(self, work: Coroutine[Any, Any, Any], heartbeat: Any, every: float) -> Any:
-        # The reader has all the time they want before each request; heartbeats would be requests, too
+        # Readers take their time before each request, and heartbeats would be requests, too
         return await work
 
 
 def _told(message: Request) -> str:
-    """Return what a request asks for, in words for queues too."""
+    """Return a description of a request."""
     text = described(message)
     for form, words in _OF_QUEUES:
         text = form.sub(words, text)

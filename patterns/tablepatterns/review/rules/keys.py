@@ -275,14 +275,14 @@ def _text(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
         by_order = [asked.query.order.removeprefix("-")] if asked.query.order else []
         for name in (*terms_of(asked.query, declared.key).ranged, *by_order):
             wanted.setdefault(name, asked.query.name)
-    is_told = False
+    is_reported = False
     for name, field in declared.shape.fields.items():
         if field.type == "string" and field.order == "rising" and name in wanted and name in in_keys:
             says = f"{name} increases but is text: {wanted[name]!r} gets '10' before '9', and '01.02.' before '31.01.'."
             better = f"Store it as a number or a timestamp, and write the key as {{{name}:010d}} or {{{name}:ticks}}."
             yield TEXT_ORDER.finding(Severity.WARNING, declared.name, says, better)
-            is_told = True
-    if not is_told:
+            is_reported = True
+    if not is_reported:
         yield from islice(chain.from_iterable(map(_unsorted, context.queries_of(declared))), 1)
 
 
