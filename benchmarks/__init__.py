@@ -1,4 +1,4 @@
-"""How fast the engine is, against the SDK's own cost and against Azurite: `make bench`.
+"""Measure the engine, compared with the SDK alone and with Azurite: `make bench`.
 
-Read `cases.py` for what is measured, `harness.py` for how, `results/results.md` for what came out.
+The cases are in the files `*_cases.py`, the method in `harness.py`, the results in `results/results.md`.
 """

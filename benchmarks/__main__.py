@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m benchmarks`, or with `--quick` to see that they run."""
+"""Run the benchmarks: `python -m benchmarks`, or with `--quick` to check that they run."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from support.azurite_server import AzuriteMissing, azurite  # noqa: E402 - the t
 RESULTS = ROOT / "benchmarks/results"
 QUICK_RESULTS = Path(gettempdir()) / "tablepatterns-benchmarks"
 PARTS = ("tables", "objects", "serve", "recipes")
-"""What is measured unless told otherwise; a whole year of flights takes some minutes of its own."""
+"""The default parts; a whole year of flights takes some more minutes."""
 
 
 class Side(Protocol):
-    """The contestants at one account."""
+    """The contestants of one account."""
 
     @property
     def places(self) -> Mapping[str, Place[Any]]: ...
@@ -75,7 +75,7 @@ def _objects(quick: bool, other: str | None) -> Results:
 
 
 def _results(scale: Effort, engine: Side, other: Side | None, memory: int | None) -> Results:
-    """Measure all cases of all contestants, on the loaded data."""
+    """Measure all cases for all contestants."""
     machine, sides = environment(), [engine, *([other] if other else [])]
     loaded = {who: place.loaded for side in sides for who, place in side.places.items()}
     entries: list[Entry[Any]] = [entry for side in sides for entry in side.entries()]
@@ -84,7 +84,7 @@ def _results(scale: Effort, engine: Side, other: Side | None, memory: int | None
 
 @contextmanager
 def _azurite(part: str, *, wanted: bool) -> Generator[str | None, None, None]:
-    """Run an Azurite for one part, so that no part works on what another has left."""
+    """Run an Azurite for one part, so that each part starts with an empty account."""
     if not wanted:
         yield None
         return

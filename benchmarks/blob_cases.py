@@ -1,4 +1,4 @@
-"""What is measured of blobs: uploads and downloads of two sizes, and a list by prefix."""
+"""The cases for blobs: uploads and downloads of two sizes, and a list by prefix."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _CONTENT = {size: Random(size).randbytes(size) for size in (KIB, 16 * MIB)}
 
 
 def listed_name(number: int) -> str:
-    """Return the name of a blob that the list is to find."""
+    """Return the name of a blob that the list must find."""
     return f"{PREFIX}{number:07}"
 
 
 def other_name(number: int) -> str:
-    """Return the name of a blob beside them; as many come before the prefix as behind it."""
+    """Return the name of another blob; half of these sort before the prefix, and half after it."""
     return f"{'airports' if number % 2 else 'planes'}/{number:07}"
 
 
 def put_downloads(client: ContainerClient) -> None:
-    """Write what the downloads ask for."""
+    """Upload the blobs for the downloads."""
     for size, content in _CONTENT.items():
         for number in range(NAMES if size == KIB else 1):
             client.upload_blob(_download_name(size, number), content, overwrite=True)
@@ -40,7 +40,7 @@ def _download_name(size: int, number: int) -> str:
 
 def _upload(size: int, name: str, *, point: bool = False, every: int = 1) -> Case[ContainerClient]:
     def after(container: Container, asked: int, done: int) -> None:
-        """Check the content, unless nothing was carried out."""
+        """Check the content, if calls were carried out."""
         found = list(container.client.list_blob_names(name_starts_with="upload/"))
         if done and (not found or container.client.download_blob(found[-1]).readall() != _CONTENT[size]):
             raise AssertionError(f"{name}: {found} do not hold what was uploaded")
@@ -87,5 +87,5 @@ LIST = "list by prefix"
 
 
 def listing(count: int) -> Case[ContainerClient]:
-    """Return the case of a page of so many blobs, which are all that have the prefix."""
+    """Return the case of a page with all blobs that have the prefix."""
     return Case(LIST, lambda container, random: count, _first_page, _is_listed(count), every=2)

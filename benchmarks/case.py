@@ -1,4 +1,4 @@
-"""A case, whatever the service: one call, made of many different asks, and who makes it."""
+"""A benchmark case: one call, made with many different arguments, and its contestants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AZURITE_LARGE: Final = "Azurite, large"
 
 @dataclass(frozen=True)
 class Place(Generic[C]):
-    """Where a call goes.
+    """The target of a call, and the data in it.
 
     :param client: the SDK's client of a table, a queue or a container
     """
@@ -30,21 +30,21 @@ class Place(Generic[C]):
 
 
 def always(answer: object) -> bool:
-    """Accept any answer: the SDK raises an error where the status is one, and there is nothing else to see."""
+    """Accept any response: the SDK raises for error statuses, and there is nothing else to check."""
     return True
 
 
 @dataclass(frozen=True)
 class Case(Generic[C]):
-    """One call, made of many different asks.
+    """One call, made with many different arguments.
 
-    :param ask: make what one call asks for, at the place where it is asked; this is not timed
+    :param ask: create the arguments of one call at a place; not timed
     :param call: make the call
-    :param is_right: tell whether an answer is what was asked for
-    :param target: how many times the floor's cost the engine's may be, None where that is not the question
-    :param point: whether it is a point operation, which is to be much faster than Azurite's
-    :param every: it is measured in each so manieth round, since it takes long
-    :param after: look at the place after so many asks, of which so many were carried out there, and tidy it; not timed
+    :param is_right: return whether a response is correct
+    :param target: the maximum cost of the engine as a multiple of the floor's; None for no target
+    :param point: whether it is a point operation, which must be much faster than on Azurite
+    :param every: measure it only in every n-th round, because it is slow
+    :param after: check and clean up the place, given the number of calls and of those carried out there; not timed
     """
 
     name: str
@@ -57,7 +57,7 @@ class Case(Generic[C]):
     after: Callable[[Place[C], int, int], None] | None = None
 
     def check(self, answer: Any) -> None:
-        """Raise unless the answer is what was asked for: a fast error is not a fast answer."""
+        """Raise unless the response is correct: a fast error does not count."""
         if not self.is_right(answer):
             raise AssertionError(f"{self.name}: {str(answer)[:200]} is not what was asked for")
 
@@ -66,8 +66,8 @@ class Case(Generic[C]):
 class Entry(Generic[C]):
     """One contestant in one case.
 
-    :param client: what makes the calls
-    :param place: what makes the asks; the floor has no place of its own, and asks at the engine's
+    :param client: the client that makes the calls
+    :param place: the place that arguments are created for; the floor uses that of the engine
     """
 
     case: Case[C]
@@ -77,7 +77,7 @@ class Entry(Generic[C]):
 
     @property
     def carries_out(self) -> bool:
-        """Whether its calls change anything; the floor's do not."""
+        """Whether its calls are carried out; those of the floor are not."""
         return self.client is self.place.client
 
 

@@ -30,7 +30,7 @@ class Group(NamedTuple):
     label: str
     values: Sequence[float]
     texts: Sequence[str]
-    """What stands behind each bar."""
+    """The text after each bar."""
 
 
 def bar_chart(title: str, series: Sequence[str], groups: Sequence[Group], *, line: float | None = None) -> str:

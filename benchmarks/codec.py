@@ -1,8 +1,7 @@
-"""Transactions, pages and bulk loads of the library beside the SDK's own calls: `python -m benchmarks.codec`.
+"""Compare transactions, pages and bulk loads of the library with the SDK's own calls: `python -m benchmarks.codec`.
 
-Both take turns in every round, over the same transport. The constant transport has its response ready, so that nothing
-but the client's work is measured; the engine and Azurite answer each request. Ratios are of CPU time, and of wall time
-too over HTTP.
+Both take turns in every round, over the same transport. The constant transport has its response ready, so that only the
+client is measured; the engine and Azurite process each request. Ratios are of CPU time, and over HTTP of wall time too.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ Work: TypeAlias = Callable[[], object]
 
 @dataclass(frozen=True)
 class Compared:
-    """What one case took, for each entity: seconds by the SDK's call and by the library's, in the median round."""
+    """The result of one case: seconds per entity in the median round, for the SDK and for the library."""
 
     case: str
     sdk_cpu: float
@@ -62,16 +61,16 @@ class Compared:
 
 
 def compared(case: str, sdk: Work, library: Work, *, entities: int, rounds: int, is_fresh: bool = False) -> Compared:
-    """Run two ways to do the same in turn, and return what they took.
+    """Run two ways to do the same in turn, and return the times of both.
 
     :param entities: how many entities each of them writes or reads
-    :param is_fresh: whether each of the two only prepares the work and returns it
+    :param is_fresh: whether each of the two only prepares the work, and returns it as a function
     """
     for each in (sdk, library):
         _timed(each, is_fresh=is_fresh)
     taken: list[tuple[tuple[float, float], tuple[float, float]]] = []
     for number in range(rounds):
-        # Another one begins in each round, so that none always follows the same
+        # A different one starts each round, so that the order does not favor any
         if number % 2:
             second, first = _timed(library, is_fresh=is_fresh), _timed(sdk, is_fresh=is_fresh)
         else:
@@ -85,7 +84,7 @@ def compared(case: str, sdk: Work, library: Work, *, entities: int, rounds: int,
 
 
 def _timed(prepare: Work, *, is_fresh: bool) -> tuple[float, float]:
-    """Return the CPU seconds and the seconds that some work takes, or the work that it prepares."""
+    """Return the CPU time and the wall time in seconds of some work, or of the work that it prepares."""
     work: Any = prepare() if is_fresh else prepare
     return _seconds(work)
 
@@ -101,7 +100,7 @@ def _seconds(work: Work) -> tuple[float, float]:
 
 
 class Constant(HttpTransport[Any, Any]):
-    """Answers with what the engine answered to the first request with this verb and so many operations."""
+    """Returns the engine's response to the first request with the same verb and number of operations."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = EngineTransport(engine)
@@ -165,7 +164,7 @@ def employee(number: int) -> dict[str, Any]:
 
 
 def upserts(partition: int) -> list[Operation]:
-    """Return 100 writes without a condition, which can be sent again and again."""
+    """Return 100 unconditional writes, which can be repeated."""
     keys = ({"PartitionKey": f"p{partition:03d}", "RowKey": f"{row:05d}"} for row in range(ROWS))
     return [Operation.insert_or_replace({**each, **employee(row)}) for row, each in enumerate(keys)]
 
@@ -187,7 +186,7 @@ def measure_sync(place: str, storage: Any, rounds: int) -> Iterator[Compared]:
     def read_by_sdk(_: object = None) -> object:
         return list(next(client.list_entities(results_per_page=PAGE).by_page()))
 
-    # The tables hold exactly what is written, so that the first page is full
+    # The tables hold exactly one full page
     yield compared(
         f"transaction, {place}, sync",
         lambda: [client.submit_transaction(each) for each in CALLS],
@@ -285,7 +284,7 @@ def _submit_all(client: Any, batches: Sequence[Any]) -> None:
 
 
 def measure_shared_loads(rounds: int, *, quick: bool) -> Iterator[Compared]:
-    """Compare loads whose entities share rows with the calls of the SDK that read and write the same rows."""
+    """Compare loads whose entities share rows with SDK calls that read and write the same rows."""
     for each in traced(QUICK_RECIPES if quick else FULL_RECIPES):
         if each.name in SHARING:
             prepare = {run.contestant: run.prepare for run in each.runs()}

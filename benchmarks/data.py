@@ -1,4 +1,4 @@
-"""How much is measured, and the data of tables: entities of five properties, spread evenly over the partitions."""
+"""The amounts to measure, and the data of tables: entities of five properties, spread evenly over the partitions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _HIRED = datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class Effort:
-    """How long is measured.
+    """The duration of measurements.
 
     :param seconds: about how long one contestant works on one case in one round
-    :param azurite_seconds: how long Azurite may load what is large
+    :param azurite_seconds: for how long the large data is loaded into Azurite
     """
 
     rounds: int
@@ -31,7 +31,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Scale(Effort):
-    """How much is loaded and measured of tables.
+    """The amounts for tables.
 
     :param small: rows in each partition of the small table
     :param large: rows in each partition of the large table
@@ -44,10 +44,10 @@ class Scale(Effort):
 
 @dataclass(frozen=True)
 class ObjectScale(Effort):
-    """How much is loaded and measured of queues and blobs.
+    """The amounts for queues and blobs.
 
-    :param listed: blobs that the list finds, which are all that the small container holds
-    :param blobs: blobs in the large container
+    :param listed: the number of blobs that the list finds; the small container has no others
+    :param blobs: the number of blobs in the large container
     """
 
     listed: int
@@ -56,13 +56,13 @@ class ObjectScale(Effort):
 
 @dataclass(frozen=True)
 class RecipeScale(Effort):
-    """How much recipes are given to do.
+    """The amounts for recipes.
 
-    :param rows: flights of January are loaded that have about so many rows, where each has rows of its own
-    :param sharing: so many flights are loaded where they share rows
-    :param keys: how many keys are read
-    :param kept: for how many entities derived data is filled in and verified
-    :param inserts: how many entities each of the writers of one list inserts
+    :param rows: the approximate number of rows in bulk loads whose entities share no rows
+    :param sharing: the number of flights in bulk loads whose entities share rows
+    :param keys: the number of keys to read
+    :param kept: the number of entities whose derived data is backfilled and verified
+    :param inserts: the number of entities that each writer of one list inserts
     """
 
     rows: int
@@ -84,11 +84,11 @@ QUICK_RECIPES = RecipeScale(rounds=1, seconds=0, azurite_seconds=0, rows=80, sha
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a table holds, or a container of blobs, which is one partition.
+    """The content of a table, or of a container, which counts as one partition.
 
-    :param partitions: how many partitions there are
-    :param rows: so many rows are in each of them; so many blobs are listed
-    :param entities: how many entities there are in all, those of a last block that was not finished included; or blobs
+    :param partitions: the number of partitions
+    :param rows: the number of rows in each partition, or of blobs that the list finds
+    :param entities: the total number of entities or blobs, including those of an unfinished last block
     """
 
     partitions: int
@@ -106,7 +106,7 @@ def row_key(row: int) -> str:
 
 
 def entity(partition: int, row: int) -> dict[str, Any]:
-    """Return an entity of five properties: a string of 12 characters, an Int32, a double, a boolean, a moment."""
+    """Return an entity of five properties: a string of 12 characters, an Int32, a double, a boolean, a datetime."""
     number = partition * 1000 + row
     return {
         "PartitionKey": partition_key(partition),
@@ -115,7 +115,7 @@ def entity(partition: int, row: int) -> dict[str, Any]:
         "Age": 20 + row,
         "Score": number * 1.5 + 0.25,
         "Active": row % 2 == 0,
-        # No two moments share their second, so that caching how one is written gains nothing
+        # Each datetime has another second, so that caching formatted values gains nothing
         "Hired": _HIRED + timedelta(seconds=61 * number, milliseconds=row),
     }
 
@@ -127,7 +127,7 @@ def load(
     rows: int,
     seconds: float = float("inf"),
 ) -> Loaded:
-    """Fill all partitions block by block, so that they are even whenever the time is over.
+    """Fill all partitions block by block, so that they are equally full when the time is over.
 
     :param write: write entities of one partition in one transaction
     """
@@ -142,6 +142,6 @@ def load(
 
 
 def _blocks(partitions: int, rows: int) -> list[tuple[int, int, int]]:
-    """Return the rows of each transaction: ten in every partition at first, as in the small table, then hundreds."""
+    """Return the rows of each transaction: first ten in every partition, as in the small table, then hundreds."""
     edges = sorted({0, _FIRST_BLOCK, *range(_BLOCK, rows, _BLOCK), rows})
     return [(first, end, partition) for first, end in pairwise(edges) for partition in range(partitions)]

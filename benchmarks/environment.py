@@ -1,4 +1,4 @@
-"""The machine and the versions that the figures belong to."""
+"""The machine and the versions of a measurement."""
 
 from __future__ import annotations
 

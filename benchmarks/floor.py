@@ -1,4 +1,4 @@
-"""The floor: what a call costs in the SDK alone, over a transport that has its answers ready."""
+"""The floor: the cost of a call in the SDK alone, over a transport with recorded responses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .case import FLOOR, C, Case, Entry, Place
 
 
 class Recorder(EngineTransport):
-    """The engine's transport, which keeps its answers."""
+    """The engine's transport, which records its responses."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -33,7 +33,7 @@ class Recorder(EngineTransport):
 
 
 class SdkResponse(CoreResponse):
-    """A response as azure-core itself reads it: multipart bodies with the email parser."""
+    """A response as azure-core reads it, with multipart bodies parsed by the email parser."""
 
     def __init__(self, request: Any, response: Response) -> None:
         super().__init__(request, None)
@@ -50,7 +50,7 @@ class SdkResponse(CoreResponse):
 class Floor(HttpTransport[HttpRequest, HttpResponse]):
     """A transport that returns the recorded responses of one call in turn.
 
-    :param response: the class of the responses; the storage clients need more than azure-core's own has
+    :param response: the class of the responses; the storage clients need more than azure-core's own class
     """
 
     def __init__(self, answers: Sequence[Response], response: Callable[[Any, Response], Any] = EngineResponse) -> None:
@@ -81,9 +81,9 @@ def floor_of(
     client: Callable[[Transport], C],
     response: Callable[[Any, Response], Any] = EngineResponse,
 ) -> Entry[C]:
-    """Return the floor of a case: its responses are those that the engine gives to the call.
+    """Return the floor of a case, with the engine's responses to the call.
 
-    :param client: make a client of the place over a transport
+    :param client: create a client of the place over a transport
     :param response: the class of the responses
     """
     recorder = Recorder(engine)

@@ -1,7 +1,7 @@
-"""How it is measured: the contestants take turns in every round, so that noise affects all of them equally.
+"""The measurement: the contestants take turns in every round, so that noise affects all of them equally.
 
-The garbage collector stays on, as it is for users. What was loaded is frozen first, so that no contestant pays for
-walking through the tables of another.
+The garbage collector stays on, as for users. Loaded data is frozen first, so that no contestant pays for the objects of
+another.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ AnyEntry = Entry[Any]
 
 
 def measure(entries: Sequence[AnyEntry], scale: Effort) -> dict[str, dict[str, Series]]:
-    """Return the figures by case and contestant; a first round, which is not counted, is for warming up."""
+    """Return the figures by case and contestant. A first round warms up and is not counted."""
     gc.collect()
     gc.freeze()
     figures: dict[str, dict[str, Series]] = {}
     for entry in entries:
         figures.setdefault(entry.case.name, {})[entry.contestant] = Series(_calls(entry, scale.seconds))
-    # No thread that redraws the bar: it would work while the others are measured
+    # No thread redraws the bar, since it would run during measurements
     with Progress(auto_refresh=False) as progress:
         task = progress.add_task("Rounds", total=scale.rounds + 1)
         for number in range(scale.rounds + 1):
@@ -51,7 +51,7 @@ def _round(entries: Sequence[AnyEntry], figures: dict[str, dict[str, Series]], n
 
 
 def _order(entries: Sequence[AnyEntry], number: int) -> Iterator[AnyEntry]:
-    """Yield the entries case by case; another one begins in each round, so that none always follows the same."""
+    """Yield the entries case by case. A different one starts each round, so that the order does not favor any."""
     cases: dict[str, list[AnyEntry]] = {}
     for entry in entries:
         cases.setdefault(entry.case.name, []).append(entry)
@@ -61,17 +61,17 @@ def _order(entries: Sequence[AnyEntry], number: int) -> Iterator[AnyEntry]:
 
 
 def _calls(entry: AnyEntry, seconds: float) -> int:
-    """Return how many calls take about so many seconds."""
+    """Return how many calls take about this many seconds."""
     _sample(entry, 1, 0)
     wall, _ = _sample(entry, 1, 0)
     return max(1, round(seconds / wall))
 
 
 def _sample(entry: AnyEntry, calls: int, number: int) -> tuple[float, float]:
-    """Return the seconds that one call takes, by the clock and of the processor's time.
+    """Return the wall time and the CPU time of one call in seconds.
 
-    A first call is not timed, so that none pays for what the previous one left in the processor's caches; it would be
-    nothing beside a call that takes the whole time alone.
+    A first call is not timed, so that the caches of the previous contestant have no effect. A call that takes all of
+    the time has no such first call.
     """
     case, client, random = entry.case, entry.client, Random(f"{entry.case.name}, round {number}")
     asked = calls + (calls > 1)

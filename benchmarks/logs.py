@@ -24,9 +24,9 @@ from .environment import environment
 
 RESULTS = Path(__file__).parent / "results"
 CHUNK = 200_000_000
-"""About so many bytes of log are on disk at a time."""
+"""The approximate number of bytes of log that are on disk at a time."""
 PART = 2_000
-"""So many records are written at a time."""
+"""The number of records that are written at a time."""
 START = datetime(2026, 11, 1, tzinfo=timezone.utc)
 HOST = "https://contoso.table.core.windows.net:443"
 LINE = (
@@ -89,10 +89,10 @@ def line(number: int, draw: random.Random) -> str:
 class Log:
     """A log that is written chunk by chunk.
 
-    :param size: how many bytes in all
-    :param folder: where the chunks are written
-    :param writing: how many seconds it took to write them, by the clock
-    :param used: how many seconds it took to write them, by the processor
+    :param size: the total number of bytes
+    :param folder: the folder of the chunks
+    :param writing: the wall time of writing them, in seconds
+    :param used: the CPU time of writing them, in seconds
     """
 
     size: int
@@ -103,9 +103,9 @@ class Log:
     used: float = 0.0
 
     def chunks(self) -> Iterator[Path]:
-        """Write the next chunk, and delete it once it was read.
+        """Write and yield each chunk, and delete it afterwards.
 
-        The records of each part of a chunk are the same but for their keys and times, so that new partitions never end.
+        The parts of a chunk differ only in keys and times, so that new partitions keep appearing.
         """
         draw = random.Random(15)
         part = "".join(line(number, draw) for number in range(PART))

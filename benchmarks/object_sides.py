@@ -1,4 +1,4 @@
-"""Who takes part with queues and blobs: the floor, the engine and Azurite, each behind the SDK's own client."""
+"""The contestants for queues and blobs: the floor, the engine and Azurite, each behind the SDK's own client."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AnyEntry = Entry[Any]
 
 
 class EngineObjects:
-    """The engine with a queue and three containers, and the floor with the answers that the engine gives."""
+    """The engine with a queue and three containers, and the floor with the engine's responses."""
 
     def __init__(self, scale: ObjectScale) -> None:
         self._engine = Engine()
@@ -63,7 +63,7 @@ class EngineObjects:
         return [floor_of(case, self._engine, place, client), at(case, ENGINE, place)]
 
     def _listed(self, name: str, listed: int, others: int) -> Place[ContainerClient]:
-        """Write past the SDK: a hundred thousand blobs would take it a minute."""
+        """Write the blobs without the SDK, which would take a minute for a hundred thousand."""
         start, content = time.perf_counter(), Content([b"x"])
         for blob in chain(map(listed_name, range(listed)), map(other_name, range(others))):
             self._engine.blobs.put(name, blob, content)
@@ -85,7 +85,7 @@ class EngineObjects:
 
 
 class AzuriteObjects:
-    """Azurite with the same; its large container holds as many blobs as it gets in its time."""
+    """Azurite with the same; its large container has as many blobs as the time allows."""
 
     def __init__(self, scale: ObjectScale, connection_string: str) -> None:
         self._listing = listing(scale.listed)
@@ -110,7 +110,7 @@ class AzuriteObjects:
 
 
 def _listed(container: ContainerClient, title: str, listed: int, others: int = 0, seconds: float = 0) -> Loaded:
-    """Upload what is to be listed, and others beside it until the time is over."""
+    """Upload the blobs to list, and others until the time is over."""
     start, names, written = time.perf_counter(), map(other_name, range(others)), 0
     with ThreadPoolExecutor(_THREADS) as pool:
         upload = partial(_upload_empty, container)

@@ -1,4 +1,4 @@
-"""How figures are shown on a page in Markdown."""
+"""Format figures for a page in Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ is the median of the rounds, with the least and the most in brackets; a ratio co
 
 
 class Verdict(NamedTuple):
-    """One target, and whether it is reached."""
+    """A target, and whether it is reached."""
 
     target: str
     measured: str
@@ -37,7 +37,7 @@ def targets(verdicts: Iterable[Verdict]) -> str:
 
 
 def where(environments: Mapping[str, Mapping[str, str]]) -> str:
-    """Return on which machine the parts were measured, and when."""
+    """Return the machine and the date of the measurements."""
     names = dict.fromkeys(name for each in environments.values() for name in each)
     rows = [(name, *(each.get(name, "") for each in environments.values())) for name in names]
     return table(("", *environments), rows)

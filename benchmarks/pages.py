@@ -1,4 +1,4 @@
-"""The pages and the plot, of whatever parts were measured."""
+"""Write the pages and the plot of the parts that were measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .serve import report as report_on_serve
 
 
 def write_pages(folder: Path) -> Iterator[str]:
-    """Write the pages on the rounds that are in a folder, and hand out their text."""
+    """Write the pages of the results in a folder, and return their text."""
     tables, objects = _read(folder / "tables.json"), _read(folder / "objects.json")
     if tables:
         plot(tables, folder / "speed.png")

@@ -1,4 +1,4 @@
-"""The results of tables as a picture: what a call costs, what the engine adds, what the size of the table does."""
+"""The results of tables as a picture: the cost of a call, what the engine adds, and the effect of the table's size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR
 from .results import Results, Spread
 from .table_cases import BY_SIZE, CASES, POINT_READ
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; the markers tell them apart once more
+# Okabe and Ito's colors, which color-blind readers can distinguish; markers differ, too
 _STYLES = {FLOOR: ("#000000", "|"), ENGINE: ("#0072B2", "o"), AZURITE: ("#D55E00", "s")}
 _LABELS = {FLOOR: "floor: the SDK alone", ENGINE: "engine", AZURITE: "Azurite"}
 _TARGET = "#E69F00"
@@ -75,7 +75,7 @@ def _title_of_times(results: Results) -> str:
 
 
 def _added(axes: Axes, results: Results) -> None:
-    """Draw what the engine adds to the floor."""
+    """Draw the cost that the engine adds to the floor."""
     added = [Spread(*((each - 1) * 100 for each in results.ratio(case.name, ENGINE, FLOOR))) for case in CASES]
     color, _ = _STYLES[ENGINE]
     axes.barh(range(len(CASES)), [each.median for each in added], xerr=_whiskers(added), color=color, height=0.6)
@@ -93,7 +93,7 @@ def _added(axes: Axes, results: Results) -> None:
 
 
 def _sizes(axes: Axes, results: Results) -> None:
-    """Draw what the size of the table does to queries that read ten entities."""
+    """Draw the effect of the table's size on queries that read ten entities."""
     for small, large in ((ENGINE, ENGINE_LARGE), (AZURITE, AZURITE_LARGE)):
         for case in BY_SIZE if results.has(small) else ():
             found = [results.time(case.name, who) for who in (small, large)]
@@ -127,6 +127,6 @@ def _name_rows(axes: Axes) -> None:
 
 
 def _whiskers(found: Sequence[Spread], unit: float = 1) -> list[list[float]]:
-    """Return how far the least and the most are from the medians."""
+    """Return the distances of minimum and maximum from the medians."""
     below = [(each.median - each.least) * unit for each in found]
     return [below, [(each.most - each.median) * unit for each in found]]

@@ -1,4 +1,4 @@
-"""What is measured of queues: sending, receiving and deleting a message, each alone, and all three in turn."""
+"""The cases for queues: sending, receiving and deleting a message, each alone, and all three in turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT = "entity 223 of Sales has changed; " * 8
 
 
 def _nothing(queue: Queue, random: Random) -> None:
-    """Ask for nothing in particular."""
+    """Return no arguments."""
 
 
 def _sent(queue: Queue, random: Random) -> None:
@@ -34,7 +34,7 @@ def _receive(queue: QueueClient, ask: object) -> QueueMessage | None:
 
 
 def _cycle(queue: QueueClient, ask: object) -> QueueMessage | None:
-    """Do what a worker does with one message, in three requests."""
+    """Send, receive and delete a message, in three requests."""
     queue.send_message(TEXT)
     message = queue.receive_message(visibility_timeout=HOUR)
     if message is not None:
@@ -47,7 +47,7 @@ def _is_whole(message: Any) -> bool:
 
 
 def _leaving(left: Callable[[int, int], int]) -> Callable[[Queue, int, int], None]:
-    """Return what checks how many messages are left of those asked for and carried out, and clears the queue."""
+    """Return a function that checks the number of remaining messages, and clears the queue."""
 
     def after(queue: Queue, asked: int, done: int) -> None:
         found, wanted = queue.client.get_queue_properties().approximate_message_count, left(asked, done)

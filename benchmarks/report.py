@@ -1,4 +1,4 @@
-"""The page on single requests: which targets are reached, and the times of all contestants."""
+"""The page on single requests: the targets, and the times of all contestants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OBJECTS: AnyCases = (*queue_cases.CASES, *blob_cases.CASES)
 
 
 def report(tables: Results | None, objects: Results | None) -> str:
-    """Return the page of what was measured."""
+    """Return the page of the results."""
     parts = {"tables": tables, "queues and blobs": objects}
     verdicts = [*(of_tables(tables) if tables else ()), *(of_objects(objects) if objects else ())]
     sections = {"Targets": targets(verdicts)}
@@ -102,7 +102,7 @@ The list is one page of {results.loaded[ENGINE].entities:,} blobs, all that the 
 
 
 def _calls(results: Results, cases: Sequence[str]) -> str:
-    """Return what a call takes where there is little else."""
+    """Return the times of calls on the small data."""
     rows: list[tuple[str, ...]] = []
     for case in cases:
         row = [case, *(time(results.time(case, who)) for who in (FLOOR, ENGINE))]
@@ -115,7 +115,7 @@ def _calls(results: Results, cases: Sequence[str]) -> str:
 
 
 def _sizes(results: Results, cases: Sequence[str], place: str) -> str:
-    """Return what the size of the place does to a call."""
+    """Return the effect of the amount of data on a call."""
     pairs = [(ENGINE, ENGINE_LARGE), *([(AZURITE, AZURITE_LARGE)] if results.has(AZURITE) else [])]
     rows = [(case, small, *_grown(results, case, small, large)) for case in cases for small, large in pairs]
     note = f"Azurite's large {place} is as large as it got in {results.scale.azurite_seconds:g} seconds."

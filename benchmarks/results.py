@@ -14,11 +14,11 @@ from .data import Effort, Loaded, ObjectScale, RecipeScale, Scale
 
 @dataclass
 class Series:
-    """What one contestant took for one call of one case, in seconds, round by round.
+    """The seconds per call of one contestant in one case, for each round.
 
-    :param calls: calls in each round; a figure is their mean
-    :param wall: the time that passed
-    :param cpu: the time that this process was computing; Azurite computes in its own
+    :param calls: the number of calls in each round; a figure is their mean
+    :param wall: the wall time
+    :param cpu: the CPU time of this process; Azurite runs in its own process
     """
 
     calls: int
@@ -27,7 +27,7 @@ class Series:
 
 
 class Spread(NamedTuple):
-    """A figure's median over the rounds, and how far it strayed."""
+    """The median, minimum and maximum of a figure over the rounds."""
 
     median: float
     least: float
@@ -40,7 +40,7 @@ def spread(values: list[float]) -> Spread:
 
 @dataclass
 class Rounds:
-    """One run.
+    """The figures of one run.
 
     :param cases: the figures by case and contestant
     """
@@ -53,32 +53,32 @@ class Rounds:
         return any(contestant in contestants for contestants in self.cases.values())
 
     def time(self, case: str, contestant: str) -> Spread:
-        """Return the seconds of a call."""
+        """Return the seconds per call."""
         return spread(self.cases[case][contestant].wall)
 
     def rate(self, case: str, contestant: str) -> Spread:
-        """Return how many calls a second there were."""
+        """Return the calls per second."""
         return spread([1 / wall for wall in self.cases[case][contestant].wall])
 
     def ratio(self, case: str, over: str, under: str, *, cpu: bool = False) -> Spread:
-        """Return how many times the cost of one contestant another's is; each round is compared with itself."""
+        """Return the cost of one contestant as a multiple of another's, compared within each round."""
         above, below = self.cases[case][over], self.cases[case][under]
         pairs = zip(above.cpu, below.cpu, strict=True) if cpu else zip(above.wall, below.wall, strict=True)
         return spread([one / other for one, other in pairs])
 
     def write(self, path: Path) -> None:
         text = json.dumps(asdict(self), indent=1)
-        # One line for each series, so that the file can be read and compared
+        # One line for each series, so that the file is readable and can be compared
         text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
         path.write_text(text + "\n", encoding="utf-8")
 
 
 @dataclass
 class Results(Rounds):
-    """One run of single requests.
+    """The results of single requests.
 
-    :param loaded: what each contestant held
-    :param memory: bytes that the engine's large table takes; None where no table was loaded
+    :param loaded: the data of each contestant
+    :param memory: the bytes of the engine's large table; None if no table was loaded
     """
 
     loaded: dict[str, Loaded]
@@ -87,14 +87,14 @@ class Results(Rounds):
 
 @dataclass(frozen=True)
 class Writers:
-    """What writers of one list did to each other.
+    """The conflicts of writers of one list.
 
-    :param writers: how many there were at a time
-    :param spread: over how many rows the list was spread
-    :param written: entities that were inserted
-    :param attempts: transactions that were sent for it
-    :param given_up: inserts that gave up, and were started again
-    :param seconds: how long it took by the simulated clock
+    :param writers: the number of concurrent writers
+    :param spread: the number of rows that the list was spread over
+    :param written: the number of inserted entities
+    :param attempts: the number of transactions that were sent
+    :param given_up: the number of inserts that gave up, and were started again
+    :param seconds: the duration in simulated seconds
     """
 
     writers: int
@@ -107,9 +107,9 @@ class Writers:
 
 @dataclass
 class RecipeResults(Rounds):
-    """One run of recipes.
+    """The results of recipes.
 
-    :param transactions: how many transactions each kind of bulk load took
+    :param transactions: the number of transactions of each kind of bulk load
     """
 
     writers: list[Writers]
@@ -118,10 +118,10 @@ class RecipeResults(Rounds):
 
 @dataclass(frozen=True)
 class YearLoad:
-    """One load of a whole year of flights, and the SDK's own calls that write the same.
+    """One load of a whole year of flights, and the SDK calls that write the same (`bare_`).
 
-    :param seconds: by the clock on the wall
-    :param cpu: seconds of the processor
+    :param seconds: the wall time
+    :param cpu: the CPU time in seconds
     """
 
     name: str
@@ -135,7 +135,7 @@ class YearLoad:
 
 @dataclass(frozen=True)
 class Year:
-    """The loads of a whole year of flights, each done once."""
+    """The loads of a whole year of flights, each carried out once."""
 
     environment: dict[str, str]
     loads: list[YearLoad]
@@ -161,7 +161,7 @@ def read_recipes(path: Path) -> RecipeResults:
 
 
 def read(path: Path) -> Results:
-    """Return the results of a run that was written down."""
+    """Read the stored results of a run."""
     found = json.loads(path.read_text(encoding="utf-8"))
     return Results(
         environment=found["environment"],

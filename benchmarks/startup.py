@@ -1,6 +1,6 @@
-"""What connecting adds to the import of the SDK: `python -m benchmarks.startup`.
+"""Measure what connecting adds to the import of the SDK: `python -m benchmarks.startup`.
 
-Each round is a new Python process, with the byte code of all modules on the disk, as after an installation.
+Each round is a new Python process, with the byte code of all modules on disk, as after an installation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .results import spread
 
 RESULTS: Final = Path(__file__).parent / "results/startup.md"
 TARGET: Final = 0.15
-"""How many seconds of processor time `import tablepatterns; connect()` may add."""
+"""The maximum CPU time in seconds that `import tablepatterns; connect()` may add."""
 
 _CODE: Final = """
 import time
@@ -35,7 +35,7 @@ print(loaded - begun, time.process_time() - loaded)
 
 
 def measure(rounds: int) -> list[tuple[float, float]]:
-    """Return the seconds of processor time that the SDK takes, and those that connecting adds, of each round."""
+    """Return the CPU time in seconds of importing the SDK, and what connecting adds, for each round."""
     with TemporaryDirectory() as folder:
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         surroundings = {**kept, "PYTHONPYCACHEPREFIX": folder}

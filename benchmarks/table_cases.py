@@ -1,4 +1,4 @@
-"""What is measured of tables: calls of the SDK that make one request each."""
+"""The cases for tables: calls of the SDK with one request each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRANSACTION = 100
 
 
 def _entities(count: int) -> Callable[[Any], bool]:
-    """Return what tells whether an answer has so many entities, or is about so many."""
+    """Return a check that a response has this number of entities."""
     return lambda answer: bool(answer) and (len(answer) if isinstance(answer, list) else 1) == count
 
 
@@ -33,7 +33,7 @@ def _entity(table: Table, random: Random) -> dict[str, Any]:
 
 
 def _operations(table: Table, random: Random) -> list[tuple[str, dict[str, Any]]]:
-    """Return upserts of one more partition: those of the small table do not have as many rows."""
+    """Return upserts in a new partition, because partitions of the small table have too few rows."""
     return [("upsert", entity(table.loaded.partitions, row)) for row in range(TRANSACTION)]
 
 
@@ -80,13 +80,13 @@ TOP_10 = Case(
 
 CASES = (POINT_READ, UPSERT, TRANSACTION_OF_100, PAGE_OF_1000, RANGE_OF_10, TOP_10)
 BY_SIZE = (RANGE_OF_10, TOP_10)
-"""The cases whose cost must not depend on the size of the table; they are measured on the large one too."""
+"""The cases whose cost must not depend on the table's size; they are also measured on the large table."""
 
 
 NEW_PAGES = "page of 1,000, first time"
 
 
 def new_pages(table: TableClient) -> Case[TableClient]:
-    """Return the case of pages of a table that were never read before, one behind the other."""
+    """Return the case of consecutive pages of a table, each read for the first time."""
     pages = table.list_entities(results_per_page=PAGE).by_page()
     return Case(NEW_PAGES, lambda table, random: pages, lambda table, ask: list(next(ask)), _entities(PAGE))

@@ -1,4 +1,4 @@
-"""Who takes part with tables: the floor, the engine and Azurite, each behind the SDK's client, with the same data."""
+"""The contestants for tables: the floor, the engine and Azurite, each behind the SDK's client, with the same data."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _BYTES_OF_RSS: Final = 1 if sys.platform == "darwin" else 1024
 
 
 class EngineTables:
-    """The engine with both tables, and the floor with the answers that the engine gives.
+    """The engine with both tables, and the floor with the engine's responses.
 
-    :ivar memory: bytes that the large table takes: the growth of the process, the allocator's waste included
+    :ivar memory: the bytes of the large table: the growth of the process, including the allocator's overhead
     """
 
     def __init__(self, scale: Scale) -> None:
@@ -53,7 +53,7 @@ class EngineTables:
         return floor_of(case, self._engine, place, lambda each: self._table(_SMALL, each), SdkResponse)
 
     def _write_state(self, entities: list[dict[str, Any]]) -> None:
-        """Write past the SDK: a million entities would take it minutes."""
+        """Write the rows without the SDK, which would take minutes for a million entities."""
         self._engine.tables.transact(_LARGE, [_operation(**each) for each in entities])
 
     def _table(self, name: str, transport: Transport | None = None) -> TableClient:
@@ -64,7 +64,7 @@ class EngineTables:
 
 
 class AzuriteTables:
-    """Azurite with both tables, the large one as far as it gets in its time."""
+    """Azurite with both tables; the large one has as many rows as the time allows."""
 
     def __init__(self, scale: Scale, connection_string: str) -> None:
         small, large = (TableClient.from_connection_string(connection_string, name) for name in (_SMALL, _LARGE))
@@ -81,7 +81,7 @@ class AzuriteTables:
 
 
 def _writer(table: TableClient) -> Callable[[list[dict[str, Any]]], object]:
-    """Create a table and return what writes entities of one partition to it."""
+    """Create a table, and return a function that writes entities of one partition to it."""
     table.create_table()
     return lambda entities: table.submit_transaction([("create", each) for each in entities])
 

@@ -1,1 +1,1 @@
-"""What recipes add to the requests that they make, and how they fare beside one another."""
+"""Measure what recipes add to their requests, and compare recipes with each other."""

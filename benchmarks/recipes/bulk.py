@@ -1,4 +1,4 @@
-"""Bulk load, beside the SDK's own calls that read and write the very same rows in the very same transactions."""
+"""Compare bulk load with SDK calls that read and write the same rows in the same transactions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WRITES: Final = ("create_entity", "update_entity", "upsert_entity", "delete_ent
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the SDK's table client that was made: its word, and what it was given."""
+    """A recorded call of the SDK's table client: its method and arguments."""
 
     word: str
     given: tuple[Any, ...]
@@ -49,9 +49,9 @@ class Call:
 
 
 class Tracing:
-    """A table client that notes every write that was not refused, and every point query.
+    """A table client that records successful writes and point queries.
 
-    What it notes is unconditional: a second account gives other ETags.
+    The recorded writes are unconditional, because ETags differ in a second account.
     """
 
     def __init__(self, client: Any, calls: list[Call]) -> None:
@@ -85,7 +85,7 @@ def _free(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class TracedStorage(Storage):
-    """An account in memory that notes what is asked of its tables."""
+    """An in-memory account that records the calls of its table clients."""
 
     def __init__(self, calls: list[Call]) -> None:
         engine = Engine()
@@ -98,10 +98,10 @@ class TracedStorage(Storage):
 
 @dataclass(frozen=True)
 class Traced:
-    """One kind of load, done once.
+    """One kind of load, carried out once.
 
-    :param calls: the calls that it made
-    :param physical: all rows that it left
+    :param calls: the recorded calls
+    :param physical: all rows that it stored
     """
 
     name: str
@@ -120,7 +120,7 @@ class Traced:
 
     @property
     def writes(self) -> list[Call]:
-        """The calls that change something."""
+        """The calls that write."""
         return [call for call in self.calls if call.word != _READ]
 
     def _is_right(self, storage: Storage) -> bool:
@@ -128,7 +128,7 @@ class Traced:
 
 
 def traced(scale: RecipeScale) -> Iterator[Traced]:
-    """Load flights with each kind of derived data, and yield what was done."""
+    """Load flights with each kind of derived data, and yield the recorded loads."""
     counts = {name: scale.rows // (1 + len(derived)) for name, derived in DERIVED.items()}
     for name, derived in {**DERIVED, **SHARING}.items():
         rows, calls = january(counts.get(name, scale.sharing)), list[Call]()
@@ -143,7 +143,7 @@ def bare(calls: Sequence[Call]) -> Work:
 
     def work() -> Storage:
         for call in calls:
-            # A row that is read before it is written for the first time
+            # A row that is read before its first write
             with suppress(ResourceNotFoundError):
                 getattr(client, call.word)(*call.given, **call.options)
         return storage
@@ -164,6 +164,6 @@ def _loading(rows: list[Flight], derived: tuple[Derived, ...]) -> Work:
 
 
 def _rows_of(storage: Storage) -> list[Row]:
-    """Return what is in the table, but for what differs from write to write."""
+    """Return the rows of a table, without values that differ from write to write."""
     found = storage.tables.get_table_client(TABLE).list_entities()
     return [{name: value for name, value in row.items() if name != WRITE_ID} for row in found]

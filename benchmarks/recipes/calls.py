@@ -1,4 +1,4 @@
-"""Calls of recipes beside the same requests by the SDK's own clients: `python -m benchmarks.recipes.calls`."""
+"""Compare calls of recipes with the same requests by SDK clients: `python -m benchmarks.recipes.calls`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ by the SDK's own clients, both on the in-memory engine, in one process."""
 def calls(count: int) -> Iterator[Run]:
     """Yield both contestants of each call.
 
-    :param count: how many calls a round has of those of one request
+    :param count: the number of calls with one request in each round
     """
     for case, calls_of_round, recipe, bare in (*set_calls.sides(count), *pattern_calls.sides(count)):
         for contestant, make in ((RECIPE, recipe), (BARE, bare)):
@@ -54,7 +54,7 @@ def _prepared(make: Made, count: int) -> Callable[[], Work]:
 
 
 def main() -> None:
-    """Measure the calls, print the ratios of their processor time, and write them down with every round."""
+    """Measure the calls, print the ratios of CPU time, and store the results of every round."""
     parser = argparse.ArgumentParser(prog="benchmarks.recipes.calls", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="calls of a round")
     parser.add_argument("--rounds", type=int, default=9)

@@ -1,4 +1,4 @@
-"""Many writers of one list: how often each must try, told by the account's ledger, in simulated time."""
+"""Count the attempts of many writers of one list, in simulated time."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .simulated import DistantStorage, simulate
 AT_ONCE: Final = (1, 2, 4, 8, 16)
 SPREADS: Final = (1, 16)
 SECONDS: Final = (0.005, 0.015)
-"""How long a request takes, at least and at most."""
+"""The minimum and maximum duration of a request in seconds."""
 
 Employees = EntitySet[DistantStorage]
 
 
 def contention(scale: RecipeScale) -> Iterator[Writers]:
-    """Yield what so many writers do to each other, for a list of one row and for one that is spread."""
+    """Yield the results for different numbers of writers, for a list of one row and for a spread list."""
     for spread in SPREADS:
         for writers in AT_ONCE:
-            # The recipes draw their back-off from the common generator
+            # Recipes use the shared random generator for their backoff
             random.seed(writers)
             yield _measure(writers, spread, scale.inserts)
 
@@ -47,7 +47,7 @@ def _measure(writers: int, spread: int, inserts: int) -> Writers:
 
 
 async def _all(employees: Employees, writers: int, inserts: int) -> int:
-    """Insert entities of one name, and return how often a writer gave up and began again."""
+    """Insert entities of one name, and return how often a writer gave up and started again."""
     await employees.create_table()
     shares = (range(writer * inserts, (writer + 1) * inserts) for writer in range(writers))
     return sum(await asyncio.gather(*(_write(employees, share) for share in shares)))

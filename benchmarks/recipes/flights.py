@@ -1,4 +1,4 @@
-"""The flights that are loaded, and what is derived of them."""
+"""The flights of bulk loads, and their derived data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def january(count: int) -> list[Flight]:
 
 
 def year() -> Iterator[Flight]:
-    """Hand out all flights of the year: the tour reads January only."""
+    """Yield all flights of the year; the tour reads January only."""
     with ZipFile(Source.installed().folder / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
         yield from map(_flight, csv.DictReader(TextIOWrapper(file, "utf-8")))
 

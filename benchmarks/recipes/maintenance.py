@@ -1,4 +1,4 @@
-"""Maintenance: how fast derived data is backfilled and verified."""
+"""Measure how fast derived data is backfilled and verified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS: Final[dict[str, Derived]] = {"index in the partition": BY_PLANE, "index e
 
 
 def maintenance(scale: RecipeScale) -> Iterator[Run]:
-    """Yield what fills in and verifies an index of flights, in the partition and elsewhere."""
+    """Yield runs that backfill and verify an index of flights, in the partition and in other partitions."""
     rows = january(scale.kept)
     for case, derived in KINDS.items():
         yield Run(case, BACKFILL, len(rows), _backfill(rows, derived), _is_filled(rows, derived))
@@ -30,7 +30,7 @@ Done = tuple[EntitySet[Storage], Report]
 
 
 def _filled_in(rows: list[Flight], derived: Derived) -> EntitySet[Storage]:
-    """Return a set that is to have derived data, of which its entities have none."""
+    """Return a set with derived data that its entities still lack."""
     storage = connect()
     BulkLoad(flights(storage)).load(rows)
     return flights(storage, derived, backfilling=[] if derived.is_eventual else [derived])

@@ -1,4 +1,4 @@
-"""All that is measured of recipes."""
+"""All measurements of recipes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .runs import measure
 
 
 def measure_recipes(scale: RecipeScale, azurite: str | None) -> RecipeResults:
-    """Measure the recipes; where Azurite takes part, that is its connection string."""
+    """Measure the recipes; `azurite` is the connection string of an Azurite, None to leave it out."""
     machine = environment()
     loads = list(traced(scale))
     runs = [run for load in loads for run in load.runs()]

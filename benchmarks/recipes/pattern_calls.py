@@ -1,4 +1,4 @@
-"""Calls of patterns beside the same requests by the SDK's own clients, on the in-memory engine."""
+"""Compare calls of patterns with the same requests by SDK clients, on the in-memory engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TARGETS: Final = {
     "archive, with worker": 1.25,
     "eventual transaction, with worker": 1.25,
 }
-"""How many times the processor time of the SDK's requests each call may take."""
+"""The maximum CPU time of each call, as a multiple of that of the SDK's requests."""
 
 _KEY: Final = Key("{Department}", "empid_{EmployeeId:07d}")
 _KEPT: Final = {WRITE_ID: bytes(16)}
@@ -34,7 +34,7 @@ _WIDE: Final = {"Employee": "1"} | dict.fromkeys(_DAYS, 0)
 def sides(count: int) -> Iterator[Side]:
     """Yield each case with its number of calls, the recipe, and the SDK's requests.
 
-    :param count: how many calls a round has of those of one request
+    :param count: the number of calls with one request in each round
     """
     yield "append", count, _append, _bare_append
     yield "latest(10)", count, _latest, _bare_latest

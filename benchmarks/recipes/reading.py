@@ -1,7 +1,7 @@
-"""A thousand keys: one point query behind the other, and several at a time.
+"""Read a thousand keys, with point queries one after the other and several at a time.
 
-An engine in the same process answers at once, and so nothing is gained by asking it several things at a time. Here
-every request really waits for two milliseconds first, as on a network; Azurite, if it takes part, answers as it does.
+An engine in the same process responds immediately, so concurrency gains nothing. Here every request first waits for two
+milliseconds, as on a network; Azurite, if included, has its own latency.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Keys = list[dict[str, Any]]
 
 
 class Distant(EngineTransport):
-    """The engine's transport, which lets each request wait in real time; other threads continue."""
+    """The engine's transport, where each request waits in real time while other threads continue."""
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         time.sleep(SECONDS)
@@ -46,7 +46,7 @@ def _wait() -> Any:
 def readings(scale: RecipeScale, azurite: str | None) -> Iterator[Run]:
     """Yield the ways to read many keys, sync and async.
 
-    :param azurite: the connection string of Azurite, None to leave it out
+    :param azurite: the connection string of Azurite; None to leave it out
     """
     engine = Engine()
     yield from _at(

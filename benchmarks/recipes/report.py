@@ -1,4 +1,4 @@
-"""The page on recipes: which target is reached, and what they take."""
+"""The page on recipes: the targets, and the times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ otherwise, through the SDK's own clients, in one process."""
 
 
 def report(results: RecipeResults, year: Year | None) -> str:
-    """Return the page of what was measured."""
+    """Return the page of the results."""
     sections = {
         "Targets": targets(verdicts(results)),
         "Bulk load": _bulk(results),

@@ -1,4 +1,4 @@
-"""How recipes are measured: each does a piece of work of many entities, on its own account, in turn with others."""
+"""The measurement of recipes: each does a piece of work on many entities, on its own account, in turn with others."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Work = Callable[[], Any]
 class Run:
     """One contestant's way to do a piece of work.
 
-    :param count: of how many entities it is
-    :param prepare: make what the work needs, and return the work; not timed
-    :param is_right: tell whether what the work returned is what it was to do
+    :param count: the number of entities
+    :param prepare: prepare the work, and return it as a function; not timed
+    :param is_right: return whether the result of the work is correct
     """
 
     case: str
@@ -32,7 +32,7 @@ class Run:
 
 
 def measure(runs: Sequence[Run], rounds: int) -> dict[str, dict[str, Series]]:
-    """Return what an entity takes, by case and contestant; another contestant begins in each round."""
+    """Return the times per entity by case and contestant. A different contestant starts each round."""
     figures: dict[str, dict[str, Series]] = {}
     for run in runs:
         figures.setdefault(run.case, {})[run.contestant] = Series(run.count)

@@ -1,4 +1,4 @@
-"""Calls of an `EntitySet` beside the same requests by the SDK's own clients, on the in-memory engine."""
+"""Compare calls of an `EntitySet` with the same requests by SDK clients, on the in-memory engine."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ TARGETS: Final = {
     "range of 100": 0.7,
     "range of 500": 0.7,
 }
-"""How many times the processor time of the SDK's requests each call may take."""
+"""The maximum CPU time of each call, as a multiple of that of the SDK's requests."""
 STORED: Final = 100
-"""How many entities there are before the first call, if a call reads."""
+"""The number of entities that are stored before calls that read."""
 
 _KEY: Final = Key("{Department}", "empid_{EmployeeId:07d}")
 _BY_EMAIL: Final = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
@@ -39,7 +39,7 @@ Side = tuple[str, int, Made, Made]
 def sides(count: int) -> Iterator[Side]:
     """Yield each case with its number of calls, the recipe, and the SDK's requests.
 
-    :param count: how many calls a round has of those of one entity
+    :param count: the number of calls with one entity in each round
     """
     yield "get", count, _get, _bare_get
     yield "find", count, _find, _bare_find

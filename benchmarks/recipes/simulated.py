@@ -1,7 +1,7 @@
-"""Simulated time: an event loop whose clock jumps to whatever happens next, so that nothing waits and all is counted.
+"""Simulated time: an event loop whose clock jumps to the next event, so that nothing really waits.
 
-An in-memory account has its own clock, which moves immediately when a caller sleeps. On it, ten writers that back off
-do not wait beside each other. Here they do, each for its own time.
+The clock of an in-memory account advances when any caller sleeps, so ten writers that back off would not wait
+concurrently. On this event loop, each waits for its own time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class _Jumping(DefaultSelector):
-    """A selector that does not wait for a time, but moves on to it."""
+    """A selector that jumps to the time instead of waiting for it."""
 
     now = 0.0
 
@@ -45,9 +45,9 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
 
 
 class DistantStorage(Storage):
-    """An account in memory to which every request takes its time, by the clock of the event loop.
+    """An in-memory account whose requests take time on the clock of the event loop.
 
-    :param seconds: how long at least and at most
+    :param seconds: the minimum and maximum duration of a request
     """
 
     def __init__(self, engine: Engine, seconds: tuple[float, float]) -> None:
@@ -60,7 +60,7 @@ class DistantStorage(Storage):
 
 
 def simulate(work: Coroutine[Any, Any, T]) -> tuple[T, float]:
-    """Run to the end, and return the result and the simulated seconds that it took."""
+    """Run a coroutine; return its result and its duration in simulated seconds."""
     loop = SimulatedLoop()
     try:
         return loop.run_until_complete(work), loop.time()

@@ -1,4 +1,4 @@
-"""A whole year of flights, loaded once with each number of indexes, beside the SDK's own calls that write the same."""
+"""Load a whole year of flights with different numbers of indexes, compared with SDK calls that write the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOADS: Final = ("one index", "three indexes")
 def whole_year(count: int | None) -> Year:
     """Load the year with one index and with three.
 
-    :param count: only so many of its flights; None for all
+    :param count: the number of flights; None for all
     """
     return Year(environment(), [_load(name, count) for name in _LOADS])
 
