@@ -100,6 +100,22 @@ def test_the_cases_on_azurite_are_shared_between_the_two_sdks_and_each_runs(suit
     assert 10 < len([name for name in found if "-aio" in name]) < 30
 
 
+def test_a_recipe_runs_on_azurite_in_one_case_and_each_night_in_all(suite: pytest.Pytester) -> None:
+    folder = suite.mkdir("tests").joinpath("recipes")
+    folder.mkdir()
+    folder.joinpath("test_recipe.py").write_text(
+        "import pytest\n\n"
+        "@pytest.mark.parametrize('name', ['a', 'b'])\n"
+        "@pytest.mark.parametrize('number', range(3))\n"
+        "async def test_recipe(backend, number, name): ...\n"
+    )
+    in_memory, on_azurite = 3 * 2, 1
+    names = collected(suite)
+    assert len(names) == in_memory + on_azurite
+    assert len([name for name in names if "azurite" in name]) == on_azurite
+    assert len(collected(suite, "--nightly")) == 2 * 2 * in_memory
+
+
 def test_what_is_nightly_runs_when_it_is_asked_for(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         """
