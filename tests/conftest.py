@@ -1,4 +1,4 @@
-"""One test body, every backend: the fixtures that bodies ask for, and how the bodies are run."""
+"""Fixtures for test bodies, and how each body runs on every backend."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from tablepatterns.engine.account import Engine
 
 pytest_plugins = ["support.guide_checklist", "support.guarantees", "support.report_sections", "pytester"]
 
-# A property on a backend makes a table of its own for each example
+# On a backend, each example of a property creates a table
 shared_fixtures = [HealthCheck.function_scoped_fixture]
-# The same examples in every run, so that a change is judged by what it changed; others, and more, are drawn by
-# --nightly, and by `make fuzz`
+# The same examples in every run, so that a failure is caused by the change; --nightly and `make fuzz` use more and
+# other examples
 settings.register_profile(
     "nightly", max_examples=NIGHTLY, deadline=None, print_blob=True, suppress_health_check=shared_fixtures
 )
@@ -53,9 +53,9 @@ LONGEST = (
     *("tests/notebooks/test_notebooks.py", "tests/differential/test_services.py", "tests/cli/test_main.py"),
     *("tests/docs/test_lite.py", "tests/compositions/test_compositions.py", "tests/review/"),
 )
-"""The modules whose tests take seconds each, the longest first."""
+"""The modules with tests that take seconds, the slowest first."""
 RECIPES = ("tests/recipes/", "tests/entity_set/")
-"""They reach a backend only through the SDK, which the other tests compare on both backends."""
+"""Tests that reach a backend only through the SDK, which other tests compare on both backends."""
 DEVIATIONS = pytest.StashKey[Counter[tuple[str, str]]]()
 AZURITE_LOG = pytest.StashKey[Path | None]()
 LIVE_REQUESTS = pytest.StashKey[Counter[str]]()
@@ -78,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--live needs {CONNECTION_VARIABLE}: the connection string of a storage account")
 
 
-# ------------------------------------------------------------------ which backends a body runs on
+# ------------------------------------------------------------------ selecting backends
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -122,7 +122,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "azurite" in getattr(item, "fixturenames", ()):
             item.add_marker("azurite")
-    # The record of the guarantees is of the whole bounds
+    # Guarantees are recorded with the full bounds
     if config.getoption("nightly") or config.getoption("record_guarantees"):
         return
     left = {item for item in items if _is_left_to_the_night(item)}
@@ -132,9 +132,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Return the tests in an order in which each process begins with some of the longest, so that all end together.
+    """Order the tests so that each process starts with some of the slowest, and all end at about the same time.
 
-    Each process takes an equal share of the list, from its beginning, and then helps the others.
+    Each process takes an equal share from the beginning of the list, and later takes over tests of others.
     """
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     modules = [[item for item in items if item.nodeid.startswith(module)] for module in LONGEST]
@@ -148,9 +148,9 @@ def _longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 def _is_left_to_the_night(item: pytest.Item) -> bool:
-    """Return whether a test is marked so, or is a case that the other SDK, sync or async, runs.
+    """Return whether a test is marked nightly, or is a case that runs with the other SDK (sync or async) instead.
 
-    A recipe is written once for both. A case that runs in memory with one of them runs on Azurite with the other.
+    Recipes are written once for both. A case that runs in memory with one SDK runs on Azurite with the other.
     """
     if item.get_closest_marker("nightly"):
         return True
@@ -183,7 +183,7 @@ def _further_cases_on_azurite(items: list[pytest.Item]) -> Iterator[pytest.Item]
             seen.add(body)
 
 
-# ------------------------------------------------------------------ how a body is run
+# ------------------------------------------------------------------ running bodies
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -212,7 +212,7 @@ def _run_property(body: Any, arguments: dict[str, Any], run: Callable[..., Any])
         body.hypothesis.inner_test = inner
 
 
-# ------------------------------------------------------------------ what a body may ask for
+# ------------------------------------------------------------------ fixtures
 
 
 @pytest.fixture(scope="session")
@@ -231,20 +231,20 @@ def azurite(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def engine() -> Engine:
-    """The account in memory, with its clock and its ledger; a body that asks for it runs on no other backend."""
+    """The in-memory engine, with its clock and its ledger. A body that requests it runs on no other backend."""
     return Engine()
 
 
 @pytest.fixture
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    """The account that the body runs on, and the means to connect to it again, with another credential say."""
+    """The account that the body runs on, to connect to it again, for example with another credential."""
     name: str = request.param
     options: dict[str, Any] = {}
     if name.startswith("memory"):
         target: Any = request.getfixturevalue("engine")
     elif name.startswith("azurite"):
         target = request.getfixturevalue("azurite")
-        # What fails on this machine fails at once: the SDK would wait and try again
+        # Without the SDK's retries, errors on this machine are reported immediately
         options["retry_total"] = 0
     else:
         target = "env"
@@ -270,7 +270,7 @@ def service(storage: Any) -> Any:
 def new_name(backend: Backend, storage: Any) -> Iterator[Callable[..., str]]:
     """A function that returns unique table names; the tables are deleted after the test.
 
-    So are, on a live account, the queues that are called after them. An Azurite takes those with it when it stops.
+    On a live account, the queues named after them are deleted, too; an Azurite loses them when it stops.
     """
     given: list[str] = []
 
@@ -293,7 +293,7 @@ def table_name(new_name: Callable[..., str]) -> str:
 
 @pytest.fixture
 def new_table(service: Any, new_name: Callable[..., str]) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """A function that makes an empty table, and returns its SDK client; both are awaited."""
+    """A function that creates an empty table and returns its SDK client; both are awaited."""
 
     async def create(prefix: str = "t") -> Any:
         return await service.create_table(new_name(prefix))
@@ -319,7 +319,7 @@ async def _drop_queues(service: Any, named_after: list[str]) -> None:
             await service.delete_queue(queue)
 
 
-# ------------------------------------------------------------------ what is told besides
+# ------------------------------------------------------------------ reporting
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -329,7 +329,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    # Later than pytest, which would not rewrite the assertions of a plugin that was imported before
+    # Imported late: pytest does not rewrite the assertions of plugins that were imported before
     from support.report_sections import add_section
 
     config = session.config

@@ -1,4 +1,4 @@
-"""A row of the budget: a call of a recipe, and what it costs."""
+"""A row of the budget: a call of a recipe, and its cost."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ID = {"Department": "Sales", "EmployeeId": 223}
 
 
 class Budget(NamedTuple):
-    """A call, and what it costs.
+    """A call and its cost.
 
     :param recipe: the recipe
-    :param call: the call, in words of code
+    :param call: the call, as code
     :param cost: the storage transactions that the service bills, by service
-    :param when: in which case
-    :param prepare: is given an account, and returns the call
-    :param module: where the row stands
+    :param when: the case
+    :param prepare: a function that prepares an account, and returns the call
+    :param module: the module of the row
     """
 
     recipe: str
@@ -38,9 +38,9 @@ BUDGETS: list[Budget] = []
 
 
 def budget(recipe: str, call: str, cost: int | Cost, when: str = "") -> Callable[[Prepare], Prepare]:
-    """Add a row, with the function that prepares its call.
+    """Register a row, with the function that prepares its call.
 
-    :param cost: what the call costs; a number is of transactions of tables
+    :param cost: the cost of the call; a number means table transactions
     """
     costs = cost if isinstance(cost, Cost) else Cost(table=cost)
 
@@ -52,7 +52,7 @@ def budget(recipe: str, call: str, cost: int | Cost, when: str = "") -> Callable
 
 
 def measured(row: Budget, account: Any) -> Cost:
-    """Return what a call really costs."""
+    """Return the measured cost of a call."""
     call = row.prepare(account)
     with account.engine.ledger.span() as span:
         call()
@@ -65,7 +65,7 @@ def employee(number: int = 223, **changes: Any) -> dict[str, Any]:
 
 
 def staff(account: Any, *derived: Any, numbers: tuple[int, ...] = (1, 2), **options: Any) -> Any:
-    """Return a set of employees, some of whom are there."""
+    """Return a set with some employees."""
     entities = EntitySet(account, "Staff", options.pop("key", BY_ID), derived=derived, **options)
     for number in numbers:
         entities.insert(employee(number))
@@ -73,7 +73,7 @@ def staff(account: Any, *derived: Any, numbers: tuple[int, ...] = (1, 2), **opti
 
 
 def first(entities: Any) -> Any:
-    """Return the employee with the number 1 as she was read."""
+    """Read the employee with the number 1."""
     return entities.get(Department="Sales", EmployeeId=1)
 
 

@@ -1,4 +1,4 @@
-"""What joins entities, and who may read them."""
+"""Relations between entities, and access to them."""
 
 from __future__ import annotations
 

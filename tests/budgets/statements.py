@@ -1,4 +1,4 @@
-"""How texts state costs: in the spelling of `Cost`, so that they can be compared with what is measured."""
+"""Costs in texts, in the format of `Cost`, to compare them with measured costs."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ COST = re.compile(STATED)
 
 
 def costs_in(text: str) -> list[str]:
-    """Return each cost by service that a text states, wherever its lines end."""
+    """Return all costs by service in a text, even across line breaks."""
     return COST.findall(" ".join(text.split()))

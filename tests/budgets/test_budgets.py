@@ -1,4 +1,4 @@
-"""What each call costs, by the account's own ledger, and the page that says so."""
+"""Tests of the cost of each call, by the ledger of the in-memory engine, and of the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tablepatterns.review.rules.scans import COPY_ELSEWHERE
 
 ROOT = Path(__file__).parents[2]
 ROWS = (sets, derived, series, mapped, journeys, relations)
-"""Each adds its rows when it is imported."""
+"""Each module adds its rows on import."""
 ONE_OF_A_TABLE = Cost(table=1)
 RECIPE = re.compile(r"^class (\w+)\((?:Pattern|EntitySet|Derived|Index|PropertyMapping|WideReads)\b", re.MULTILINE)
 
@@ -39,7 +39,7 @@ def test_a_review_reports_the_extra_cost_of_a_copy_in_another_partition() -> Non
 
 
 def test_every_recipe_has_a_budget() -> None:
-    """But for `FilledCopies`: it is the other side of `CopiedFields`, and stands in its rows."""
+    """Except `FilledCopies`: its costs are in the rows of `CopiedFields`, of which it is the other side."""
     folder = ROOT / "patterns" / "tablepatterns" / "recipes"
     recipes = {name for path in folder.glob("*.py") for name in RECIPE.findall(path.read_text("utf-8"))}
     assert recipes - {"FilledCopies"} == recipes & {row.recipe for row in BUDGETS}

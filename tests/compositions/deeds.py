@@ -1,4 +1,4 @@
-"""What is done with entities as a whole: they are loaded, deleted by a filter, archived, moved, read."""
+"""Operations on whole entities: load, delete by a filter, archive, move, read."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Archived(Part):
     name = "Archive"
 
     async def acted(self, staff: Any, those: list[Fields]) -> bool:
-        """Take the last to a set of the same design, and back."""
+        """Move the last employee to a set of the same design, and back."""
         former = staff.like(f"{staff.table}Former", self)
         gone, key = those[-1], staff.home.key_of(those[-1])
         archive = Archive(
@@ -96,7 +96,7 @@ class Moved(Part):
     name = "PartitionMove"
 
     async def acted(self, staff: Any, those: list[Fields]) -> bool:
-        """Take the last to another department, and back."""
+        """Move the last employee to another department, and back."""
         mover, there = those[-1], those[-1] | {"Department": "Marketing"}
         entities = staff.home.entities_of(mover)
         move = PartitionMove(entities, queue=f"{staff.table.lower()}-moves")
@@ -107,7 +107,7 @@ class Moved(Part):
 
 
 class Rotated(Part):
-    """Encrypts under an old key first, and in the end under a new one."""
+    """Encrypts with an old key first, and finally with a new one."""
 
     name = "KeyRotation"
 

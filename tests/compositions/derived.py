@@ -1,4 +1,4 @@
-"""What is derived of employees, and all ways to find them, or what is said of them, by it."""
+"""Parts that derive data from employees, and the queries that use it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tablepatterns.recipes.summary import Summary
 
 
 class Kept(Part):
-    """Something that is derived, under the name of its part."""
+    """Derived data under the name of its part."""
 
     def of(self, entities: Any) -> Any:
         return next(each for each in entities.derived if each.name == self.name)
 
 
 class Indexed(Kept):
-    """An index by e-mail: a point query for each employee, and a range for all."""
+    """An index by email: a point query for each employee, and a range for all."""
 
     async def check(self, staff: Any, those: list[Fields]) -> None:
         home = staff.home
@@ -118,7 +118,7 @@ class ListedInBlobs(ListedElsewhere):
 
 class Totals(Kept):
     name = "Summary"
-    # In the partition one entity does not tell what the row must hold
+    # In the partition, the row cannot be derived from one entity
     is_verified = False
 
     def derived(self, home: type[Home], table: str) -> list[Any]:
@@ -158,7 +158,7 @@ class Copied(Kept):
         return [CopiedFields(into, refers={home.number: "ManagerId"}, copies=copies, name=self.name)]
 
     def departments(self, entities: Any) -> Any:
-        """Return the departments beside a set of employees."""
+        """Return the departments of a set of employees."""
         copies = self.of(entities)
         return EntitySet(entities.account, entities.table.name, copies.key, derived=[copies.filled_from(entities)])
 
@@ -173,7 +173,7 @@ class Copied(Kept):
             assert (await departments.get(**asked))["ManagerEmail"] == manager["Email"]
 
     def keeps(self, row: Any) -> bool:
-        # The department stays; nothing is left in it of the one who is gone
+        # The department is kept, without data of the deleted employee
         return bool(row.row_key == "manager" and "ManagerEmail" not in row)
 
 

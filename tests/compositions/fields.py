@@ -1,4 +1,4 @@
-"""The employees: their fields are of use to every part."""
+"""The employees, with fields for every part."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOON: Final = datetime(2026, 8, 22, 12, tzinfo=timezone.utc)
 
 
 def employee(number: int, **changes: Any) -> dict[str, Any]:
-    """Return an employee with a unique e-mail and secret; all have one last name."""
+    """Return an employee with a unique email and secret; all have the same last name."""
     fields = {
         "Department": DEPARTMENT,
         "EmployeeId": number,
@@ -27,7 +27,7 @@ def employee(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def changed(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return an employee of whom all is changed but the number and the department."""
+    """Return an employee with all fields changed except the number and the department."""
     number = fields["EmployeeId"]
     return employee(number) | {
         "LastName": "Smith",
@@ -40,7 +40,7 @@ def changed(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def moment(fields: dict[str, Any]) -> datetime:
-    """Return the instant of an employee: each has a day of her own."""
+    """Return the timestamp of an employee: a different day for each."""
     return NOON + timedelta(days=fields["EmployeeId"] % 7)
 
 
@@ -49,5 +49,5 @@ def ident(fields: dict[str, Any]) -> UUID:
 
 
 def shown(entity: Any) -> dict[str, Any]:
-    """Return what of an entity is to be as it was given."""
+    """Return the fields of an entity that must be as they were given."""
     return {name: entity[name] for name in SHOWN if entity.get(name) is not None}

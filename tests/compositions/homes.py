@@ -1,4 +1,4 @@
-"""Homes: where entities live, with all that is derived of them, and how each is reached there."""
+"""Homes: what stores entities and their derived data, and how each entity is accessed."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
 
 class Home(Part):
-    """A plain set, which is where all live unless a part says otherwise.
+    """A plain set, the default.
 
-    :param storage: where
-    :param table: the name of the table, or what those of several begin with
-    :param options: given a table's name, `derived` and `mappings` of its set
+    :param storage: the account
+    :param table: the name of the table, or the prefix of several tables
+    :param options: a function from a table's name to `derived` and `mappings` of its set
     """
 
     name: ClassVar[str] = "EntitySet"
     partition: ClassVar[str] = "empid_{Department}"
     row: ClassVar[str] = "empid_{EmployeeId:06d}"
     number: ClassVar[str] = "EmployeeId"
-    """The field of the key by which others refer to an employee."""
+    """The key field that refers to an employee."""
     derives: ClassVar[bool] = True
-    """Whether anything may be derived of the employees here."""
+    """Whether sets of this home may have derived data."""
 
     def __init__(self, storage: Any, table: str, options: Callable[[str], dict[str, Any]]) -> None:
         self.storage, self.table, self.options = storage, table, options
@@ -48,11 +48,11 @@ class Home(Part):
         return self.set
 
     def derived_of(self, entities: Any) -> tuple[Any, ...]:
-        """Return what one of its sets derives."""
+        """Return the derived data of one of its sets."""
         return tuple(entities.derived)
 
     def stored(self, fields: Fields) -> Fields:
-        """Return an employee with what this home adds."""
+        """Return an employee with the fields that this home adds."""
         return fields
 
     def group(self, fields: Fields) -> Fields:
@@ -61,14 +61,14 @@ class Home(Part):
         return {name: value for name, value in self.stored(fields).items() if name in names}
 
     def asked(self, fields: Fields, *names: str) -> Fields:
-        """Return the fields of the partition and these."""
+        """Return the fields of the partition together with these."""
         return self.group(fields) | {name: fields[name] for name in names}
 
     async def insert(self, fields: Fields) -> None:
         await self.set_of(fields).insert(self.stored(fields))
 
     async def get(self, fields: Fields) -> Any:
-        """Return an employee as the home hands her out, None if there is none."""
+        """Return an employee in the form of this home, or None."""
         return await self.set_of(fields).get(**self.key_of(fields))
 
     def key_of(self, fields: Fields) -> Fields:
@@ -76,7 +76,7 @@ class Home(Part):
         return {name: stored[name] for name in self.key.fields}
 
     def shown(self, handed: Any) -> Fields:
-        """Return what a home yields as a dict of the employee's fields."""
+        """Return the result of a home as a dict of the employee's fields."""
         return shown(handed)
 
     async def replace(self, handed: Any, fields: Fields) -> None:
@@ -91,7 +91,7 @@ class Home(Part):
         return self.set_of(fields)
 
     def new(self, fields: Fields) -> Any:
-        """Return an employee as the set takes one to insert."""
+        """Return an employee in the form that the set inserts."""
         return self.stored(fields)
 
     def in_order(self, group: list[Fields]) -> list[Fields]:
@@ -123,7 +123,7 @@ class CompoundKeyHome(Home):
 
 
 class LogTailHome(Home):
-    """A log of employees, the last one first."""
+    """A log of employees, the newest first."""
 
     name = "LogTail"
     row = "empid_{At:inverted}_{EntryId:uuid}"
@@ -184,7 +184,7 @@ class PeriodTablesHome(Home):
 
 
 class PartitionSpreadHome(Home):
-    """Several partitions in the place of one."""
+    """Several partitions instead of one."""
 
     name = "PartitionSpread"
     partition = "{Bucket:02d}_empid_{Department}"
@@ -202,7 +202,7 @@ class PartitionSpreadHome(Home):
         return EntitySet(account, table, self.key, **options)
 
     def given(self, fields: Fields) -> Fields:
-        """Return an employee with all but the bucket."""
+        """Return an employee without the bucket."""
         return fields
 
     def stored(self, fields: Fields) -> Fields:
@@ -246,13 +246,13 @@ class Entry(Employee):
 
 @dataclass(frozen=True)
 class Review(Employee):
-    """What is said of an employee in a year."""
+    """A review of an employee in a year."""
 
     Year: int
 
 
 class EntityTypesHome(Home):
-    """Objects in the place of dicts."""
+    """Objects instead of dicts."""
 
     name = "EntityTypes"
     of: ClassVar[type[Employee]] = Employee
@@ -328,7 +328,7 @@ class ReviewedPerson(Person):
 
 
 class ModelHome(Home):
-    """Instances of a model in the place of dicts."""
+    """Instances of a model instead of dicts."""
 
     name = "EntitySet with a model"
     of: ClassVar[type[Person]] = Person

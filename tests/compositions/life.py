@@ -1,4 +1,4 @@
-"""The life of two employees where two parts have to do with them: inserted, read, changed, deleted, forgotten."""
+"""The life of two employees with two parts: insert, read, change, delete, clean up."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tablepatterns.recipe import table_names
 
 JONES, SMITH = employee(3), employee(5)
 NEAR = "empid_{Near:06d}_near"
-"""The RowKey of rows of another set, which lie among those of the employees."""
+"""The RowKey of rows of another set in the partitions of the employees."""
 
 
 class Staff:
-    """Employees at a home, with what two parts add.
+    """Employees in a home, with two parts.
 
-    :param storage: where
-    :param table: what the names of all tables begin with
-    :param parts: the two; one of them may be the home
+    :param storage: the account
+    :param table: the prefix of all table names
+    :param parts: the two parts; one of them may be the home
     """
 
     def __init__(self, storage: Any, table: str, parts: Iterable[type[Part]]) -> None:
@@ -32,7 +32,7 @@ class Staff:
         homes = [kind for kind in self._kinds if issubclass(kind, Home)] or [Home]
 
         def options(name: str) -> dict[str, Any]:
-            # A set finds by the objects that it was made with, and a period's set is made at each use
+            # A set finds rows by its own derived objects, and the set of a period is created at each use
             if name not in self._derived:
                 self._derived[name] = [each for part in others for each in part.derived(homes[0], name)]
             mappings = [each for part in others for each in part.mappings(name)]
@@ -42,7 +42,7 @@ class Staff:
         self.parts = [*others, self.home]
 
     def like(self, table: str, left_out: Part) -> Staff:
-        """Return other employees with the same parts but one."""
+        """Return other employees with the same parts except one."""
         return Staff(self.storage, table, [kind for kind in self._kinds if kind is not type(left_out)])
 
     def sets(self) -> list[Any]:
@@ -50,19 +50,19 @@ class Staff:
         return list({(each := self.home.set_of(fields)).table.name: each for fields in (JONES, SMITH)}.values())
 
     def groups(self, those: list[Fields]) -> list[list[Fields]]:
-        """Return those who share a partition together, in the order of their keys."""
+        """Group the employees by partition, in the order of their keys."""
         found: dict[str, list[Fields]] = {}
         for each in sorted(those, key=lambda fields: fields["EmployeeId"]):
             found.setdefault(f"{self.home.set_of(each).table.name} {self.home.group(each)}", []).append(each)
         return list(found.values())
 
     def departments(self, those: list[Fields]) -> list[list[Fields]]:
-        """Return those who share a department together, in the order of their numbers."""
+        """Group the employees by department, in the order of their numbers."""
         in_order = sorted(those, key=lambda fields: (fields["Department"], fields["EmployeeId"]))
         return [list(together) for _, together in groupby(in_order, key=lambda fields: fields["Department"])]
 
     def sharing(self, part: Any, group: list[Fields], those: list[Fields]) -> list[Fields]:
-        """Return those who share the rows that a part derives: of the partition, or of table and department."""
+        """Group the employees that share the derived rows of a part: by partition, or by table and department."""
         if not part.is_eventual:
             return group
         table, department = self.home.set_of(group[0]).table.name, group[0]["Department"]
@@ -98,7 +98,7 @@ class Staff:
         await self.counted(those)
 
     async def accompany(self) -> None:
-        """Put rows of another set among those of the employees, in each of their partitions."""
+        """Insert rows of another set into the partitions of the employees."""
         for group in self.groups([JONES, SMITH]):
             entities = self.home.set_of(group[0])
             others = EntitySet(self.storage, entities.table.name, Key(self.home.partition, NEAR))
@@ -106,7 +106,7 @@ class Staff:
                 await others.insert(self.home.group(group[0]) | {"Near": number})
 
     async def counted(self, those: list[Fields]) -> None:
-        """Ask each set for fewer employees than there are, and for more."""
+        """Read fewer employees than there are from each set, and more."""
         for group in self.groups(those):
             entities, asked = self.home.set_of(group[0]), self.home.group(group[0])
             if not isinstance(entities, EntitySet):
@@ -130,7 +130,7 @@ class Staff:
         return [row for name in names async for row in self.storage.table(name).query(None)]
 
     async def is_empty(self) -> None:
-        """Check that no row, no message and no blob is left."""
+        """Check that no rows, messages or blobs are left."""
         rows = [row for row in await self.rows() if not row.row_key.endswith("_near")]
         left = [row for row in rows if not any(part.keeps(row) for part in self.parts)]
         assert left == []

@@ -1,4 +1,4 @@
-"""Properties that are stored otherwise: what is really stored of them, and that nothing is left in the end."""
+"""Parts that encode properties: checks of what is stored, and that nothing is left after deletes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Encrypted(Part):
         return [EncryptedProperties(["Ssn", "Notes"], keys=SECRET)]
 
     async def check(self, staff: Any, those: list[Fields]) -> None:
-        """No row of any table holds what is secret; of the rows of those who are there some hold it encrypted."""
+        """Check that no row holds the secret in plaintext, and that rows of stored employees hold it encrypted."""
         rows = await staff.rows()
         for each in those:
             assert not any(each["Ssn"] in repr(row) or each["Notes"] in repr(row) for row in rows)
@@ -72,7 +72,7 @@ class Large(Part):
         assert not any(isinstance(row.get("Photo"), bytes) for row in rows)
 
     async def gone(self, staff: Any) -> None:
-        """Collections remove all blobs, which takes two days."""
+        """Check that orphan collection removes all blobs, which takes two days."""
         engine = staff.storage.engine
         for entities in staff.sets():
             values = LargePropertyStore(entities)

@@ -1,4 +1,4 @@
-"""Which pairs there are: every two parts of different kinds, and two of a kind where a set may have both."""
+"""The pairs to test: every two parts of different kinds, and two of the same kind if a set may have both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NESTED: dict[Pair, type[Home]] = {**NESTED, (ModelHome, WideHome): ModelWide}
 def _is_sensible(pair: Pair) -> bool:
     one, other = pair
     if other is Rotated:
-        # It brings encryption along
+        # It includes encryption
         return one not in (Encrypted, Blind)
     if issubclass(other, WideHome):
         return one in (*MAPPINGS, ModelHome)
@@ -43,15 +43,15 @@ EVERYTHING: tuple[type[Part], ...] = (*DERIVED, Blind, Large, Load, Deletion, Ar
 
 
 def parts_of(pair: Pair) -> tuple[type[Part], ...]:
-    """Return what a pair comes to: a home in another is one home."""
+    """Return the parts of a pair; a home within another is one home."""
     return tuple(nested for homes, nested in _NESTED.items() if homes == pair) or pair
 
 
 def everything_in(home: type[Home]) -> tuple[type[Part], ...]:
-    """Return all parts that one set may have at once."""
+    """Return all parts that one set may have at the same time."""
     return (*(part for part in EVERYTHING if _is_sensible((part, home))), home)
 
 
 def name_of(pair: Pair) -> str:
-    """Return a pair's name, in the names of tests and on the page."""
+    """Return the name of a pair, for tests and for the page."""
     return " x ".join(part.name for part in pair)

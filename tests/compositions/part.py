@@ -18,16 +18,16 @@ class Part:
 
     name: ClassVar[str]
     is_eventual: ClassVar[bool] = False
-    """Whether what it derives is shared by all partitions of a table."""
+    """Whether all partitions of a table share its derived rows."""
     is_verified: ClassVar[bool] = True
-    """Whether `verify` can tell whether what it derives is right."""
+    """Whether `verify` can check its derived data."""
 
     def derived(self, home: type[Home], table: str) -> list[Derived]:
-        """Return what a set of that table derives."""
+        """Return the derived data of a set of this table."""
         return []
 
     def mappings(self, table: str) -> list[PropertyMapping]:
-        """Return how a set of that table stores fields."""
+        """Return the mappings of a set of this table."""
         return []
 
     async def check(self, staff: Staff, those: list[Fields]) -> None:
@@ -38,15 +38,15 @@ class Part:
         return False
 
     async def inserted(self, staff: Staff, those: list[Fields]) -> bool:
-        """Insert them, if the part has a way of its own."""
+        """Insert the employees, if the part has its own operation for it."""
         return False
 
     async def deleted(self, staff: Staff, those: list[Fields]) -> bool:
-        """Delete them, if the part has a way of its own."""
+        """Delete the employees, if the part has its own operation for it."""
         return False
 
     async def gone(self, staff: Staff) -> None:
-        """Check that nothing is left but what the part keeps permanently."""
+        """Check that nothing is left except permanent rows of the part."""
 
     def keeps(self, row: Any) -> bool:
         """Whether a row is permanent."""

@@ -1,4 +1,4 @@
-"""Designs that cannot work: each is rejected when it is created, before any request, with the reason."""
+"""Designs that are rejected when they are created, before any request, with the reason."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ COSMOS = (
 
 
 class Refused(NamedTuple):
-    """A design of two parts that is refused.
+    """A rejected combination of two parts.
 
-    :param parts: the two
-    :param what: in what way they are put together
-    :param make: makes it
+    :param parts: the two parts
+    :param what: how they are combined
+    :param make: a function that creates the design
     """
 
     parts: tuple[str, str]
@@ -66,14 +66,14 @@ class Refused(NamedTuple):
 
 @dataclass(frozen=True)
 class Person:
-    """A class whose key is not that of the employees."""
+    """A class with another key than the employees."""
 
     Name: str
 
 
 @dataclass(frozen=True)
 class Other:
-    """Another class with a name."""
+    """Another class with a field `name`."""
 
     Name: str
 
@@ -95,7 +95,7 @@ def spread(account: Any, make: Callable[[Any, str, Key], Any] | None = None) -> 
 
 
 def _derived_of(name: str, mapping: Any, what: str) -> tuple[Refused, ...]:
-    """Return everything that could be derived of a field that is stored otherwise."""
+    """Return all kinds of derived data that could read an encoded field."""
     email = Key("email_{Department}", "{Email}")
     kinds: dict[str, Any] = {
         "IntraPartitionIndex": BY_EMAIL,
@@ -321,8 +321,8 @@ def cosmos() -> Any:
 
 
 def reason(refused: Refused) -> str:
-    """Return why a design is refused, in the words of the error."""
-    # A moment that stays, for the names of periods
+    """Return the text of the error that rejects a design."""
+    # A fixed time, for the names of periods
     with connect(Engine(clock=Clock(NOON))) as storage:
         try:
             made = refused.make(storage)

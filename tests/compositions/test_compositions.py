@@ -1,4 +1,4 @@
-"""Parts put together two by two: whatever works alone works with the others, or is refused with the reason."""
+"""Combinations of two parts: they work together, or are rejected with the reason."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ BY_RATING = IntraPartitionIndex(Key("{Department}", "rating_{Rating:02d}_{Employ
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a secret."""
+    """A person with a secret."""
 
     City: str
     Name: str
@@ -64,7 +64,7 @@ async def test_two_parts_work_together(storage: Any, staff_name: str, pair: Pair
 
 @pytest.fixture
 def staff_name(backend: Any, storage: Any, table_name: str) -> Iterator[str]:
-    """What the names of all tables, queues and containers of a test begin with; they are deleted after it."""
+    """The prefix of all tables, queues and containers of a test, which are deleted after it."""
     yield table_name
     if backend.kind != "memory":
         backend.run(_drop(storage, table_name))
@@ -126,7 +126,7 @@ def test_impossible_combinations_are_rejected_with_a_reason_and_a_hint(refused: 
     assert reason(refused).count("; ") >= 1
 
 
-# ------------------------------------------------------------------ what the page says besides
+# ------------------------------------------------------------------ other statements on the page
 
 
 async def test_the_blobs_of_a_dropped_period_go_with_its_collections(storage: Any, engine: Engine) -> None:

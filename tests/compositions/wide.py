@@ -1,4 +1,4 @@
-"""A home of many rows: employees as wide entities, from which nothing is derived."""
+"""A home of several rows for each entity: employees as wide entities, without derived data."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Schedules in which something goes wrong, as the explorer tells them on the pages of patterns: `make schedules`.
+"""Failing schedules of broken variants, for the pages of patterns: `make schedules`.
 
-schedule   a schedule by its name
-The other files each have those of a family of patterns.
+schedule   a schedule by its name The other files have the schedules of related patterns.
 """

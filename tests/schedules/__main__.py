@@ -1,4 +1,4 @@
-"""Writes what the explorer tells into docs/patterns/schedules."""
+"""Write the explorer's output to docs/patterns/schedules."""
 
 import logging
 
@@ -6,7 +6,7 @@ from schedules import families
 from schedules.schedule import FOLDER, SCHEDULES, path_of, written_schedule
 
 if __name__ == "__main__":
-    # What a broken variant logs, in each schedule that is tried
+    # Broken variants log errors in every schedule
     logging.disable()
     families.load()
     FOLDER.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Moves to an archive whose steps come in another order, or without their conditions."""
+"""Moves to an archive with steps in another order, or without conditions."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from support.archive_targets import InTable
 from tablepatterns.recipes.archive import archive as recipe
 
 NOWHERE = Path()
-"""The folder of what is archived to a table."""
+"""The folder for archives in a table."""
 
 
 def broken(move: type[Any], workers: tuple[str, ...] = ("ann", "bob"), **options: Any) -> object:
-    """Explore the archive with another move than its own."""
+    """Explore the archive with another move."""
     with patch.object(recipe, "Move", move):
         return explored(InTable(NOWHERE), moving("archive", workers=workers), is_archived_as_it_was_last, **options)
 
 
 @schedule("archive")
 def deleted_first() -> object:
-    """A worker that deletes before it inserts crashes in between."""
+    """A worker deletes before it inserts, and crashes in between."""
     return broken(DeletesFirst, workers=("ann",), crashes=1)
 
 
 @schedule("archive-late_worker")
 def insert_or_replace() -> object:
-    """The guide's own insert-or-replace, by a worker whose lease has run out."""
+    """The guide's own insert-or-replace, by a worker whose lease has expired."""
     return broken(OverwritesWhateverIsThere, stalls=[OVER])

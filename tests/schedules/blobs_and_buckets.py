@@ -1,4 +1,4 @@
-"""Blobs and buckets whose steps come in another order, or without a word to those who come later."""
+"""Blobs and buckets with steps in another order, or without information for later readers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Actors = dict[str, Coroutine[Any, Any, Any]]
 
 @schedule("large_properties")
 def the_address_before_its_blob() -> object:
-    """The entity is written first, and its photo then."""
+    """The entity is written before its photo."""
 
     def make(world: World) -> Actors:
         staff = EntitySet(world.storage, large.TABLE, large.BY_ID)
@@ -42,7 +42,7 @@ def the_address_before_its_blob() -> object:
 
 @schedule("large_properties-one_name")
 def one_blob_for_all_writes() -> object:
-    """Each photo of an employee has the same name, and overwrites the one before."""
+    """Each photo of an employee has the same blob name, and overwrites the previous one."""
 
     class Same:
         hex = "0" * 32
@@ -57,7 +57,7 @@ def one_blob_for_all_writes() -> object:
 
 @schedule("partition_spread")
 def other_numbers_of_buckets() -> object:
-    """Two versions of a program spread the same events, and nothing says over how many buckets."""
+    """Two versions of a program spread the same events over different numbers of buckets, which are not stored."""
     key = Key("log", "{EventId:06d}")
     spread = Key("{Bucket:02d}_log", "{EventId:06d}")
 
@@ -79,7 +79,7 @@ def other_numbers_of_buckets() -> object:
 
 
 def _kept(container: type[Container], make: Callable[[World], Actors], **options: Any) -> object:
-    """Explore writers of a log whose container does something otherwise."""
+    """Explore writers of a log with a modified container."""
 
     def opened(world: SteppedStorage, name: str) -> Container:
         return container(world.blobs.get_container_client(name))
@@ -99,13 +99,13 @@ def _writes(*batches: Sequence[float]) -> Callable[[World], Actors]:
 
 @schedule("blob_log")
 def appended_wherever_the_blob_ends() -> object:
-    """A block whose answer was lost is appended once more."""
+    """A block is appended again after its response was lost."""
     return _kept(logging.Unpositioned, _writes([1, 3]), invariant=logging.nothing_is_stored_twice, lost_responses=1)
 
 
 @schedule("blob_log-told_late")
 def told_of_when_it_is_there() -> object:
-    """The metadata tells of entries when they are in the blob already."""
+    """The metadata is updated only after entries are in the blob."""
 
     def is_opened(world: World) -> None:
         for blob in logging.blobs(world):

@@ -1,4 +1,4 @@
-"""What is deleted by age or by a filter, by who does not look once more."""
+"""Deletes by age or by a filter, without checking again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tablepatterns.testing import explore
 
 @schedule("period_tables")
 def a_writer_that_does_not_look_at_the_clock() -> object:
-    """A write to a day that has expired, and was dropped, makes its table again."""
+    """A write to an expired day, whose table was dropped, creates the table again."""
     make = partial(periods.straggler_and_two_droppers, kind=periods.Unchecked)
     return explore(make, always=periods.none_that_was_dropped_is_there, **periods.LATE)
 

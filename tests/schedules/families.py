@@ -1,4 +1,4 @@
-"""The files of this folder that have schedules: all but its machinery, so that a new one need not be listed."""
+"""Load all files of this folder with schedules, so that new ones need not be listed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MACHINERY = {"__init__", "__main__", "families", "schedule"}
 
 
 def load() -> None:
-    """Import each, which adds its schedules."""
+    """Import each file, which adds its schedules."""
     for path in sorted(Path(__file__).parent.glob("*.py")):
         if path.stem not in _MACHINERY:
             import_module(f"schedules.{path.stem}")

@@ -1,4 +1,4 @@
-"""Secondary indexes whose copies are written otherwise than in one transaction."""
+"""Secondary indexes whose copies are not written in one transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists, totals and copies that follow other entities: without their conditions, or in requests of their own."""
+"""Lists, totals and copies of other entities, without conditions or in separate requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Actors = dict[str, Coroutine[Any, Any, Any]]
 
 @schedule("index_entities")
 def a_list_whatever_has_become_of_it() -> object:
-    """Two are hired at once, and the list is written without its ETag."""
+    """Two employees are hired at the same time, and the list is written without its ETag."""
 
     def hire(world: World) -> Actors:
         staff = listing.prepared(world, listing.Careless("Name"), "Jones")
@@ -35,7 +35,7 @@ def a_list_whatever_has_become_of_it() -> object:
 
 @schedule("index_entities-without_library")
 def a_list_after_its_entity() -> object:
-    """The list in another table is written in a second request, and no message tells of it."""
+    """The list in another table is written in a second request, without a message."""
 
     def hire(world: World) -> Actors:
         employees = EntitySet(world.storage, "Employees", listing.KEY)
@@ -58,7 +58,7 @@ def a_list_after_its_entity() -> object:
 
 @schedule("summary")
 def totals_whatever_has_become_of_them() -> object:
-    """Two are hired at once, and the totals are written without their ETag."""
+    """Two employees are hired at the same time, and the totals are written without their ETag."""
 
     def hire(world: World) -> Actors:
         staff = summing.prepared(world, summing.Unconditional(summing.TOTALS, sums={"Salary": "Payroll"}), 10)
@@ -91,7 +91,7 @@ def totals_that_do_not_list_who_is_counted() -> object:
 
 @schedule("denormalize")
 def copies_of_what_has_changed_since() -> object:
-    """A department chooses a manager, and nothing holds her as she was read."""
+    """A department refers to a new manager, without a condition on the manager's ETag."""
     look_up = FilledCopies.look_up
 
     async def without_guard(self: FilledCopies, change: Any, table: Any) -> Any:

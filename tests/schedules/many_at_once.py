@@ -1,4 +1,4 @@
-"""Several entities, or very many, in several requests."""
+"""Several or very many entities, in several requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BY_ID = Key("{Department}", "empid_{EmployeeId:06d}")
 
 @schedule("entity_group_transaction")
 def two_requests_in_place_of_one() -> object:
-    """A budget goes from one project to another in two requests."""
+    """A budget is moved from one project to another in two requests."""
 
     def make(world: World) -> Actors:
         projects = EntitySet(world.storage, "Staff", Key("{Department}", "project_{Project}"))
@@ -48,7 +48,7 @@ def _more(by: int) -> Any:
 
 @schedule("bulk_load")
 def all_of_it_once_more() -> object:
-    """An interrupted load is started again and overwrites what is stored by then."""
+    """An interrupted load is started again, and overwrites changes since then."""
 
     def make(world: World) -> Actors:
         employees = EntitySet(world.storage, "Employees", BY_ID)
@@ -78,7 +78,7 @@ def all_of_it_once_more() -> object:
 
 @schedule("parallel_reads")
 def concurrent_move() -> object:
-    """An employee goes from one department to another while both are read."""
+    """An employee moves from one department to another while both are read."""
 
     def make(world: World) -> Actors:
         employees = EntitySet(world.storage, "Employees", BY_ID)

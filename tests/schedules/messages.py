@@ -1,4 +1,4 @@
-"""Work that messages ask for: steps that may not be repeated, messages that go too early or come too late."""
+"""Messages: steps that are not idempotent, and messages that are deleted too early or sent too late."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def deleted_before_it_is_poison() -> object:
 
 @schedule("inter_partition_index")
 def announced_after_the_change() -> object:
-    """The entity is written first, and the message that asks for its copy is sent then."""
+    """The entity is written before the message for its copy is sent."""
 
     def hire(world: World) -> Actors:
         employees = EntitySet(world.storage, "Employees", Key("empid_{Department}", "{EmployeeId:06d}"))
@@ -104,7 +104,7 @@ def announced_after_the_change() -> object:
 
 @schedule("inter_partition_index-late_copy")
 def without_a_last_look() -> object:
-    """A writer does not look at the entity once more when it has written the copy."""
+    """A writer does not read the entity again after it has written the copy."""
 
     async def repair_once(self: Intents, lease: Any, intent: Any, known: Any, retry_for: float) -> None:
         for claim in intent.claims:

@@ -1,4 +1,4 @@
-"""Entities that belong together, changed one after the other, or without a look at the other side."""
+"""Related entities that are changed one after the other, or without checking the other side."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEAD = Key("{Department}", "department")
 
 @schedule("one_to_many")
 def a_count_after_the_employee() -> object:
-    """The department's count of employees is written in a request of its own."""
+    """The department's count of employees is written in a separate request."""
 
     def make(world: World) -> Actors:
         employees = EntitySet(world.storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -46,7 +46,7 @@ def a_count_after_the_employee() -> object:
 
 @schedule("one_to_many-denormalised")
 def whole_employees_without_their_etags() -> object:
-    """A new floor is written to an employee as she was read, whatever has become of her."""
+    """A new floor is written to an employee without the ETag."""
 
     def make(world: World) -> Actors:
         employees = EntitySet(world.storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -72,7 +72,7 @@ def whole_employees_without_their_etags() -> object:
 
 @schedule("one_to_one")
 def a_link_that_is_believed_from_one_side() -> object:
-    """Whoever names a partner is taken to have it."""
+    """A link is trusted although only one side refers to the other."""
 
     def make(world: World) -> Actors:
         return dict(zip(("ann", "bob"), linking.two_who_want_one_car(world), strict=True))
@@ -87,7 +87,7 @@ def a_link_that_is_believed_from_one_side() -> object:
 
 @schedule("lookup")
 def what_is_at_hand_is_written_back() -> object:
-    """A department that was read a while ago is written back whole, without its ETag."""
+    """A department that was read a while ago is replaced without its ETag."""
 
     def make(world: World) -> Actors:
         departments = EntitySet(world.storage, "Departments", HEAD)
@@ -119,7 +119,7 @@ def _moved(relocation: type[Relocation], make: Any, names: tuple[str, ...], **op
 
 @schedule("partition_move")
 def deleted_before_it_is_inserted() -> object:
-    """The entity is deleted in the old place before it is in the new one."""
+    """The entity is deleted under its old key before it is inserted under the new one."""
 
     def is_somewhere(world: World) -> None:
         assert moving.rows(world), "the employee is nowhere"
@@ -134,7 +134,7 @@ def deleted_before_it_is_inserted() -> object:
 
 @schedule("partition_move-raise")
 def deleted_whatever_has_become_of_it() -> object:
-    """The entity is deleted in the old place without the ETag with which it was copied."""
+    """The entity is deleted under its old key without the ETag that it was copied with."""
 
     def is_not_lost(world: World) -> None:
         (_, row), *_ = moving.rows(world)

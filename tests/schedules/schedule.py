@@ -1,4 +1,4 @@
-"""A schedule by its name: a variant that was broken on purpose, and what the explorer says of it."""
+"""The failing schedules of broken variants, by name."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SCHEDULES: dict[str, Explore] = {}
 
 
 def schedule(name: str) -> Callable[[Explore], Explore]:
-    """Add what explores, or replays, a variant in which something goes wrong.
+    """Register a function that explores or replays a broken variant.
 
-    Its checks are asserts with a message: pytest rewrites those without one, and the text would not be the same.
+    Its checks are asserts with a message: pytest rewrites asserts without one, which would change the text.
 
-    :param name: the pattern's, with a hyphen and a word behind it where a page has several
+    :param name: the name of the pattern; with a hyphen and a word appended if a page has several schedules
     """
 
     def add(explore: Explore) -> Explore:
@@ -32,12 +32,12 @@ def schedule(name: str) -> Callable[[Explore], Explore]:
 
 
 def path_of(name: str) -> Path:
-    """Return where the text of a schedule is kept."""
+    """Return the path of a schedule's text."""
     return FOLDER / f"{name}.txt"
 
 
 def written_schedule(name: str) -> str:
-    """Return the explorer's text."""
+    """Return the explorer's output for a schedule."""
     try:
         SCHEDULES[name]()
     except Counterexample as found:

@@ -19,7 +19,7 @@ TICKS = "2519936321679999999"
 
 @schedule("compound_key")
 def a_review_in_a_table_of_its_own() -> object:
-    """The review is in a second table, so that the grade that follows from it is a second request."""
+    """The review is in a second table, so the grade that depends on it needs a second request."""
 
     def make(world: World) -> Actors:
         employees = EntitySet(world.storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -45,7 +45,7 @@ def a_review_in_a_table_of_its_own() -> object:
 
 @schedule("log_tail")
 def a_key_of_the_instant_alone() -> object:
-    """The RowKey is the inverted ticks and nothing else, and what is there is replaced."""
+    """The RowKey is only the inverted ticks, and an existing entity is replaced."""
 
     def make(world: World) -> Actors:
         world.engine.tables.create("Claims")
@@ -65,7 +65,7 @@ def a_key_of_the_instant_alone() -> object:
 
 @schedule("log_tail-twice")
 def another_key_where_one_is_taken() -> object:
-    """A claim whose key is taken gets another one, and it is taken by the claim itself."""
+    """A claim whose key exists gets another key, although its own first attempt inserted it."""
 
     def make(world: World) -> Actors:
         world.engine.tables.create("Claims")
@@ -89,7 +89,7 @@ def another_key_where_one_is_taken() -> object:
 
 @schedule("data_series")
 def a_count_whatever_was_counted_since() -> object:
-    """A count is read, added to, and merged back without the ETag."""
+    """A count is read, increased, and merged without the ETag."""
 
     def make(world: World) -> Actors:
         series = counting.Unconditional(
@@ -125,6 +125,6 @@ def a_request_for_each_part() -> object:
 
 @schedule("wide_entity-head_first")
 def the_head_before_the_rows() -> object:
-    """The head names the rows of a large value before they are there."""
+    """The head row refers to the rows of a large value before they are written."""
     make = widening.actors({"b": widening.replace}, widening.LARGE, kind=widening.HeadFirst)
     return explore(make, invariant=widening.no_reader_sees_a_mix, crashes=1)

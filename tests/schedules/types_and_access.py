@@ -1,4 +1,4 @@
-"""Types, keys and policies that two programs change at once."""
+"""Types, keys and policies that two programs change at the same time."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def the_etag_of_what_is_there_now() -> object:
 
 @schedule("encrypted_properties")
 def a_rotation_whatever_has_become_of_it() -> object:
-    """An entity is encrypted again under another key as it was read, without its ETag."""
+    """An entity is encrypted with a new key, and written without its ETag."""
     expected = (EntityChanged, EntityNotFound)
     with pytest.MonkeyPatch.context() as patched:
-        # The explorer compares states, so that a run must draw the same keys as the one before
+        # The explorer compares states, so each run must generate the same keys
         rotating.no_chance(patched)
         return explore(rotating.rotating(rotating.careless), invariant=rotating.nothing_is_lost, expected=expected)
 
 
 @schedule("grant")
 def two_policies_at_once() -> object:
-    """Two put a policy of a table at once: the service keeps the list that came last."""
+    """Two programs add a policy of a table at the same time: the service keeps the last list."""
 
     def make(world: World) -> Actors:
         policies = AccessPolicies(world.storage, "Notes")

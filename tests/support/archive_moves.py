@@ -1,4 +1,4 @@
-"""What tests of archives share: the entity that is moved, the places it can go to, and moves that are interrupted."""
+"""Shared by tests of archives: the entity to move, its possible targets, and interrupted moves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def jones(**more: Any) -> dict[str, Any]:
 
 @contextmanager
 def place(kind: str, backend: Any, storage: Any, table: Any, folder: Any) -> Iterator[Any]:
-    """Give a place of that kind, which is empty, and clean up after it."""
+    """Yield an empty target of this kind, and clean up afterwards."""
     name = f"c{uuid4().hex}"
     if kind == "table":
         yield table
@@ -39,7 +39,7 @@ def place(kind: str, backend: Any, storage: Any, table: Any, folder: Any) -> Ite
 
 
 def worker_of(storage: Any) -> Work:
-    """Return what works until the queue of an archive is empty."""
+    """Return a worker that runs until the queue of an archive is empty."""
 
     async def drain(archive: Any, **options: Any) -> Report:
         worker: Any = Worker(storage, [archive], **({"retry_after": 0} | options))
@@ -50,7 +50,7 @@ def worker_of(storage: Any) -> Work:
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, store: Any, word: str, action: Callable[[], Any]) -> None:
-    """Let something happen once, right before a store is asked for one of its words."""
+    """Run an action once, right before one of a store's methods."""
     genuine, left = getattr(store, word), [action]
 
     async def interrupted(*args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Places to archive to, in a world that `explore` steps: another table, blobs, and files of this machine."""
+"""Archive targets for explored schedules: another table, blobs, and local files."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from tablepatterns.typed_json import decoded
 
 
 class Place(ABC):
-    """The targets of entities of the table Current, new in every world."""
+    """A target for entities of the table Current, new in every world."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def archive(self, world: World) -> Any:
-        """Return the archive with its target in this place."""
+        """Return the archive with this target."""
         target = self.target(world)
         return Archive(EntitySet(world.storage, "Current", KEY), target, queue="moves")
 
     def prepare(self, world: World) -> None:
-        """Make what the place needs, so that no schedule has to."""
+        """Create what the target needs, so that schedules do not include it."""
         world.engine.tables.create("Current")
 
     @abstractmethod
     def target(self, world: World) -> Any:
-        """Return what entities are archived to."""
+        """Return the target of the archive."""
 
     @abstractmethod
     def ages(self, world: World) -> list[int]:
-        """Return the ages of the employees that are there, without a request."""
+        """Return the ages of the archived employees, without a request."""
 
 
 class InTable(Place):
@@ -71,7 +71,7 @@ class InBlobs(Place):
 
 
 class InFiles(Place):
-    """A folder, which each world has for itself."""
+    """A folder, a separate one for each world."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -92,10 +92,10 @@ class InFiles(Place):
 
 
 class SteppedFiles(FileArchive):
-    """A folder whose words a schedule can order: a file changes without a request, so each word makes one first.
+    """A folder that schedules can step: files change without a request, so each method sends one first.
 
-    The request reads a row that tells of the file. So two worlds whose files differ are told apart, and an actor has
-    learned what it found. After a crash before or during that request, the file is unchanged.
+    The request reads a row that describes the file. So the explorer distinguishes two worlds whose files differ, and
+    knows what an actor has read. After a crash before or during that request, the file is unchanged.
     """
 
     def __init__(self, world: World, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Azurite as the tests run it: from npm, in its own process, on free ports, keeping nothing."""
+"""Run Azurite for the tests: from npm, in its own process, on free ports, in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPTIONS = (
     "--inMemoryPersistence",
     "--disableTelemetry",
     "--skipApiVersionCheck",
-    # Azurite hangs up on a connection that is idle for 5 seconds, even while a request is on its way
+    # Azurite closes a connection that is idle for 5 seconds, even while a request is arriving
     *("--blobKeepAliveTimeout", "600", "--queueKeepAliveTimeout", "600", "--tableKeepAliveTimeout", "600"),
     # 0: any free port; the log names it
     *("--blobPort", "0", "--queuePort", "0", "--tablePort", "0"),
@@ -28,12 +28,12 @@ SECONDS_TO_STOP = 10
 
 
 class AzuriteMissing(RuntimeError):
-    """Azurite is not installed, or the one of docker compose does not run."""
+    """Azurite is not installed, or docker compose does not run one."""
 
 
 @contextmanager
 def azurite(log: Path) -> Iterator[str]:
-    """Run an Azurite, and give the connection string that reaches it.
+    """Run an Azurite, and yield its connection string.
 
     :param log: the file that its output goes to
     :raises AzuriteMissing: it is not installed
@@ -51,7 +51,7 @@ def azurite(log: Path) -> Iterator[str]:
 def compose() -> str:
     """Return the connection string of the Azurite that docker compose runs.
 
-    :raises AzuriteMissing: one of its ports does not answer
+    :raises AzuriteMissing: one of its ports does not respond
     """
     for url in target.resolve("azurite").urls.values():
         if not _answers(url):
@@ -67,7 +67,7 @@ def connection_string(urls: Mapping[str, str]) -> str:
 
 
 def _urls(process: subprocess.Popen[bytes], log: Path) -> dict[str, str]:
-    """Wait until all services answer on the ports they chose."""
+    """Wait until all services respond on the ports that they chose."""
     deadline = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < deadline and process.poll() is None:
         found = dict(re.findall(r"Azurite (\w+) service is successfully listening at (http://\S+)", log.read_text()))

@@ -19,15 +19,15 @@ from tablepatterns.recipe import as_async, finish
 T = TypeVar("T")
 
 KINDS = ("memory", "azurite", "live")
-"""Each runs sync, under this name, and on an event loop, with `-aio` behind it."""
+"""Each runs with the sync SDK, under this name, and with the async SDK, under the name with `-aio` appended."""
 
 
 class Backend:
     """One account and one way to reach it. It closes every client that it returned.
 
     :param name: one of KINDS, with or without `-aio`
-    :param target: what `connect` is given
-    :param options: what `connect` is given besides, each time
+    :param target: the argument of `connect`
+    :param options: the other arguments of `connect`
     :param run: runs a coroutine to its end
     """
 
@@ -41,7 +41,7 @@ class Backend:
         self._open: list[Any] = []
 
     def connect(self, target: Any = None, **options: Any) -> Any:
-        """Return a storage on which recipes are awaited: of this account, or of another target in the same style."""
+        """Return a storage on which recipes are awaited: of this account or another target, with the same SDK."""
         module: Any = tablepatterns.aio if self.aio else tablepatterns
         storage = module.connect(target or self._target, **(self._options | options))
         self._open.append(storage)
@@ -70,7 +70,7 @@ class Backend:
 
 @contextmanager
 def opened(name: str, target: Any, **options: Any) -> Iterator[Backend]:
-    """Give the backend of this name, with an event loop of its own if it is an async one."""
+    """Yield the backend of this name, with its own event loop if it is async."""
     with _event_loop() if name.endswith("-aio") else _no_loop() as run:
         backend = Backend(name, target, options, run)
         try:
@@ -132,7 +132,7 @@ class Awaited:
 
 
 def awaited(client: Any) -> Any:
-    """Return an SDK client, sync or async, as one that is awaited."""
+    """Return an SDK client, sync or async, that can be awaited."""
     return client if ".aio." in type(client).__module__ else Awaited(client)
 
 

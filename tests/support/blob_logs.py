@@ -12,17 +12,17 @@ THREE = datetime(2014, 7, 31, 15, tzinfo=timezone.utc)
 
 
 def minute(number: float) -> datetime:
-    """Return the instant so many minutes after three o'clock."""
+    """Return the time this many minutes after three o'clock."""
     return THREE + timedelta(minutes=number)
 
 
 def log_of(storage: Any, container: str, **options: Any) -> Any:
-    """Return a log that keeps its metadata exact, unless told otherwise."""
+    """Return a log that keeps its metadata exact by default."""
     return BlobLog(storage, container, "queue", **({"ahead": timedelta(0)} | options))
 
 
 async def fill(log: Any, *minutes: float, level: str = "INFO") -> None:
-    """Append an entry for each of the minutes, whose message is its number."""
+    """Append an entry for each of the minutes, with its number as the message."""
     for number in minutes:
         await log.append(level, f"{number:g}", at=minute(number))
 

@@ -1,4 +1,4 @@
-"""Raw requests to the blobs of an engine, signed without the SDK, and bodies that no SDK would send."""
+"""Raw requests to the Blob service of an engine, signed without the SDK, and bodies that the SDK never sends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BASE = "https://contoso.blob.core.windows.net"
 
 
 class BlobWire(QueueWire):
-    """Sends raw requests to the Blob service of an engine, as the owner unless told otherwise."""
+    """Sends raw requests to the Blob service of an engine, by default signed with the account key."""
 
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         super().__init__(engine)

@@ -1,4 +1,4 @@
-"""Short words for tests of the engine's blobs: content, leases, and all that an account holds."""
+"""Helpers for tests of the engine's blobs: content, leases, and the complete state of an account."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def all_items(blobs: Blobs, container: str = HOME, **query: Any) -> list[Item]:
 
 
 def all_names(blobs: Blobs, container: str = HOME, **query: Any) -> list[str]:
-    """Return the names of all items, those of snapshots with a mark behind."""
+    """Return the names of all items, with a mark after those of snapshots."""
     return [
         item.name + ("@" if item.snapshot else "") if isinstance(item, Blob) else str(item)
         for item in all_items(blobs, container, **query)
@@ -70,7 +70,7 @@ def all_names(blobs: Blobs, container: str = HOME, **query: Any) -> list[str]:
 
 
 def everything_in(blobs: Blobs) -> Any:
-    """Return all that a user could see of the account, to be compared; versions never change, so they stand for it."""
+    """Return the visible state of the account, for comparisons. Versions are immutable, so their ids are enough."""
     containers, _ = blobs.containers.page()
     content = {
         (each.name, name): (list(slot.snapshots), slot.current, dict(slot.staged(slot._staged_at)))

@@ -1,4 +1,4 @@
-"""A headless Chromium, in which tests look at pages as readers do: the system's, or playwright's own."""
+"""A headless Chromium for tests of pages: the system's, or playwright's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OPTIONS = (
     "--disable-gpu",
-    # Nothing but the page asks for anything
+    # Only the page sends requests
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -32,7 +32,7 @@ def chromium() -> Iterator[Browser]:
 
     :raises BrowserMissing: none is installed
     """
-    # Chromium's own sandbox refuses to run for root, as in a container
+    # Chromium's sandbox does not run for root, as in a container
     for_root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     with sync_playwright() as playwright:
         path = program(playwright.chromium.executable_path)
@@ -46,8 +46,8 @@ def chromium() -> Iterator[Browser]:
 def program(own: str) -> str:
     """Return the path of the Chromium to run.
 
-    :param own: where playwright would have installed its own
-    :raises BrowserMissing: there is none
+    :param own: the path where playwright installs its own
+    :raises BrowserMissing: no Chromium is installed
     """
     found = next(filter(None, map(shutil.which, PROGRAMS)), own if Path(own).is_file() else None)
     if found is None:

@@ -16,7 +16,7 @@ class Crashed(BaseException):
 
 @dataclass
 class Crash:
-    """Which request the process crashes at, counted from 0, and whether after it was carried out."""
+    """The number of the request that crashes the process, from 0, and whether the engine carries it out first."""
 
     at: int
     after: bool

@@ -38,7 +38,7 @@ def log(key: Key, **other: Any) -> DeclaredSet:
 
 
 def measured(of: DeclaredSet, access: Query | Write, **other: Any) -> Measured:
-    """Return what an access pattern takes: by default one entity, in one transaction."""
+    """Return the figures of an access pattern: by default one entity in one transaction."""
     is_query = isinstance(access, Query)
     found: dict[str, Any] = {
         "how": "get(...)" if is_query else "insert(...)",

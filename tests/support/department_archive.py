@@ -1,4 +1,4 @@
-"""What tests of archived families share: a department with its employees, and the places both can go to."""
+"""Shared by tests of archived families: a department with its employees, and their possible targets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Family(NamedTuple):
 
 
 def counted() -> Summary:
-    """Return what counts the employees in the row of their department."""
+    """Return a summary that counts the employees in the row of their department."""
     return Summary(DEPARTMENT, count="EmployeeCount")
 
 
@@ -40,7 +40,7 @@ def sets_in(storage: Any, table: str, *, is_counted: bool = False, **options: An
 
 
 def family_of(storage: Any, table: str, to: tuple[Any, Any], queue: str, **options: Any) -> Family:
-    """Return the archive of a table's departments with their employees, in the two places given."""
+    """Return the archive of a table's departments with their employees, with two targets."""
     departments, employees = sets_in(storage, table, **options)
     parents, children = to
     archive: Any = Archive(departments, parents, children={OneToMany(departments, employees): children}, queue=queue)
@@ -61,7 +61,7 @@ async def fill(family: Family, *numbers: int, **more: Any) -> Mapping[str, Any]:
 
 @contextmanager
 def places(kind: str, backend: Any, storage: Any, table: str, folder: Any) -> Iterator[tuple[Any, Any]]:
-    """Give two places of that kind, for departments and for employees, and clean up after them."""
+    """Yield two targets of this kind, for departments and for employees, and clean up afterwards."""
     if kind == "table":
         yield sets_in(storage, table)
     elif kind == "files":

@@ -1,4 +1,4 @@
-"""What tests of index entities, summaries and copies share: names that are dropped afterwards, and rows."""
+"""Shared by tests of index entities, summaries and copies: names that are dropped afterwards, and rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DerivedTables:
         return EntitySet(self.storage, self.table, key, derived=derived, **options)
 
     async def ready(self) -> None:
-        """Make everything ahead of the first write, so that costs are those of the writes."""
+        """Create everything before the first write, so that costs are those of the writes."""
         for table in (self.table, self.other):
             await self.storage.table(table).create()
         await self.storage.queue(f"{self.table.lower()}-intents").create()
@@ -34,7 +34,7 @@ class DerivedTables:
 
 @contextmanager
 def derived_tables_on(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
-    """Give names; the queue of intents and the container are dropped afterwards."""
+    """Yield names; the queue of intents and the container are dropped afterwards."""
     places = DerivedTables(storage, new_name("staff"), new_name("other"), f"c{uuid4().hex}")
     yield places
     if backend.kind != "memory":
@@ -43,7 +43,7 @@ def derived_tables_on(backend: Any, storage: Any, new_name: Any) -> Iterator[Der
 
 
 def ledger_span(engine: Any) -> Any:
-    """Return a span of the ledger, whose `operations` tells the requests in order."""
+    """Return a span of the ledger; its `operations` are the requests in order."""
     return engine.ledger.span()
 
 

@@ -1,7 +1,7 @@
-"""Every operation of the three services, with the headers and query parameters that it is documented to have.
+"""All operations of the three services, with their documented headers and query parameters.
 
-The lists are those of the REST reference and of the services' descriptions for code generation. What every operation
-has is left out: `timeout`, `comp` and `restype`, and the headers for dates, versions, ids of requests and lengths.
+The lists are those of the REST reference and of the services' descriptions for code generation. Common ones are left
+out: `timeout`, `comp` and `restype`, and the headers for dates, versions, request ids and lengths.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _MATCH = {**_JSON, "if-match": "*"}
 
 
 class Documented(NamedTuple):
-    """An operation: a request that is carried out, and the options that another might have.
+    """An operation: a valid request, and its possible options.
 
-    :param body: what it brings; "{receipt}" in the path is the receipt of the message that is there
-    :param options: headers, and query parameters behind question marks
+    :param body: the body of the request; "{receipt}" in the path is the pop receipt of the stored message
+    :param options: headers, and query parameters after a question mark
     """
 
     service: str

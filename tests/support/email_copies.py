@@ -1,4 +1,4 @@
-"""What the tests of inter-partition indexes share: employees, and copies of them by e-mail."""
+"""Shared by tests of inter-partition indexes: employees, and copies of them by email."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ unique = InterPartitionIndex(BY_EMAIL, unique=True)
 
 @contextmanager
 def sets_of(backend: Any, storage: Any, table_name: str) -> Iterator[Callable[..., Any]]:
-    """Give a function that makes sets of one table; what they leave in their queue is dropped afterwards."""
+    """Yield a function that returns sets of one table; their queue is dropped afterwards."""
     queue = f"{table_name}-intents"
 
     def make(*derived: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The guide's employees, as the tests of the recipes use them."""
+"""The guide's employees, for tests of recipes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def jones(**changes: Any) -> dict[str, Any]:
 
 
 def employees_of(storage: Any, table: str, *derived: Any) -> Any:
-    """Return the set of employees, indexed by e-mail or as told."""
+    """Return the set of employees, by default indexed by email."""
     return EntitySet(storage, table, BY_ID, derived=derived or (by_email,))
 
 
 async def rows_of(storage: Any, table: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return what the table holds, as rows by key, without what only the service and the recipes need."""
+    """Return the rows of a table by key, without system properties and those of recipes."""
     rows = {}
     async for row in storage.table(table).query(None):
         rows[row.key] = {name: value for name, value in row.items() if name not in ("PartitionKey", "RowKey")}
@@ -39,7 +39,7 @@ async def rows_of(storage: Any, table: str) -> dict[tuple[str, str], dict[str, A
 
 
 async def numbered(storage: Any, table: str, count: int) -> Any:
-    """Return a set of so many numbers, written by the hundred."""
+    """Return a set with this many numbers, written in transactions of a hundred."""
     numbers = EntitySet(storage, table, Key("{Group}", "{Number:06d}"))
     await numbers.table.create()
     writes = [numbers.inserting({"Group": "all", "Number": number}) for number in range(count)]

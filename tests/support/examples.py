@@ -1,13 +1,13 @@
-"""How many examples of a property are drawn."""
+"""The number of examples for tests of properties (Hypothesis)."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
 EVERY_RUN, NIGHTLY = 30, 100
-"""Of a hundred examples, so many are drawn in every run and with --nightly."""
+"""The percentages of examples in every run and with --nightly."""
 
 
 def examples(count: int) -> settings:
-    """Return the settings of a property of which a nightly run draws so many examples, and every run a part."""
+    """Return settings with this many examples in a nightly run, and a part of them in every run."""
     return settings(max_examples=count * settings.default.max_examples // NIGHTLY)

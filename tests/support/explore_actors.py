@@ -1,4 +1,4 @@
-"""Small actors for tests of `explore`, on the SDK's aio clients: they count, move, and write entities of their own."""
+"""Small actors for tests of `explore`, on the SDK's aio clients."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def counter(world: World) -> Any:
 
 
 async def visit(table: Any) -> None:
-    """Add one without a condition, and lose concurrent visits."""
+    """Add one unconditionally, which loses concurrent visits."""
     page = await table.get_entity(*KEYS.values())
     page["Visits"] += 1
     await table.update_entity(page, mode="replace")
 
 
 async def visit_carefully(table: Any) -> int:
-    """Add one unless another was faster, and then begin again; return after how many attempts."""
+    """Add one conditionally, retry if another writer was faster, and return the number of attempts."""
     attempt = 0
     while True:
         attempt += 1
@@ -76,7 +76,7 @@ async def write_if_new(table: Any, row: str) -> bool:
 
 
 def writers(*rows: Iterable[str], **options: Any) -> Make:
-    """Return what makes one actor for each series of rows, which writes them."""
+    """Return a function that creates one actor for each series of rows, which writes them."""
 
     def make(world: World) -> list[Coroutine[Any, Any, Any]]:
         table = pages(world, **options)
@@ -86,7 +86,7 @@ def writers(*rows: Iterable[str], **options: Any) -> Make:
 
 
 def two(visitor: Callable[[Any], Coroutine[Any, Any, Any]]) -> Make:
-    """Return what makes two actors that visit the same page."""
+    """Return a function that creates two actors that visit the same page."""
 
     def make(world: World) -> list[Coroutine[Any, Any, Any]]:
         table = counter(world)

@@ -1,7 +1,7 @@
-"""What was explored of each recipe: `--record-guarantees` keeps it in docs/data/explored.json, for the page.
+"""Record the explorations of each recipe: `--record-guarantees` writes docs/data/explored.json, for the page.
 
-The exploring functions are looked at from outside: whoever imports them has those that tell what they found. Run with
-it in one process (`-n 0`). A file with marked tests is kept whole: run all of it. What other files explored stays.
+The exploring functions are wrapped, so that tests that import them record their results. Use one process (`-n 0`). The
+records of a file are replaced as a whole, so run all tests of a file; those of other files are kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tablepatterns.testing import Counterexample
 RECORD = Path(__file__).parents[2] / "docs" / "data" / "explored.json"
 _DEFAULTS = {"crashes": 0, "lost_responses": 0, "stalls": [], "preemptions": None, "samples": 0}
 _WIDER = 3000
-"""How many schedules are tried with one crash more than a test asks for."""
+"""The maximum number of schedules with one crash more than a test requests."""
 _TESTS = pytest.StashKey[dict[str, list[dict[str, Any]]]]()
 
 
@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "numprocesses", None):
         raise pytest.UsageError("--record-guarantees needs one process: -n 0")
     config.stash[_TESTS] = {}
-    # The name of the module is that of the function, too
+    # The module and the function have the same name
     module = sys.modules["tablepatterns.testing.explore"]
     explore, replay = _observed_explore(config), _observed_replay(config)
     for place in (module, tablepatterns.testing):
@@ -95,7 +95,7 @@ def _observed_explore(config: pytest.Config) -> Callable[..., Any]:
         try:
             result, kept = explored(options)
             if options.get("crashes") == 1 and actors > 1:
-                # What holds after one crash is tried with two, as far as that takes seconds
+                # Guarantees for one crash are also explored with two, if that takes only seconds
                 wider, kept_wider = explored({**options, "crashes": 2, "schedules": _WIDER})
                 kept = kept_wider if wider.exhaustive else kept
         except Counterexample as found:

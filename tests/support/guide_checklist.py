@@ -1,7 +1,6 @@
 """Which rows of the guide's checklist the tests prove: `@pytest.mark.guide("G-098")`, and `--checklist` to see.
 
-A row is proven when a test marked with it ran and passed, and no test marked with it did anything else, on any of the
-backends that were selected.
+A row is proven if at least one test with its mark ran, and all such tests passed on all selected backends.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def sections(text: str) -> dict[str, dict[str, str]]:
 
 
 def exceptions() -> dict[str, str]:
-    """Return why rows are left open on purpose, by their number."""
+    """Return the reasons for rows that are left open on purpose, by their number."""
     lines = EXCEPTIONS.read_text(encoding="utf-8").splitlines()
     return dict(line.split(" ", 1) for line in lines if line.startswith("G-"))
 

@@ -1,4 +1,4 @@
-"""What the tests of data series share: the messages of a day, a point for each hour."""
+"""Shared by tests of data series: the messages of a day, with a point for each hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A staff whose copies by e-mail lie in another partition, as the explored schedules of it use it."""
+"""Employees with copies by email in other partitions, for explored schedules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def staff_in(world: World, *, unique: bool = False) -> Any:
 
 
 def prepared(world: World, email: str | None = None, *, unique: bool = False) -> Any:
-    """Return the set with its table and its queue, and Jones in it if there is an address."""
+    """Return the set with its table and queue; with an address, Jones is stored."""
     world.engine.tables.create("Staff")
     world.engine.queues.create(QUEUE)
     if email is not None:
@@ -39,7 +39,7 @@ def read(world: World, staff: Any) -> Any:
 
 
 async def drain(world: World, *, unique: bool = False) -> None:
-    """Do what a worker does, until nothing is left to do."""
+    """Process messages like a worker until none are left."""
     while world.engine.queues.count(QUEUE):
         await world.storage.sleep(LEASE)
         await staff_in(world, unique=unique).process_intents()
@@ -54,7 +54,7 @@ def stored(world: World) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def copies_are_right(world: World) -> None:
-    """Nothing but the copies that the primaries ask for, each as its primary is."""
+    """Check that there is exactly one copy for each primary row, with its properties."""
     rows = stored(world)
     primaries = {keys: row for keys, row in rows.items() if keys[0] == "empid_Sales"}
     copies = {keys: row for keys, row in rows.items() if keys[0] == "email_Sales"}
@@ -73,7 +73,7 @@ def right_once_drained(world: World, *, unique: bool = False) -> None:
 def explored(
     make: Any, invariant: Callable[[World], object] | None = None, *, unique: bool = False, **options: Any
 ) -> None:
-    """Explore two writers who take turns once, unless told otherwise."""
+    """Explore two writers, by default with one preemption."""
     invariant = invariant or partial(right_once_drained, unique=unique)
     result = explore(make, invariant=invariant, **{"expected": REFUSED, "preemptions": 1, **options})
     assert result.exhaustive

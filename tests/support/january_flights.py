@@ -1,4 +1,4 @@
-"""The flights of January 2013 as their file has them, read by the csv module alone."""
+"""The flights of January 2013, read from their file with the csv module only."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def january_flights(days: int = 31) -> list[Row]:
 
 
 def scheduled(row: Row) -> datetime:
-    """Return when a flight was to leave."""
+    """Return the scheduled departure of a flight."""
     return datetime.fromisoformat(row["time_hour"].replace("Z", "+00:00")) + timedelta(minutes=int(row["minute"]))
 
 
 def departed(row: Row) -> datetime:
-    """Return when a flight left."""
+    """Return the departure of a flight."""
     return scheduled(row) + timedelta(minutes=int(row["dep_delay"]))

@@ -1,4 +1,4 @@
-"""Employees with photos and reports that are too large for an entity, as the tests of large properties use them."""
+"""Employees with photos and reports that are too large for an entity, for tests of large properties."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def container_of(table: str) -> str:
 
 
 async def row_of(storage: Any, table: str, number: int = 223) -> dict[str, Any]:
-    """Return an employee as the table holds it."""
+    """Return the stored row of an employee."""
     client = awaited(storage.tables.get_table_client(table))
     return dict(await client.get_entity("Sales", f"empid_{number:06d}"))
 
@@ -42,7 +42,7 @@ async def blobs_of(storage: Any, table: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def no_container_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Delete the container of the test's table in the end; a module that imports this has it for all its tests."""
+    """Delete the container of the test's table afterwards, in all tests of a module that imports this fixture."""
     if "table_name" not in request.fixturenames:
         yield
         return

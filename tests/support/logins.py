@@ -1,4 +1,4 @@
-"""The sign-ins of the guide, a table for each day, as the tests of the recipes use them."""
+"""The guide's sign-ins, with a table for each day, for tests of recipes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def login(moment: datetime, user: str = "jo", **fields: Any) -> dict[str, Any]:
 
 
 async def names_of(storage: Any, series: str) -> list[str]:
-    """Return what follows the series' name in the names of all tables that begin with it."""
+    """Return the suffixes of all tables whose names start with that of the series."""
     found = [table.name async for table in awaited(storage.tables).list_tables()]
     return sorted(name.removeprefix(series) for name in found if name.startswith(series))
 
 
 async def drop_all(storage: Any, series: str) -> None:
-    """Delete every table whose name begins with that of a series."""
+    """Delete all tables whose names start with that of a series."""
     for rest in await names_of(storage, series):
         await storage.table(series + rest).drop()

@@ -1,4 +1,4 @@
-"""What the tests of backfill, verify and repair share: people, two indexes of them, and what was found."""
+"""Shared by tests of backfill, verify and repair: employees, two indexes of them, and findings."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ async def change(plain: Any, number: int, **changes: Any) -> None:
 
 
 def found_by(report: Report) -> dict[Finding, list[str]]:
-    """Return the RowKeys of what was found, by how it is out of line."""
+    """Return the RowKeys of inconsistent rows by finding."""
     kinds = {drift.finding for drift in report.drifts}
     return {kind: sorted(drift.row[1].removeprefix("email_") for drift in report.of(kind)) for kind in kinds}

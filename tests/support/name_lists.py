@@ -1,4 +1,4 @@
-"""What the tests of index entities share: where lists may be, and what is found by them."""
+"""Shared by tests of index entities: the placements of lists, and what is found with them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ OUTSIDE = pytest.mark.parametrize("make", list(EVENTUAL.values()), ids=list(EVEN
 
 
 def asked(via: IndexEntity, **fields: Any) -> dict[str, Any]:
-    """Return what a list is asked for with: in the partition with the department too."""
+    """Return the key fields of a list; in the partition, they include the department."""
     return fields | ({} if via.is_eventual else {"Department": "Sales"})
 
 
 async def numbers(employees: Any, via: IndexEntity, name: str = "Jones") -> list[int]:
-    """Return the numbers in a list, and make sure that the entities found are those."""
+    """Return the numbers in a list, and check that the entities found are the same."""
     listed = [keys["EmployeeId"] for keys in await employees.keys_of(via, **asked(via, LastName=name))]
     found = await employees.find_all(via, **asked(via, LastName=name))
     assert [each["EmployeeId"] for each in found] == listed

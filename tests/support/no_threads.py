@@ -1,4 +1,4 @@
-"""Python as it is in a browser, where no thread can start."""
+"""Python as in a browser, where threads cannot start."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def forbid_threads(set_attribute: Callable[[Any, str, Any], object] = setattr) -> None:
-    """Make this process one that can start no more threads.
+    """Prevent this process from starting threads.
 
-    It imports what it needs itself, so that its source also runs in another process.
+    Its imports are inside, so that its source also runs in another process.
 
     :param set_attribute: replaces an attribute; `monkeypatch.setattr` restores it after the test
     """

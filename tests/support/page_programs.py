@@ -30,12 +30,12 @@ def load(path: Path) -> ModuleType:
 
 
 def runs_on_memory_only(path: Path) -> bool:
-    """Tell whether a program says `MEMORY_ONLY = "the reason"`: it moves the clock, say."""
+    """Return whether a program has `MEMORY_ONLY = "the reason"`, for example because it moves the clock."""
     return "\nMEMORY_ONLY = " in path.read_text(encoding="utf-8")
 
 
 def printed(path: Path, storage: Any) -> str:
-    """Return what a program prints with this account."""
+    """Return the output of a program on this account."""
     output = StringIO()
     with redirect_stdout(output):
         load(path).main(storage)
@@ -44,7 +44,7 @@ def printed(path: Path, storage: Any) -> str:
 
 @contextmanager
 def cleaned(storage: Any) -> Iterator[Any]:
-    """Delete what a program makes in an account that is there after it."""
+    """Delete what a program created in an account, after the block."""
     services = (
         (storage.tables.list_tables, storage.tables.delete_table),
         (storage.queues.list_queues, storage.queues.delete_queue),

@@ -1,4 +1,4 @@
-"""What the tests of entities share: an entity with the keys as they are, and a value that goes there and back."""
+"""Shared by tests of entities: an entity with given keys, and the round trip of a value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def entity(**properties: Any) -> dict[str, Any]:
 
 
 async def round_trip(storage: Any, table: str, value: Any) -> Any:
-    """Return a value as it comes back, in a property of its own."""
+    """Store a value in a property, and return it as it is read back."""
     rows = EntitySet(storage, table, RAW)
     await rows.insert(entity(Value=value))
     return (await rows.get(PartitionKey="p", RowKey="r")).get("Value")

@@ -1,4 +1,4 @@
-"""An object of every public class, and right arguments for its calls, to be made wrong one at a time."""
+"""An object of every public class, and valid arguments for its calls, of which tests make one at a time invalid."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EXEMPT = {
     "TablePatternsError": "an exception",
     "Ticks": "an int",
 }
-"""Public classes that callers do not make, or that are plain values, with the reason."""
+"""Public classes that callers do not create, or that are plain values, with the reason."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Employee:
 
 
 class Vault:
-    """What stands in for a client of a key vault."""
+    """A fake client of a key vault."""
 
     key_id = "https://vault.example/keys/payroll/1"
 
@@ -235,7 +235,7 @@ GIVEN: dict[str, Callable[[Made], Any]] = {
     "workers": _is(2),
     "id": _is(UUID(int=0)),
 }
-"""What is right for a parameter, by its name; or by call and name, as in `DataSeries.set.value`."""
+"""Valid arguments by parameter name, or by call and name, such as `DataSeries.set.value`."""
 
 _FOR_SETS = "the sets call its methods"
 
@@ -259,7 +259,7 @@ MADE_FOR_THE_LIBRARY = {
 """Public classes of which callers use the constructor, with the reason."""
 
 USED_ALL_THE_SAME = {"EncryptedProperties.blind", "LocalKey.generate"}
-"""What callers use of these classes besides."""
+"""Other members of these classes that callers use."""
 
 EXEMPT_CALLS = {
     "Archive.handle": "a Worker calls it",
@@ -275,4 +275,4 @@ EXEMPT_CALLS = {
     "prefix": "its text is checked with the key that it is used with",
     "connect": "it has errors of its own, for a target that is not known",
 }
-"""Public callables that are not walked, with the reason."""
+"""Public callables that are left out, with the reason."""

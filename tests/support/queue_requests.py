@@ -1,4 +1,4 @@
-"""Raw requests to the queues of an engine, signed here, so that the engine's signer is checked too."""
+"""Raw requests to the Queue service of an engine, signed here to check the engine's signatures, too."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIGNED_HEADERS = [
 
 
 class Said(NamedTuple):
-    """What an error says: its text without the lines that name request and time, and its details."""
+    """An error: its message without the lines with request id and time, and its details."""
 
     status: int
     code: str
@@ -41,7 +41,7 @@ class Said(NamedTuple):
 
 
 class QueueWire:
-    """Sends raw requests to the Queue service of an engine, as the owner unless told otherwise."""
+    """Sends raw requests to the Queue service of an engine, by default signed with the account key."""
 
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         self.engine = engine
@@ -71,17 +71,17 @@ class QueueWire:
         return self._api.handle(Request(method, url, asked, as_bytes(body), client, tuple(named)))
 
     def error(self, *args: Any, **options: Any) -> Said:
-        """Send a request that is rejected, and return what is said."""
+        """Send a request that is rejected, and return the error."""
         return said_by(self.send(*args, **options))
 
     def xml(self, *args: Any, **options: Any) -> Element:
-        """Send a request, and return the document that is the answer."""
+        """Send a request, and return the XML document of the response."""
         found: Element = fromstring(self.send(*args, **options).body)
         return found
 
 
 def full_text(account: str, method: str, url: str, headers: Mapping[str, str]) -> str:
-    """Return what SharedKey signs; headers are in lower case."""
+    """Return the string to sign of SharedKey; headers are in lower case."""
     address = urlsplit(url)
     values = [headers.get(name, "") for name in SIGNED_HEADERS]
     own = "".join(f"{name}:{headers[name].strip()}\n" for name in sorted(headers) if name.startswith("x-ms-"))
@@ -91,7 +91,7 @@ def full_text(account: str, method: str, url: str, headers: Mapping[str, str]) -
 
 
 def lite_text(account: str, method: str, url: str, headers: Mapping[str, str]) -> str:
-    """Return what SharedKeyLite signs; headers are in lower case."""
+    """Return the string to sign of SharedKeyLite; headers are in lower case."""
     address = urlsplit(url)
     values = [headers.get(name, "") for name in ("content-md5", "content-type", "date")]
     own = "".join(f"{name}:{headers[name].strip()}\n" for name in sorted(headers) if name.startswith("x-ms-"))
@@ -100,7 +100,7 @@ def lite_text(account: str, method: str, url: str, headers: Mapping[str, str]) -
 
 
 def said_by(response: Response) -> Said:
-    """Return what an error says in XML."""
+    """Parse an error in XML."""
     error = fromstring(response.body)
     members = {member.tag: member.text for member in error}
     code, text = members.pop("Code"), members.pop("Message")

@@ -1,4 +1,4 @@
-"""Short words for tests of queues: all that an account's queues hold, and the texts of messages."""
+"""Helpers for tests of queues: the complete state of an account's queues, and the texts of messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tablepatterns.engine.queues.service import Message, Queues
 
 
 def everything_in(queues: Queues) -> Any:
-    """Return all that a user could find out about the account's queues, to be compared."""
+    """Return the visible state of the account's queues, for comparisons."""
     names = [listed.name for listed in queues.page()[0]]
     content = {
         name: (queues.get_metadata(name), queues.get_policies(name), messages_of(queues, name)) for name in names

@@ -1,4 +1,4 @@
-"""What tests of queues and workers share: names of queues, messages, and handlers that do as they are told."""
+"""Shared by tests of queues and workers: names of queues, messages, and configurable handlers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tablepatterns.recipes.worker import Worker
 
 @contextmanager
 def queue_names(backend: Any, storage: Any) -> Iterator[Callable[[], str]]:
-    """Give a function that gives names of queues; they and their poison queues are dropped at the end."""
+    """Yield a function that returns queue names; these queues and their poison queues are dropped afterwards."""
     given: list[str] = []
 
     def name() -> str:
@@ -31,14 +31,14 @@ def queue_names(backend: Any, storage: Any) -> Iterator[Callable[[], str]]:
 
 
 def message(kind: str = "greet", /, **body: Any) -> str:
-    """Return the text of a message as any client could write it."""
+    """Return the text of a message as another client would write it."""
     return json.dumps({"v": 1, "kind": kind, "body": body})
 
 
 class RecordingHandler:
-    """A handler that notes the bodies it is given, and does as it is told.
+    """A handler that records the bodies it receives, and runs an action.
 
-    :param act: does something with the lease; what it raises is a failure
+    :param act: an action with the lease; an error that it raises is a failure of the handler
     """
 
     def __init__(self, act: Callable[[Lease], Any] | None = None, kind: str = "greet") -> None:
@@ -55,7 +55,7 @@ class RecordingHandler:
 
 
 def failing(*errors: Exception | None) -> Callable[[Lease], None]:
-    """Return what raises these errors one after another, and then nothing any more."""
+    """Return an action that raises these errors one after another, and then succeeds."""
     left = list(errors)
 
     def act(_: Lease) -> None:
@@ -67,7 +67,7 @@ def failing(*errors: Exception | None) -> Callable[[Lease], None]:
 
 
 class RecordingObserver(Observer):
-    """An observer that notes what it is told."""
+    """An observer that records its calls."""
 
     def __init__(self) -> None:
         self.noted: list[str] = []
@@ -99,5 +99,5 @@ def worker_of(storage: Any, name: str, *handlers: Any, **options: Any) -> Any:
 
 
 async def poison_of(storage: Any, name: str) -> list[PoisonMessage]:
-    """Return the notes on the poison queue of a queue."""
+    """Return the notes in the poison queue of a queue."""
     return [PoisonMessage.parse(found.text) for found in await storage.queue(f"{name}-poison").peek(32)]

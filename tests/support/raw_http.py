@@ -1,4 +1,4 @@
-"""Raw HTTP: what a client may send that no SDK would."""
+"""Raw HTTP requests that the SDK never sends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 20
 
 
 class Answer(NamedTuple):
-    """One answer of a server."""
+    """One response of a server."""
 
     status: int
     headers: Mapping[str, str]
@@ -22,11 +22,11 @@ class Answer(NamedTuple):
 
 
 NO_ANSWER = Answer(0, {}, b"")
-"""The connection has ended before one has begun."""
+"""The connection ended before a response started."""
 
 
 class Line:
-    """A connection to a server, on which anything may be sent."""
+    """A connection to a server, over which any bytes can be sent."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
@@ -36,7 +36,7 @@ class Line:
         self._socket.sendall(data)
 
     def answer(self, *, head_only: bool = False) -> Answer:
-        """Read one answer."""
+        """Read one response."""
         line = self._line()
         if not line:
             return NO_ANSWER
@@ -45,12 +45,12 @@ class Line:
             name, _, value = field.partition(":")
             headers[name.lower()] = value.strip()
         status = int(line.split()[1])
-        # Only uvicorn's own answers have no length, and they end the connection; 100 has no body at all
+        # Only uvicorn's own responses have no length, and they end the connection; 100 has no body
         length = int(headers.get("content-length", -1 if status >= 200 else 0))
         return Answer(status, headers, b"" if head_only else self._file.read(length))
 
     def is_ended(self) -> bool:
-        """Wait for the end of the connection; tell whether nothing came before it."""
+        """Wait for the end of the connection; return whether no data came before it."""
         try:
             return self._file.read() == b""
         except ConnectionError:
@@ -68,7 +68,7 @@ class Line:
 
 
 def head(engine: Engine, method: str, path: str, headers: Mapping[str, str] | None = None) -> bytes:
-    """Return the head of a signed request to the Table service; its path has the account in front."""
+    """Return the head of a signed request to the Table service; its path starts with the account."""
     fields = {
         "Host": "127.0.0.1",
         "Accept": "application/json;odata=nometadata",

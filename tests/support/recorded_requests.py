@@ -1,4 +1,4 @@
-"""Transports that record the requests of SDK clients and return one fixed response, for tests of what is sent."""
+"""Transports that record the requests of SDK clients and return fixed responses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DATE = re.compile(r"(Date|x-ms-date): [^\r\n]+")
 
 
 class Recorder(HttpTransport[Any, Any]):
-    """Keeps each request, and answers that a transaction of so many operations was carried out."""
+    """Records each request, and responds that a transaction with this many operations succeeded."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
@@ -41,7 +41,7 @@ class Recorder(HttpTransport[Any, Any]):
 
 
 class Parts(SimpleResponse):
-    """A response whose parts the SDK can ask for."""
+    """A multipart response for the SDK."""
 
     def parts(self) -> list[SimpleResponse]:
         found = self.content.count(b"HTTP/1.1 204")
@@ -49,9 +49,9 @@ class Parts(SimpleResponse):
 
 
 class Replies(HttpTransport[Any, Any]):
-    """Answers every request with one body.
+    """Returns the same body for every request.
 
-    :param pages: how many responses come, all but the last with a continuation token
+    :param pages: the number of responses, all but the last with a continuation token
     """
 
     def __init__(self, body: bytes, content_type: str, pages: int = 1) -> None:
@@ -77,7 +77,7 @@ def client(transport: Any) -> TableClient:
 
 
 def comparable(request: Any) -> tuple[str, str, dict[str, str], str]:
-    """Return a request without what differs from call to call: its boundaries, dates, id and signature."""
+    """Return a request without the parts that differ from call to call: boundaries, dates, id and signature."""
     own = {"x-ms-client-request-id", "authorization", "x-ms-date", "date"}
     headers = {name.lower(): _BOUNDARY.sub(r"\1", value) for name, value in request.headers.items()}
     body = _DATE.sub(r"\1", _BOUNDARY.sub(r"\1", request.content.decode()))

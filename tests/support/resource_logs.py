@@ -1,4 +1,4 @@
-"""Write what SDK clients send as Azure's resource logs of the Table service would have it."""
+"""Write the requests of SDK clients in the format of Azure's resource logs of the Table service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ResourceLog:
     """Resource logs of the requests of SDK clients; pass it to `connect` as `raw_response_hook`.
 
     :param now: the time of the next request
-    :param step: from one request to the next
+    :param step: the time between two requests
     """
 
     def __init__(self, now: datetime, step: timedelta = timedelta(0)) -> None:
@@ -57,11 +57,11 @@ class ResourceLog:
         self.now += self._step
 
     def json_lines(self) -> str:
-        """Return the log as a diagnostic setting writes it."""
+        """Return the log in the format of a diagnostic setting."""
         return "".join(f"{json.dumps(each)}\n" for each in self.records)
 
     def workspace_rows(self) -> list[dict[str, Any]]:
-        """Return the log as the rows of StorageTableLogs in a Log Analytics workspace."""
+        """Return the log as rows of StorageTableLogs in a Log Analytics workspace."""
         rows = []
         for each in self.records:
             flat = each | each["properties"]

@@ -1,4 +1,4 @@
-"""A site built of a few pages, as the whole site is, and served for a browser."""
+"""Build a site of a few pages with the project's configuration, and serve it for a browser."""
 
 from __future__ import annotations
 
@@ -55,25 +55,25 @@ def build(folder: Path, pages: Mapping[str, str]) -> Path:
 
 
 class Requests:
-    """What a page has asked for, from when it was opened.
+    """The requests of a page since it was opened.
 
-    :param page: the page, which is not open yet
+    :param page: the page, before it is opened
     :param site: the URL of the site
     """
 
     def __init__(self, page: Page, site: str) -> None:
         self._site = site
         self._urls: list[str] = []
-        # A worker's own requests are seen by its context too
+        # The context also reports the requests of web workers
         page.context.on("request", lambda request: self._urls.append(request.url))
 
     @property
     def early(self) -> list[str]:
-        """What was loaded for programs, besides the script and the style of the buttons."""
+        """Requests of files for programs, other than the script and the style of the buttons."""
         own = ("run.js", "run.css")
         return [url for url in self._urls if "/run/" in url and not url.partition("?")[0].endswith(own)]
 
     @property
     def elsewhere(self) -> list[str]:
-        """What was asked of another host."""
+        """Requests to other hosts."""
         return [url for url in self._urls if not url.startswith((self._site, "data:", "blob:"))]

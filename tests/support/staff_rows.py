@@ -1,4 +1,4 @@
-"""What the tests of the bulk load have in common: a staff to load, and the rows that it makes."""
+"""Shared by tests of bulk load: employees to load, and their expected rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.employees import jones
 
 
 def staff(count: int, departments: int = 1, start: int = 0, **changes: Any) -> list[dict[str, Any]]:
-    """Return so many employees, dealt out to departments in turn."""
+    """Return this many employees, distributed over the departments in turn."""
     return [
         jones(Department=f"D{number % departments}", EmployeeId=number, Email=f"{number}@contoso.com") | changes
         for number in range(start, start + count)
@@ -17,7 +17,7 @@ def staff(count: int, departments: int = 1, start: int = 0, **changes: Any) -> l
 
 
 def rows_for(entities: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return what a table holds that holds these employees and their index by e-mail, and nothing else."""
+    """Return the rows of a table with exactly these employees and their index by email."""
     rows = {}
     for each in entities:
         rows[each["Department"], f"empid_{each['EmployeeId']:06d}"] = _without(each, "EmployeeId")

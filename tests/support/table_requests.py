@@ -1,4 +1,4 @@
-"""Raw requests to an engine that an SDK cannot send, signed here, so that the engine's signer is checked too."""
+"""Raw requests to the Table service of an engine, signed here to check the engine's signatures, too."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMP = re.compile(r"[?&]comp=([^&#]*)")
 
 
 class Wire:
-    """Sends raw requests to the Table service of an engine, as the owner unless told otherwise."""
+    """Sends raw requests to the Table service of an engine, by default signed with the account key."""
 
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         self.engine = engine
@@ -56,7 +56,7 @@ class Wire:
         return self.send(method, path, headers, body).status
 
     def error(self, *args: Any, **options: Any) -> tuple[int, str, str]:
-        """Send a request that is rejected in JSON; return status, code and the text without its stamp."""
+        """Send a request that is rejected in JSON; return the status, the code, and the message without id and time."""
         response = self.send(*args, **options)
         return (response.status, *error_of(response))
 
@@ -81,20 +81,20 @@ def sign(engine: Engine, text: str) -> str:
 
 
 def as_bytes(body: object) -> bytes:
-    """Return a body as it is sent."""
+    """Return the bytes of a body."""
     if isinstance(body, bytes):
         return body
     return body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
 
 def error_of(response: Response) -> tuple[str, str]:
-    """Return code and text of an error in JSON, the text without request id and time."""
+    """Return the code and the message of an error in JSON, without request id and time."""
     error = json.loads(response.body)["odata.error"]
     return error["code"], error["message"]["value"].split("\nRequestId:")[0]
 
 
 def attempt(action: Callable[[], T]) -> T | ServiceError:
-    """Return what an action returns, or what it was rejected with."""
+    """Return the result of an action, or the error that rejected it."""
     try:
         return action()
     except ServiceError as error:
@@ -102,7 +102,7 @@ def attempt(action: Callable[[], T]) -> T | ServiceError:
 
 
 def entity_path(partition_key: str, row_key: str, table: str = "Employees") -> str:
-    """Return the path of an entity, as the SDK writes it."""
+    """Return the path of an entity in the SDK's format."""
     keys = (quote(key.replace("'", "''"), safe="") for key in (partition_key, row_key))
     return "/{}(PartitionKey='{}',RowKey='{}')".format(table, *keys)
 
@@ -115,7 +115,7 @@ def batch(*operations: tuple[str, str, Mapping[str, str], object]) -> tuple[dict
 
 
 def query_batch(method: str, url: str) -> tuple[dict[str, str], bytes]:
-    """Return headers and body of a batch with one request that is in no changeset."""
+    """Return headers and body of a batch with one request outside a changeset."""
     body = f"--b\r\n{_part(method, url, JSON, b'')}\r\n--b--\r\n"
     return {**JSON, "content-type": "multipart/mixed; boundary=b"}, body.encode()
 

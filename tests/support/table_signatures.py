@@ -1,4 +1,4 @@
-"""What tests of table signatures share: signatures made by the SDK, requests that carry them, and the errors."""
+"""Shared by tests of table SAS: signatures from the SDK, requests with them, and the errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tablepatterns.engine.account import Engine
 
 URL = "https://contoso.table.core.windows.net"
 NOW = datetime(2014, 8, 22, 0, 50, 32, 500_000, tzinfo=timezone.utc)
-LATER = NOW + timedelta(hours=1)  # the SDK writes whole seconds: 01:50:32
+LATER = NOW + timedelta(hours=1)  # The SDK writes whole seconds: 01:50:32
 UNAUTHORIZED = (403, "AuthorizationFailure", "This request is not authorized to perform this operation.")
 NO_PERMISSION = (
     403,
@@ -37,7 +37,7 @@ def account_sas(engine: Engine, types: str = "sco", permission: Any = "rwdlacu",
 
 
 def ask(wire: Wire, sas: str, method: str, path: str, body: object = b"", **options: Any) -> Any:
-    """Send a request with a signature; return its status, or what it was rejected with."""
+    """Send a request with a signature; return its status or its error."""
     separator = "&" if "?" in path else "?"
     response = wire.send(
         method, f"{path}{separator}{sas}", {**JSON, **options.pop("headers", {})}, body, signed=False, **options

@@ -1,4 +1,4 @@
-"""Short words for tests of the engine's state: operations to apply, and all that a table or an account holds."""
+"""Helpers for tests of the engine's tables: operations to apply, and the complete state of a table or an account."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tablepatterns.engine.tables.service import Operation, Tables
 from tablepatterns.filters import Filter
 
 Rejected: TypeAlias = Callable[..., AbstractContextManager[None]]
-"""`with rejected(code, text):` around what must be rejected and must change nothing."""
+"""`with rejected(code, text):` around a call that must be rejected and change nothing."""
 
 
 def op(kind: Kind, partition_key: str, row_key: str, etag: str | None = None, **properties: Value) -> Operation:
@@ -41,7 +41,7 @@ def all_keys(tables: Tables, name: str, wanted: Filter | None = None, **options:
 
 
 def service_error_of(call: Callable[[], object]) -> ServiceError | None:
-    """Return what the call is rejected with, None where it is carried out."""
+    """Return the error that rejects a call; None if it succeeds."""
     try:
         call()
     except ServiceError as error:
@@ -50,7 +50,7 @@ def service_error_of(call: Callable[[], object]) -> ServiceError | None:
 
 
 def everything_in(tables: Tables) -> Any:
-    """Return all that a user could see of the account, to be compared."""
+    """Return the visible state of the account, for comparisons."""
     content = {
         name: [(e.partition_key, e.row_key, e.etag, dict(e.properties)) for e in all_entities(tables, name)]
         for name in tables.names()[0]

@@ -1,4 +1,4 @@
-"""The guide's departments, employees and persons as classes of one's own: plain, frozen, with slots, derived."""
+"""The guide's departments, employees and persons as classes: plain, frozen, with slots, derived."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Floor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Department:
-    """No attribute can be added to it: its ETag must be beside it."""
+    """Attributes cannot be added to it, so its ETag must be stored separately."""
 
     Department: str
     EmployeeCount: int = 0
@@ -54,7 +54,7 @@ class Employee:
 
 @dataclass(frozen=True)
 class Contractor:
-    """One who may have the number of an employee."""
+    """A person who may have the same number as an employee."""
 
     Department: str
     EmployeeId: int
@@ -63,7 +63,7 @@ class Contractor:
 
 @dataclass(frozen=True)
 class Numbered:
-    """Its class refuses some values of the right type."""
+    """A class that rejects some values of the right type."""
 
     PersonId: int
     Count: int = 0
@@ -75,19 +75,19 @@ class Numbered:
 
 @dataclass
 class Person(ABC):
-    """What customers and employees have in common; never stored itself."""
+    """The base class of customers and workers; never stored itself."""
 
     PersonId: int
     Name: str
 
     @abstractmethod
     def greeting(self) -> str:
-        """Return how to address them."""
+        """Return a form of address."""
 
 
 @dataclass
 class Customer(Person):
-    """A person who buys."""
+    """A customer."""
 
     Discount: float = 0.0
 
@@ -97,7 +97,7 @@ class Customer(Person):
 
 @dataclass
 class Worker(Person):
-    """A person who works here; it may be changed in place."""
+    """An employee; mutable."""
 
     Skills: list[str] = field(default_factory=list)
 
@@ -107,7 +107,7 @@ class Worker(Person):
 
 @dataclass(frozen=True)
 class Address:
-    """A part of something else."""
+    """A nested value."""
 
     City: str
     Since: date | None = None
@@ -132,7 +132,7 @@ def staff_of(storage: Any, table: str, *, derived: Any = (), mappings: Any = (),
 
 
 def persons_of(storage: Any, table: str, **options: Any) -> Any:
-    """Return customers and workers with keys of one shape."""
+    """Return customers and workers whose keys have the same form."""
     rows = EntitySet(storage, table, Key("person", "{PersonId:06d}"))
     return EntityTypes(EntityType(Customer, rows), EntityType(Worker, rows), **options)
 
@@ -169,7 +169,7 @@ class Everything:
 
 
 def raw_of(storage: Any, table: str) -> Any:
-    """Return the rows of a table, as any program could write them."""
+    """Return the rows of a table, as written by any program."""
     return EntitySet(storage, table, Key("{PartitionKey}", "{RowKey}"))
 
 

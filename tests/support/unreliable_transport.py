@@ -12,10 +12,10 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 
 Plan = Callable[[int], str | None]
-"""What happens to the n-th write, counted from 0: None, or one of these faults.
+"""The fault of the n-th write, counted from 0; None for no fault.
 
-`response lost`: carried out, then the connection breaks. `request lost`: the connection breaks before.
-`timed out`: carried out, but answered with 500, which the SDK retries. `busy`: rejected with 503.
+`response lost`: the connection breaks after the write. `request lost`: it breaks before. `timed out`: the write
+succeeds, but the response is 500, which the SDK retries. `busy`: the write is rejected with 503.
 """
 
 

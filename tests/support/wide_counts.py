@@ -1,4 +1,4 @@
-"""What the tests of wide entities share: the messages of a year, a property for each day."""
+"""Shared by tests of wide entities: the messages of a year, with a property for each day."""
 
 from __future__ import annotations
 

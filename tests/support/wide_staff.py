@@ -1,4 +1,4 @@
-"""Wide entities with photos, salaries and numbers that are stored otherwise, for the tests of both."""
+"""Wide entities with photos in blobs and encrypted salaries and numbers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PAID = JONES | {"Name": "Jones", "Salary": Int64(90_000), "Ssn": SSN}
 WHOLE = PAID | {"Photo": PHOTO}
 OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64)))
 SPREAD = {"part_bytes": 60}
-"""Each property is a part of its own."""
+"""Each property is a separate part."""
 
 
 def large(table: str, *names: str, above: int = 64) -> LargeProperties:
-    """Return a mapping that keeps photos in blobs, in the container of the table."""
+    """Return a mapping that stores photos in blobs, in the container of the table."""
     return LargeProperties(names or ("Photo",), container=container_of(table), above=above)
 
 
@@ -36,7 +36,7 @@ def wide_of(storage: Any, table: str, *mappings: Any, key: Key | None = None, **
 
 
 async def rows_of(storage: Any, table: str) -> dict[str, dict[str, Any]]:
-    """Return the properties of all rows by RowKey, as the table holds them."""
+    """Return the stored properties of all rows by RowKey."""
     rows = [row async for row in storage.table(table).query(None)]
     return {row.row_key: {name: row[name] for name in row} for row in rows}
 
