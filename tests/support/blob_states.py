@@ -75,6 +75,6 @@ def everything_in(blobs: Blobs) -> Any:
     content = {
         (each.name, name): (list(slot.snapshots), slot.current, dict(slot.staged(slot._staged_at)))
         for each in containers
-        for name, slot in blobs.containers.find(each.name).slots._values.items()
+        for name, slot in blobs.containers.find(each.name).slots.items()
     }
     return containers, content, blobs.get_service_properties()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStubs]
@@ -10,10 +10,11 @@ from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStub
 T = TypeVar("T")
 
 
-class OrderedMap(Generic[T]):
-    """Values by key; keys are compared as Python compares strings.
+class OrderedMap(dict[str, T]):
+    """Values by key, in the order of the keys as Python compares strings.
 
-    A lookup costs one hash, a change a binary search, and a walk a binary search plus what it yields.
+    A lookup costs one hash, a change a binary search, and a walk a binary search plus what it yields. Change it with
+    `[]`, `del` and `replace` only: the other methods of a dictionary would not note the order.
 
     >>> rows = OrderedMap[int]()
     >>> rows["b"], rows["a"] = 2, 1
@@ -21,43 +22,39 @@ class OrderedMap(Generic[T]):
     ([1, 2], [2], None)
     """
 
-    __slots__ = ("_order", "_values")
+    __slots__ = ("_order",)
 
     def __init__(self) -> None:
-        self._values: dict[str, T] = {}
+        super().__init__()
         self._order: Any = SortedList()
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._order)
 
-    def __getitem__(self, key: str) -> T:
-        return self._values[key]
-
     def __setitem__(self, key: str, value: T) -> None:
-        if key not in self._values:
+        if key not in self:
             self._order.add(key)
-        self._values[key] = value
+        super().__setitem__(key, value)
 
     def __delitem__(self, key: str) -> None:
-        del self._values[key]
+        super().__delitem__(key)
         self._order.remove(key)
 
-    def get(self, key: str) -> T | None:
-        """Return the value of a key, or None."""
-        return self._values.get(key)
+    def replace(self, values: Mapping[str, T]) -> None:
+        """Replace all keys and values."""
+        self.clear()
+        self.update(values)
+        self._order = SortedList(values)
 
     def walk(self, lower: str = "", upper: str | None = None) -> Iterator[T]:
         """Return the values from one key (inclusive) to another (exclusive) in key order; None is the end."""
-        return map(self._values.__getitem__, self._order.irange(lower, upper, (True, False)))
+        return map(self.__getitem__, self._order.irange(lower, upper, (True, False)))
 
     def check(self) -> None:
         """Assert that the order contains each key exactly once, sorted."""
         self._order._check()
-        if list(self._order) != sorted(self._values):
-            raise AssertionError(f"the order {list(self._order)} is not that of {sorted(self._values)}")
+        if list(self._order) != sorted(self.keys()):
+            raise AssertionError(f"the order {list(self._order)} is not that of {sorted(self.keys())}")
 
 
 class TimerQueue(Generic[T]):

@@ -282,6 +282,7 @@ class Snapshots:
             (Queue, self._keep_queue),
             (Random, lambda value: _Kept(*self._digests(repr(value.getstate())), partial(copy, copy(value)))),
             (SortedList, self._keep_order),
+            (OrderedMap, self._keep_map),
             (dict, self._keep_dict),
             (list, self._keep_list),
         ]
@@ -305,6 +306,22 @@ class Snapshots:
         kept = {key: self._keep(value[key]) for key in sorted(value, key=_order)}
         parts = [part for key, each in kept.items() for part in (self._keep(key), each)]
         return self._once("dict", parts, lambda: {key: each.revive() for key, each in kept.items()})
+
+    def _keep_map(self, value: OrderedMap[Any]) -> _Kept:
+        kind = _class_of(value)
+        # The order follows from the keys
+        held = {name: self._keep(each) for name, each in _state_of(value) if name != "_order"}
+        kept = {key: self._keep(value[key]) for key in value}
+        parts = [*held.values(), *(part for key, each in kept.items() for part in (self._keep(key), each))]
+
+        def revive() -> Any:
+            made = kind.__new__(kind)
+            for name, each in held.items():
+                setattr(made, name, each.revive())
+            made.replace({key: each.revive() for key, each in kept.items()})
+            return made
+
+        return self._once(kind.__name__, parts, revive)
 
     def _keep_order(self, value: Any) -> _Kept:
         values: list[Any] = list(value)
