@@ -93,7 +93,8 @@ class Engine:
         thread = get_ident()
         if self._first_thread is None:
             self._first_thread = thread
-        self.has_threads = self.has_threads or thread != self._first_thread
+        elif thread != self._first_thread:
+            self.has_threads = True
 
     @property
     def deletion_seconds(self) -> float:

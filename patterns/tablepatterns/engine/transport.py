@@ -99,7 +99,7 @@ class Headers(MutableMapping[str, str]):
     __slots__ = ("_fields",)
 
     def __init__(self, headers: Mapping[str, str]) -> None:
-        self._fields = {name.lower(): (name, value) for name, value in headers.items()}
+        self._fields = dict(zip(map(str.lower, headers), headers.items(), strict=True))
 
     def __getitem__(self, name: str) -> str:
         return self._fields[name.lower()][1]
@@ -118,6 +118,11 @@ class Headers(MutableMapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._fields)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a header; by default, the default. The SDK asks for headers that few responses have."""
+        field = self._fields.get(name.lower())
+        return default if field is None else field[1]
 
     def __repr__(self) -> str:
         return repr(dict(self._fields.values()))
@@ -186,9 +191,10 @@ class _Reply:
         return self.content
 
     def text(self, encoding: str | None = None) -> str:
-        name = encoding or self._encoding or "utf-8"
+        name, content = encoding or self._encoding or "utf-8", self.content
         # azure-core drops a byte order mark too, and the XML answers of the service begin with one
-        return self.content.decode("utf-8-sig" if codecs.lookup(name).name == "utf-8" else name)
+        is_marked = content.startswith(codecs.BOM_UTF8) and codecs.lookup(name).name == "utf-8"
+        return content.decode("utf-8-sig" if is_marked else name)
 
     def json(self) -> Any:
         if self._json is None:
@@ -204,7 +210,8 @@ class _Reply:
 
     def _consume(self) -> bytes:
         self.is_stream_consumed = True
-        check_whole(self._response.size, self._cut_at)
+        if self._response.fault:
+            check_whole(self._response.size, self._cut_at)
         return self.content
 
     def _chunks(self) -> Iterator[bytes]:

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
-from ...edm import Ticks
 from .. import errors
-from ..account import Engine
 from ..errors import ServiceError
 from ..http.address import NOWHERE, Address, read_address
 from ..http.call import Call
@@ -150,13 +148,11 @@ class TableCall(Call[Target, Tables]):
     support = TABLE_SUPPORT
     unknown = UNKNOWN
 
-    def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
-        super().__init__(engine, request, id, now)
-        self.method = verb(request.method, request.headers.get("x-http-method"))
-
     def locate(self) -> None:
-        """Read the URL."""
-        self.target = locate(self.request.url, self.engine.account_name)
+        """Read the URL, and the verb that it is sent with."""
+        request = self.request
+        self.target = locate(request.url, self.engine.account_name)
+        self.method = verb(request.method, request.headers.get("x-http-method"))
 
     def inner(self, request: Request, target: Target) -> TableCall:
         """Return the call of a request inside this one, with the same sender and notes."""

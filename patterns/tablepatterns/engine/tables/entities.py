@@ -30,7 +30,7 @@ from ...limits import (
 from .. import errors
 from ..errors import ServiceError, TransactionError
 
-__all__ = ["Entity", "Value", "check_key", "check_key_size", "check_size", "checked_properties"]
+__all__ = ["Entity", "Value", "check_key", "check_key_size", "check_properties", "check_size"]
 
 _FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 _FIRST_INSTANT: Final = Ticks.of(DATETIME_MIN)
@@ -58,6 +58,9 @@ class Entity(tuple[Any, ...]):
     partition_key: str = property(itemgetter(0))  # type: ignore[assignment]
     row_key: str = property(itemgetter(1))  # type: ignore[assignment]
     timestamp: Ticks = property(itemgetter(2))  # type: ignore[assignment]
+
+    names: Mapping[str, int] = property(itemgetter(3))  # type: ignore[assignment]
+    """The names of the user's properties in stored order, and the position of each one's value."""
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -93,7 +96,7 @@ _FIRST_VALUE: Final = 4
 @lru_cache(maxsize=4096)
 def _positions(names: tuple[str, ...]) -> dict[str, int]:
     """Return the position of each property's value."""
-    return {name: position for position, name in enumerate(names, _FIRST_VALUE)}
+    return {sys.intern(name): position for position, name in enumerate(names, _FIRST_VALUE)}
 
 
 def etag_of(timestamp: str) -> str:
@@ -129,18 +132,18 @@ def check_key_size(*keys: str) -> None:
         raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
 
 
-def checked_properties(properties: Mapping[str, Value]) -> dict[str, Value]:
-    """Return a copy to store, with interned names; reject invalid names and values, and too many properties.
+def check_properties(properties: Mapping[str, Value]) -> None:
+    """Reject invalid names and values, and too many properties.
 
     :raises ServiceError: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
     """
     _check_count(properties)
-    checked: dict[str, Value] = {}
+    has_valid_names = _are_valid(tuple(properties))
     for name, value in properties.items():
         if type(value) not in _UNBOUNDED:
             _check_value(name, value)
-        checked[_interned(name)] = value
-    return checked
+        if not has_valid_names:
+            _check_name(name)
 
 
 def check_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> None:
@@ -168,13 +171,21 @@ def _too_large(value: Value) -> bool:
     return isinstance(value, bytes) and len(value) > MAX_BINARY_BYTES
 
 
-@lru_cache(maxsize=4096)
-def _interned(name: str) -> str:
+@lru_cache(maxsize=1024)
+def _are_valid(names: tuple[str, ...]) -> bool:
+    try:
+        for name in names:
+            _check_name(name)
+    except ServiceError:
+        return False
+    return True
+
+
+def _check_name(name: str) -> None:
     if utf16_length(name) > MAX_PROPERTY_NAME_LENGTH:
         raise ServiceError(errors.PROPERTY_NAME_TOO_LONG)
     if not name.isidentifier() or name in SYSTEM_PROPERTIES:
         raise ServiceError(errors.PROPERTY_NAME_INVALID)
-    return sys.intern(name)
 
 
 def _check_value(name: str, value: Value) -> None:
@@ -215,17 +226,16 @@ class Operation(NamedTuple):
     etag: str | None = None
 
 
-def checked(operation: Operation) -> Operation:
-    """Return the operation with its properties ready to store; reject what is invalid regardless of the state."""
+def check(operation: Operation) -> None:
+    """Reject an operation that is invalid regardless of the state."""
     in_body = operation.kind == "insert"
     check_key("PartitionKey", operation.partition_key, in_body=in_body)
     check_key("RowKey", operation.row_key, in_body=in_body)
-    ready = checked_properties(operation.properties)
-    return Operation(operation.kind, operation.partition_key, operation.row_key, ready, operation.etag)
+    check_properties(operation.properties)
 
 
-def checked_transaction(operations: Sequence[Operation]) -> list[Operation]:
-    """Return the operations of an entity group transaction ready to store; reject the first invalid one.
+def check_transaction(operations: Sequence[Operation]) -> None:
+    """Reject the first invalid operation of an entity group transaction.
 
     :raises TransactionError: with its position; for more than 100 operations, the service reports the hundredth
     """
@@ -235,16 +245,16 @@ def checked_transaction(operations: Sequence[Operation]) -> list[Operation]:
     group = ordinal(operations[0].partition_key)
     seen: set[str] = set()
 
-    def step(operation: Operation) -> Operation:
+    def step(operation: Operation) -> None:
         if ordinal(operation.partition_key) != group:
             raise ServiceError(errors.DIFFERENT_PARTITIONS)
         row = ordinal(operation.row_key)
         if row in seen:
             raise ServiceError(errors.DUPLICATE_ROW)
         seen.add(row)
-        return checked(operation)
+        check(operation)
 
-    return each(operations, step)
+    each(operations, step)
 
 
 def each(operations: Sequence[Operation], step: Callable[[Operation], T]) -> list[T]:

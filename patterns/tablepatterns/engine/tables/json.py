@@ -367,7 +367,7 @@ def _fields(entity: Entity, level: Level) -> str:
     """Return the user's properties as members, each with a comma before it."""
     write = _BARE if level is Level.NONE else _NOTED
     text = ""
-    for name, value in entity.properties.items():
+    for name, value in zip(entity.names, entity.values, strict=True):
         # These two are most of what entities contain, and a call for each value would cost more than the text
         if type(value) is str:
             text += f",{_label(name)}{quoted(value)}"
@@ -401,8 +401,12 @@ def _bare(spell: Callable[[Any], str]) -> _Writer:
     return lambda name, value: _label(name) + spell(value)
 
 
+def _quoted(spell: Callable[[Any], str]) -> _Writer:
+    return lambda name, value: f'{_label(name)}"{spell(value)}"'
+
+
 def _noted(edm: str, spell: Callable[[Any], str]) -> _Writer:
-    return lambda name, value: _noted_label(name, edm) + spell(value)
+    return lambda name, value: f'{_noted_label(name, edm)}"{spell(value)}"'
 
 
 def _noted_double(name: str, value: float) -> str:
@@ -416,21 +420,21 @@ def _format_double(value: float) -> str:
 
 _NON_FINITE_JSON: Final = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
-# JSON has a type of its own for the first three; a value of the others is a string, so it needs a note
+# JSON has a type of its own for the first three; a value of the others is a string between quotes, so it needs a note
 _PLAIN: Final[dict[type[Any], Callable[[Any], str]]] = {
     str: quoted,
     bool: lambda value: "true" if value else "false",
     int: str,
 }
 _SPELLED: Final[dict[type[Any], tuple[str, Callable[[Any], str]]]] = {
-    Int64: ("Edm.Int64", lambda value: f'"{int(value)}"'),
-    Ticks: ("Edm.DateTime", lambda value: f'"{value.iso()}"'),
-    UUID: ("Edm.Guid", lambda value: f'"{value}"'),
-    bytes: ("Edm.Binary", lambda value: f'"{b64encode(value).decode()}"'),
+    Int64: ("Edm.Int64", int.__repr__),
+    Ticks: ("Edm.DateTime", Ticks.iso),
+    UUID: ("Edm.Guid", str),
+    bytes: ("Edm.Binary", lambda value: b64encode(value).decode()),
 }
 _BARE: Final[dict[type[Any], _Writer]] = {
     **{kind: _bare(spell) for kind, spell in _PLAIN.items()},
-    **{kind: _bare(spell) for kind, (_, spell) in _SPELLED.items()},
+    **{kind: _quoted(spell) for kind, (_, spell) in _SPELLED.items()},
     float: _bare(_format_double),
 }
 _NOTED: Final[dict[type[Any], _Writer]] = {

@@ -15,10 +15,10 @@ from ...limits import MAX_PAGE_ENTITIES, RESERVED_TABLE_NAMES, TABLE_NAME_MAX_LE
 from .. import errors
 from ..clock import Clock
 from ..collections import OrderedMap
-from ..errors import ServiceError
+from ..errors import ServiceError, TransactionError
 from ..key_range import KeyScope, after
 from ..resources import AccessPolicy, Deletions, ServiceProperties, check_policies
-from .entities import Entity, Operation, check_key, checked, checked_transaction, each, outcome
+from .entities import Entity, Operation, check, check_key, check_transaction, each, outcome
 from .query import Page, Scan, make_plan
 from .state import Table, Walk
 
@@ -141,10 +141,10 @@ class Tables:
 
         :raises ServiceError: any error of the service; nothing has changed
         """
-        ready = checked(operation)
+        check(operation)
         with self._lock:
             found = self._find(table)
-            return self._store(found, ready, _outcome(found, ready))
+            return self._store(found, operation, _outcome(found, operation))
 
     def transact(self, table: str, operations: Sequence[Operation]) -> list[Entity | None]:
         """Execute an entity group transaction, atomically; return one version (or None) per operation.
@@ -153,12 +153,15 @@ class Tables:
         """
         if not operations:
             return []
-        ready = checked_transaction(operations)
+        check_transaction(operations)
         with self._lock:
-            # A missing table is an error of the first operation
-            outcomes = each(ready, lambda operation: _outcome(self._find(table), operation))
-            found = self._find(table)
-            return [self._store(found, *decided) for decided in zip(ready, outcomes, strict=True)]
+            try:
+                found = self._find(table)
+            except ServiceError as error:
+                # The service reports a missing table as an error of the first operation
+                raise TransactionError(error.error_message, index=0, operations=len(operations)) from error
+            outcomes = each(operations, lambda operation: _outcome(found, operation))
+            return [self._store(found, *decided) for decided in zip(operations, outcomes, strict=True)]
 
     def fill(self, table: str, rows: Iterable[tuple[str, str, Mapping[str, Value]]]) -> None:
         """Store entities without requests, replacing those with the same keys; a missing table is created.
