@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from tools import ROOT
-from tools.pages.fidelity import evidence, page, rows, suite
+from tools.pages.fidelity import evidence, page, rows, suite, summary
 
 from conformance import deviations
 
-TEXT = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+TEXT = (ROOT / page.PAGE).read_text(encoding="utf-8")
+SUMMARY = (ROOT / summary.PAGE).read_text(encoding="utf-8")
+WORDS = 3_500
 ROW = """
 part = "Tables"
 
@@ -57,6 +59,15 @@ def test_every_word_of_evidence_is_explained() -> None:
     words = evidence.WORDS.values()
     explained = set(re.findall(r"^\| ([^|]+) \|", TEXT, re.MULTILINE))
     assert [word for word in words if re.sub(r"\[(.+)\]\(.+\)", r"\1", word) not in explained] == []
+
+
+def test_the_summary_lists_all_that_differs_and_can_be_read_in_one_go() -> None:
+    differing = [row for row in page.all_rows(rows.sections()) if not row.is_same]
+    assert differing
+    assert [
+        row for row in differing if row.number not in SUMMARY or row.engine.replace("|", "\\|") not in SUMMARY
+    ] == []
+    assert len(SUMMARY.split()) < WORDS
 
 
 def test_the_files_of_the_page_are_short_enough_to_be_read() -> None:

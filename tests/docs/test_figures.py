@@ -34,6 +34,7 @@ WRITTEN: Final = {
     "compositions",
     "errors",
     "fidelity",
+    "fidelity-evidence",
     "guarantees",
     "licences",
     "review",

@@ -16,12 +16,14 @@ from tools.pages import (
     review,
     sections,
 )
-from tools.pages.fidelity import page as fidelity
+from tools.pages.fidelity import page as fidelity_evidence
+from tools.pages.fidelity import summary as fidelity
 from tools.pages.tutorials import TUTORIALS
 
 # Last, because the README quotes figures from the other pages
 PAGES = (
     fidelity,
+    fidelity_evidence,
     compositions,
     budgets,
     guarantees,

@@ -10,7 +10,11 @@ from tools import DATA
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table."""
-    lines = [heads, ["---" for _ in heads], *rows]
+    return rows_of_table([heads, ["---" for _ in heads], *rows])
+
+
+def rows_of_table(lines: Iterable[Sequence[str]]) -> str:
+    """Return lines of a table."""
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Write the page from the rows and the tests."""
+"""Write the page of evidence, with a row for each behavior, from the rows and the tests."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from tools import DATA, ROOT
 from tools.pages.fidelity.evidence import in_words
 from tools.pages.fidelity.rows import Row, Section, sections
 from tools.pages.fidelity.suite import Test, deviations, exclusions, tests
+from tools.pages.markdown import table
 
-PAGE = "docs/fidelity.md"
-_INTRODUCTION = DATA / "introductions" / "fidelity.md"
+PAGE = "docs/fidelity-evidence.md"
+_INTRODUCTION = DATA / "introductions" / "fidelity-evidence.md"
 
 
 def render(root: Path = ROOT) -> str:
     """Return the page for this repository."""
     known, found = tests(root), sections()
     parts = [
-        _INTRODUCTION.read_text(encoding="utf-8").format(azurite=_version(root), **_counts(found)),
+        _INTRODUCTION.read_text(encoding="utf-8").format(azurite=azurite_version(root), all=len(list(all_rows(found)))),
         *_body(found, known),
         *_left_out(root),
     ]
@@ -30,29 +31,19 @@ def render(root: Path = ROOT) -> str:
 def unknown_tests(root: Path) -> list[str]:
     """Return the tests that rows name but that do not exist."""
     known = tests(root)
-    return [f"{row.number}: {name}" for row in _rows(sections()) for name in row.tests if name not in known]
+    return [f"{row.number}: {name}" for row in all_rows(sections()) for name in row.tests if name not in known]
 
 
-def _rows(found: Iterable[Section]) -> Iterator[Row]:
+def all_rows(found: Iterable[Section]) -> Iterator[Row]:
+    """Yield the rows of all sections."""
     for section in found:
         yield from section.rows
 
 
-def _version(root: Path) -> str:
+def azurite_version(root: Path) -> str:
+    """Return the version of Azurite that tests run with."""
     pinned = json.loads((root / "tests/azurite/package.json").read_text(encoding="utf-8"))
     return str(pinned["dependencies"]["azurite"])
-
-
-def _counts(found: Iterable[Section]) -> dict[str, int]:
-    rows = list(_rows(found))
-    return {
-        "all": len(rows),
-        "same": sum(row.is_same for row in rows),
-        "lacking": sum(row.lacks for row in rows),
-        "other": sum(not row.is_same and not row.lacks for row in rows),
-        "untested": sum(not row.tests for row in rows),
-        "inferred": sum("inferred" in row.evidence for row in rows),
-    }
 
 
 def _body(found: list[Section], known: Mapping[str, Test]) -> Iterator[str]:
@@ -60,7 +51,7 @@ def _body(found: list[Section], known: Mapping[str, Test]) -> Iterator[str]:
         yield f"## {part}"
         for section in within:
             yield f"### {section.number}. {section.title}"
-            yield _table(
+            yield table(
                 ("", "The service", "The in-memory engine", "Azurite", "Known from", "Tests"),
                 (_cells(row, known) for row in section.rows),
             )
@@ -91,15 +82,10 @@ def _tests_of(section: Section) -> str:
 
 
 def _left_out(root: Path) -> Iterator[str]:
-    yield "## Azurite's deviations"
+    yield "## Deviations of Azurite"
     yield "A conformance test that depends on one of these deviations does not run on Azurite, and names the deviation."
     marks = deviations(root).values()
-    yield _table(("Deviation", "What Azurite does"), sorted((mark.name, mark.reason) for mark in marks))
+    yield table(("Deviation", "What Azurite does"), sorted((mark.name, mark.reason) for mark in marks))
     yield "The comparison of random operations ignores these differences, or does not send the operation to Azurite."
     compared = [(f"`{path}`", each.name, each.reason) for path, each in exclusions(root)]
-    yield _table(("Where", "Difference", "What Azurite does"), compared)
-
-
-def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [heads, tuple("---" for _ in heads), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    yield table(("Where", "Difference", "What Azurite does"), compared)

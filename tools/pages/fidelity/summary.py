@@ -1,0 +1,56 @@
+"""The page on fidelity: how many behaviors are the same, and each that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools import ROOT
+from tools.pages.fidelity.page import all_rows, azurite_version
+from tools.pages.fidelity.rows import Row, Section, sections
+from tools.pages.fidelity.suite import deviations, exclusions
+from tools.pages.markdown import introduction, page, rows_of_table
+
+PAGE = "docs/fidelity.md"
+
+
+def render(root: Path = ROOT) -> str:
+    """Return the page on this repository."""
+    found = sections()
+    rows = list(all_rows(found))
+    numbers = {
+        "all": len(rows),
+        "same": sum(row.is_same for row in rows),
+        "lacking": sum(row.lacks for row in rows),
+        "other": sum(_differs(row) for row in rows),
+        "untested": sum(not row.tests for row in rows),
+        "inferred": sum("inferred" in row.evidence for row in rows),
+        "recorded": sum("recorded" in row.evidence for row in rows),
+        "tests": f"{len({test for row in rows for test in row.tests}):,}",
+        "azurite": azurite_version(root),
+        "deviations": len(deviations(root)),
+        "exclusions": len(list(exclusions(root))),
+    }
+    return page(
+        introduction(
+            "fidelity",
+            subjects=rows_of_table(map(_counted, found)),
+            differences=_listed(filter(_differs, rows)),
+            missing=_listed(row for row in rows if row.lacks),
+            **numbers,
+        )
+    )
+
+
+def _differs(row: Row) -> bool:
+    return not row.is_same and not row.lacks
+
+
+def _counted(section: Section) -> tuple[str, ...]:
+    rows = section.rows
+    counts = (sum(row.is_same for row in rows), sum(map(_differs, rows)), sum(row.lacks for row in rows))
+    return section.part, section.title, str(len(rows)), *(str(count or "") for count in counts)
+
+
+def _listed(rows: Iterable[Row]) -> str:
+    return rows_of_table((row.number, row.service, row.engine) for row in rows)
