@@ -60,7 +60,12 @@ def _kinds() -> Iterator[str]:
 
 
 def _whole(each: CatalogueEntry) -> str:
-    """Return all of an entry."""
+    """Return an entry; one with a page of its own says there when to use it, and what it trades."""
+    choice = (
+        _list("Use it when", each.use_when),
+        _list("Avoid it when", each.avoid_when),
+        _list("Trade-offs", each.trade_offs),
+    )
     paragraphs = (
         f"### {each.title}",
         _head(each),
@@ -70,9 +75,7 @@ def _whole(each: CatalogueEntry) -> str:
         f"**Guarantee.** {each.guarantee}",
         f"**Cost.** {each.cost}",
         _list("Limits", each.limits),
-        _list("Use it when", each.use_when),
-        _list("Avoid it when", each.avoid_when),
-        _list("Trade-offs", each.trade_offs),
+        *(() if _has_page(each) else choice),
         f"**Related.** {', '.join(map(_link, related(each.name)))}.",
     )
     return "\n\n".join(filter(None, paragraphs))
@@ -81,8 +84,12 @@ def _whole(each: CatalogueEntry) -> str:
 def _head(each: CatalogueEntry) -> str:
     """Return the names to import, and the links to the pattern's page and the guide's section."""
     used = f"`{each.name}`" + (f": {_names(each.classes)}" if each.classes else "")
-    own = f"[Its page](patterns/{each.name}.md). " if (PAGES_OF_PATTERNS / f"{each.name}.md").is_file() else ""
+    own = f"[When to use it, its schedules and a program](patterns/{each.name}.md). " if _has_page(each) else ""
     return f"{used}. {own}Guide: *{each.guide}*."
+
+
+def _has_page(each: CatalogueEntry) -> bool:
+    return (PAGES_OF_PATTERNS / f"{each.name}.md").is_file()
 
 
 def _list(title: str, lines: Iterable[str]) -> str:
