@@ -1,57 +1,22 @@
-"""Count what a worker does, inspect poison messages, and verify an index each night."""
-
-from collections import Counter
-from collections.abc import Mapping
+"""Record the requests of a block of code, and verify an index each night."""
 
 import tablepatterns as tp
-from tablepatterns import EntitySet, EventualTransaction, Key, Storage, Worker
+from tablepatterns import EntitySet, Key, Storage
 
 JO = {"Department": "Sales", "EmployeeId": 223, "Email": "jo@contoso.com"}
 
 
-# -- observe
-class Metrics(tp.Observer):
-    """Count outcomes; in production, send them to your metrics system."""
-
-    def __init__(self) -> None:
-        self.counts = Counter[str]()
-
-    def handled(self, queue: str, kind: str, seconds: float) -> None:
-        self.counts[f"{queue} handled"] += 1
-
-    def poisoned(self, queue: str, reason: object) -> None:
-        self.counts[f"{queue} poisoned"] += 1
-
-
-# -- declare
+# -- traffic
 def main(storage: Storage) -> None:
     email_key = Key("{Department}", "{Email}")
     by_email = tp.InterPartitionIndex(email_key, table="EmployeesByEmail")
     by_id = Key("{Department}", "{EmployeeId:06d}")
     employees = EntitySet(storage, "Employees", by_id, derived=[by_email])
-    welcoming = EventualTransaction(storage, "welcome", "welcome", [welcome])
-
-    # -- work
-    metrics = Metrics()
-    handlers = [welcoming, employees.reconciler()]
-    worker = Worker(storage, handlers, max_deliveries=1, observer=metrics)
     employees.insert(JO)
-    welcoming.start(JO)
-    welcoming.start({"Department": "Sales", "EmployeeId": 224})  # without Email
-    worker.drain()
-    print(dict(metrics.counts))
-
-    # -- traffic
     with tp.Traffic(storage) as traffic:
         employees.insert(JO | {"EmployeeId": 225, "Email": "kim@contoso.com"})
     for place, tally in sorted(traffic.by_partition().items()):
         print(tally.transactions, place)
-
-    # -- poison
-    for message in worker.poisoned("welcome"):
-        reason = message.reason.rpartition(" at ")[0]  # without file and line
-        print(message.error, "after", message.deliveries, "delivery:", reason)
-    print("requeued:", worker.requeue("welcome"))
 
     # -- nightly
     report = employees.verify(by_email, max_per_second=100)
@@ -59,11 +24,6 @@ def main(storage: Storage) -> None:
     if not report.is_clean:
         employees.repair(by_email, report)
     # -- end
-
-
-def welcome(body: Mapping[str, str]) -> None:
-    """Send a mail; here, print it."""
-    print("Welcome,", body["Email"])
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ else:
 ROOT: Final = Path(__file__).parents[2]
 WRITTEN: Final = {
     "benchmarks",
-    "budgets",
     "catalogue",
     "compositions",
     "errors",

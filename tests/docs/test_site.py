@@ -136,7 +136,7 @@ QUESTIONS = {
     "How do I try it without an account?": ("backends#which-backend-to-use-when", "memory"),
     "How do I test my code?": ("testing-your-own-code#use-the-pytest-fixtures", "azure_storage"),
     "How do I test crashes?": ("exploring-schedules#a-crash-between-two-writes", "crashes=1"),
-    "How do I run a worker?": ("operations#run-workers-and-scheduled-jobs", "derived data"),
+    "How do I run a worker?": ("workers#run-workers-and-scheduled-jobs", "derived data"),
     "Can I use it in Azure Functions?": ("workers#in-an-azure-function", "function"),
     "How do I give a client access to some rows?": ("security#grant-access-to-some-rows", "shared access signature"),
     "How do I encrypt a property?": ("patterns/encrypted_properties#goal", "secret"),
@@ -145,7 +145,7 @@ QUESTIONS = {
     "Is my design good?": ("explain-and-review#review-a-design", "report"),
     "How do I store a value of 2 MB?": ("patterns/large_properties#goal", "too large for an entity"),
     "How do I see it run on real data?": ("notebooks/index#notebooks", "flights"),
-    "What do I do with poison messages?": ("operations#poison-messages", "requeue"),
+    "What do I do with poison messages?": ("workers#poison-messages", "requeue"),
 }
 MAX_CLICKS = 3
 

@@ -15,7 +15,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 
 
 def test_the_examples_for_the_console_pass() -> None:
-    assert TEXT.count("```pycon") == 4
+    assert TEXT.count("```pycon") == 2
     assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
 
 

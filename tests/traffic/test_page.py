@@ -11,7 +11,7 @@ import pytest
 from tablepatterns.traffic import Traffic
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "traffic.md"
+PAGE = ROOT / "docs" / "costs.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 PLUMBING = {"take", "wants"}
 

@@ -1,4 +1,4 @@
-"""The page on the cost of each call, from the rows that a test measures."""
+"""Write the cost of each call into the page on costs, from the rows that a test measures."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from budgets import derived, journeys, mapped, relations, series, sets
 from budgets.budget import BUDGETS, Budget
 from tablepatterns.cost import Cost
 from tablepatterns.review import PriceTable
-from tools.pages.markdown import introduction, page, table
+from tools import ROOT
+from tools.pages.markdown import between, introduction, page, table
 
-PAGE = "docs/budgets.md"
+PAGE = "docs/costs.md"
 PARTS = {
     "Sets, keys and types": sets,
     "Derived data": derived,
@@ -22,9 +23,10 @@ PARTS = {
 
 
 def render() -> str:
-    """Return the page."""
-    parts = [f"## {title}\n\n{_table(part.__name__)}" for title, part in PARTS.items()]
-    return page(introduction("budgets", rows=len(BUDGETS), **_prices()), *parts)
+    """Return the page, with new tables."""
+    parts = [f"### {title}\n\n{_table(part.__name__)}" for title, part in PARTS.items()]
+    calls = page(introduction("budgets", rows=len(BUDGETS), **_prices()), *parts)
+    return between((ROOT / PAGE).read_text(encoding="utf-8"), "calls", calls)
 
 
 def _prices() -> dict[str, str]:

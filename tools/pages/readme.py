@@ -21,7 +21,7 @@ FIGURES = {
     "blobs": ("tests/differential/record.md", r"## Blobs: ([\d,]+) operations"),
     "behaviours": ("docs/fidelity.md", r"Of ([\d,]+) behaviors"),
     "alike": ("docs/fidelity.md", r"the engine reproduces ([\d,]+)"),
-    "budgets": ("docs/budgets.md", r"Each of these ([\d,]+) rows"),
+    "budgets": ("docs/costs.md", r"Each of these ([\d,]+) rows"),
 }
 """The source of each figure: a page, and the sentence in it."""
 TESTED = """\
@@ -31,7 +31,7 @@ TESTED = """\
 - The in-memory engine reproduces {alike} of {behaviours} listed [behaviors of the service](docs/fidelity.md).
 - {recipes} recipes were explored in every order of their requests, with crashes and lost responses, within [stated
   bounds](docs/guarantees.md): {schedules} schedules passed, and {broken} deliberately broken variants failed.
-- [{budgets} costs](docs/budgets.md) and [every pair](docs/compositions.md) of recipes are tested."""
+- [{budgets} costs](docs/costs.md) and [every pair](docs/compositions.md) of recipes are tested."""
 
 SPEED = """\
 Per second of processor time, the library sends {transactions} times as many entities as the SDK in transactions of

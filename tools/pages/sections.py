@@ -151,7 +151,8 @@ class Page:
         rows = [row for name in recipes or self.entry.classes for row in BUDGETS if row.recipe == name]
         if rows:
             yield budgets.table_of(rows)
-            yield "Measured by the engine's ledger in every test run: [what each call costs](/budgets.md)."
+            link = "[what each call costs](/costs.md#what-each-call-costs)"
+            yield f"Measured by the engine's ledger in every test run: {link}."
 
     def words(self, found: tuple[str, ...]) -> Iterator[str]:
         """Yield a list."""

@@ -43,7 +43,7 @@ class CatalogueEntry:
     :param modules: the recipe modules that belong to it
     :param guarantee: what holds even if a process crashes or a response is lost
     :param limits: what it does not do, and its limits
-    :param cost: the cost of its calls in storage transactions, with the figures of docs/budgets.md
+    :param cost: the cost of its calls in storage transactions, with the figures of docs/costs.md
     :param use_when: when to use it
     :param avoid_when: when not to
     :param trade_offs: the guide's issues and considerations
