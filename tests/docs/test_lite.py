@@ -22,7 +22,11 @@ from tablepatterns import EntitySet, Key, connect
 
 staff = EntitySet(connect(), "Staff", Key("{Department}", "{Number:06d}"))
 staff.insert({"Department": "Sales", "Number": flights.COUNT})
-", ".join(str(entity["Number"]) for entity in staff.range(Department="Sales"))
+try:
+    import pandas
+except ModuleNotFoundError as error:
+    missing = error
+f"{staff.range(Department='Sales').__next__()['Number']} {missing.name}: {missing}"
 `;
 await python.loadPackagesFromImports(code, { messageCallback: () => {} });
 console.log(python.runPython(code));
@@ -44,11 +48,12 @@ def test_what_a_notebook_imports_is_loaded_from_the_site(tmp_path: Path, wheel: 
     assert assets.are_installed(), "make test installs the npm packages of tools/site"
     lite.write_python(tmp_path, [wheel])
     folder = tmp_path / "static" / "python"
-    assert json.loads((folder / "pyodide-lock.json").read_text("utf-8"))["packages"].keys() == {"flights", lite.NAME}
+    packages = json.loads((folder / "pyodide-lock.json").read_text("utf-8"))["packages"]
+    assert packages.keys() == {"flights", lite.NAME, "lite-startup", *lite.PLOTTING}
     program = tmp_path / "program.mjs"
     program.write_text(PROGRAM.replace("FOLDER", folder.as_uri()), "utf-8")
     done = node([str(program)], return_completed_process=True, capture_output=True, text=True)
-    assert done.stdout == "223\n", done.stderr[-1000:]
+    assert done.stdout.startswith("223 pandas: This build of the site lacks pandas: "), done.stderr[-1000:]
 
 
 def test_the_name_of_a_notebook_leads_to_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,3 +86,8 @@ def test_the_kernels_packages_are_those_that_the_settings_load_first() -> None:
     assert kernel["disablePyPIFallback"]
     assert kernel["pyodideUrl"] == "./static/python/pyodide.mjs"
     assert lite.NAME in kernel["loadPyodideOptions"]["packages"]
+    pinned = re.findall(r"^([\w-]+)==(\S+)", (assets.HERE / "lite" / "packages.txt").read_text("utf-8"), re.MULTILINE)
+    lock = json.loads((assets.MODULES / "pyodide" / "pyodide-lock.json").read_text("utf-8"))["packages"]
+    # The lock file says what each of them depends on
+    assert [each for each in pinned if each[0] in lock and lock[each[0]]["version"] != each[1]] == []
+    assert [name for name, _ in pinned if name not in lock] == ["comm"]

@@ -7,6 +7,7 @@ import json
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import pytest
 from tools.site import wheels
@@ -52,3 +53,22 @@ def test_a_file_with_another_content_is_rejected(fetched: list[str]) -> None:
     with pytest.raises(wheels.WrongFile, match=r"other-1\.whl has the sha256"):
         wheels.download(["other"])
     assert list(wheels.WHEELS.iterdir()) == []
+
+
+def test_an_unreachable_distribution_is_a_failure_unless_the_build_may_be_partial(
+    fetched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(url: str) -> io.BytesIO:
+        raise URLError("no route to host")
+
+    monkeypatch.setattr(wheels, "urlopen", fail)
+    failure = wheels.main(["other"])
+    assert failure is not None
+    assert "cannot be reached (no route to host): other may be missing" in failure
+    assert wheels.main(["--partial", "other"]) is None
+    assert "other may be missing" in capsys.readouterr().err
+
+
+def test_a_wrong_file_fails_a_partial_build_too(fetched: list[str]) -> None:
+    with pytest.raises(wheels.WrongFile):
+        wheels.main(["--partial", "other"])

