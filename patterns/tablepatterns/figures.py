@@ -207,6 +207,16 @@ def years_from_now(years: float) -> str:
     return f"in {plural(round(years * _MONTHS), 'month') if years < 2 else plural(years, 'year')}"
 
 
+def span(seconds: float) -> str:
+    """Return the length of a time span.
+
+    >>> span(0.25), span(600), span(5_400), span(86_400), span(30 * 86_400)
+    ('0.25 s', '10 min', '1.5 h', '1 day', '30 days')
+    """
+    size, unit, _ = next(each for each in reversed(_SPANS[:-1]) if seconds >= each[0] or each is _SPANS[0])
+    return plural(seconds / size, unit) if unit == "day" else f"{number(seconds / size)} {unit}"
+
+
 def duration(seconds: float) -> str:
     """Return how long something took.
 

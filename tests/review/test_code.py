@@ -72,6 +72,7 @@ def said(design: Design) -> object:
             )
             for each in design.sets
         ],
+        design.logs,
     ]
 
 

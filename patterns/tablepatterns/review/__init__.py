@@ -9,14 +9,27 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .design.model import Access, ArchivePolicy, DeclaredSet, Design, Field, Query, Retention, Shape, Write
+from .design.model import (
+    Access,
+    ArchivePolicy,
+    DeclaredLog,
+    DeclaredSet,
+    Design,
+    Field,
+    LogRead,
+    LogWrite,
+    Query,
+    Retention,
+    Shape,
+    Write,
+)
 from .plans.explain import Plans, explain
 from .plans.query_plan import Better, QueryPlan
 
 if TYPE_CHECKING:
     from .capacity.price import BadPriceTable, PriceTable
     from .design.file import BadDesignFile, read_design
-    from .design.from_sets import declare_set
+    from .design.from_sets import declare_log, declare_set
     from .model import Finding, Reviewed, Severity
     from .reviewer import review
 
@@ -26,10 +39,13 @@ __all__ = [
     "BadDesignFile",
     "BadPriceTable",
     "Better",
+    "DeclaredLog",
     "DeclaredSet",
     "Design",
     "Field",
     "Finding",
+    "LogRead",
+    "LogWrite",
     "Plans",
     "PriceTable",
     "Query",
@@ -39,6 +55,7 @@ __all__ = [
     "Severity",
     "Shape",
     "Write",
+    "declare_log",
     "declare_set",
     "explain",
     "read_design",
@@ -46,6 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "declare_log": "design.from_sets",
     "declare_set": "design.from_sets",
     "BadDesignFile": "design.file",
     "BadPriceTable": "capacity.price",

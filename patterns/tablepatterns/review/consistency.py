@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..entity_set.derived import Derived, RowProfile
+from ..figures import counted, span
 from ..filters import QueryClass
 from .capacity.load import moves_away, touched
 from .design.archives import is_of_archive
-from .design.model import ArchivePolicy, DeclaredSet, Design, Query, Write
+from .design.model import ArchivePolicy, DeclaredLog, DeclaredSet, Design, Query, Write
+from .measure.log_pace import pace_of
 from .measure.writes import shares_partition
 from .model import Consistency, Measured
 
@@ -48,22 +50,51 @@ def promises(design: Design, measured: Iterable[Measured]) -> tuple[Consistency,
 
 
 def _promise(design: Design, measured: Measured) -> Consistency:
-    access = measured.access
-    parts = _query(design, measured, access) if isinstance(access, Query) else _write(design, measured.of, access)
+    access, declared = measured.access, measured.of
+    if isinstance(declared, DeclaredLog):
+        parts = [_logged(declared, access)]
+    elif isinstance(access, Query):
+        parts = _query(design, declared, measured, access)
+    else:
+        parts = _write(design, declared, access)
     crash, repaired_by = (_joined(getattr(part, name) for part in parts) for name in ("crash", "repaired_by"))
     reads = _joined(part.reads for part in parts)
-    return Consistency(measured.of, access, reads, crash or _NOTHING, repaired_by or _NO_NEED)
+    return Consistency(declared, access, reads, crash or _NOTHING, repaired_by or _NO_NEED)
 
 
 def _joined(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(text for text in texts if text))
 
 
+# -- Blob logs
+
+
+def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
+    """Return what readers see of a log, and what a crash of its writer, or of what deletes it, leaves."""
+    if isinstance(access, Query):
+        return _Part("each flushed entry once, in time order; each hour as of when its blobs are listed")
+    if access.operation == "delete":
+        return _Part("the hours that are retained", "some of the expired blobs", "the next drop_before")
+    if log.write_through:
+        return _Part("each entry once append has returned")
+    pace = pace_of(log, next(each for each in log.writes if each.name == access.name))
+    lost = (
+        "the buffer is lost"
+        if pace.buffered == 1
+        else f"up to {counted(pace.buffered, 'entry')} in the buffer are lost"
+    )
+    after = f", {span(pace.seconds)} after its first entry" if pace.buffered > 1 else ""
+    return _Part(
+        f"each entry once its buffer is flushed{after}",
+        f"{lost}; no blob is damaged",
+        "write_through, if no entry may be lost",
+    )
+
+
 # -- Queries
 
 
-def _query(design: Design, measured: Measured, query: Query) -> list[_Part]:
-    declared = measured.of
+def _query(design: Design, declared: DeclaredSet, measured: Measured, query: Query) -> list[_Part]:
     if query.archived:
         return [_Part("an entity that a worker has moved; until then the set has it, and sometimes both have it")]
     via = next((each for each in declared.derived if each.name == measured.via), None)

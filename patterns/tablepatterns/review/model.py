@@ -13,7 +13,7 @@ from ..catalogue import entry
 from ..cost import Cost
 from ..figures import SECONDS_OF_A_MONTH
 from ..filters import QueryClass
-from .design.model import DeclaredSet, Design, Query, Write
+from .design.model import DeclaredLog, DeclaredSet, Design, Query, Write
 
 
 class Severity(IntEnum):
@@ -85,7 +85,7 @@ class Measured:
         "transactions_a_month": "transactions_a_month",
     }
 
-    of: DeclaredSet = field(metadata=_json("set", by_name=True))
+    of: DeclaredSet | DeclaredLog = field(metadata=_json("set", by_name=True))
     access: Query | Write = field(metadata=_json("name", by_name=True))
     how: str
     via: str | None
@@ -289,7 +289,7 @@ class Consistency:
     :param repaired_by: what repairs it
     """
 
-    of: DeclaredSet = field(metadata=_json("set", by_name=True))
+    of: DeclaredSet | DeclaredLog = field(metadata=_json("set", by_name=True))
     access: Query | Write = field(metadata=_json("name", by_name=True))
     reads: str
     crash: str
@@ -352,7 +352,7 @@ class Finding:
 
 
 RowKind = Literal["primary", "copy", "list", "summary", "part"]
-PlaceKind = Literal["set", "copy", "list", "summary", "queue", "container"]
+PlaceKind = Literal["set", "copy", "list", "summary", "queue", "container", "log"]
 
 
 @dataclass(frozen=True)
@@ -390,11 +390,11 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class Place:
-    """A set, its derived data, or a queue or container that its writes use.
+    """A set, its derived data, a queue or container that its writes use, or a blob log.
 
-    :param of: the name of the set
+    :param of: the name of the set, or of the log
     :param where: the table, queue or container
-    :param template: the template of its key; an empty text for queues and containers
+    :param template: the template of its key, or of the names of its blobs; an empty text for queues and containers
     :param is_eventual: whether it is updated after the entity, by a message, and not in its transaction
     """
 
@@ -437,7 +437,7 @@ class Walkthrough:
     :param rejected: why it was rejected; None if it was carried out
     """
 
-    of: DeclaredSet = field(metadata=_json("set", by_name=True))
+    of: DeclaredSet | DeclaredLog = field(metadata=_json("set", by_name=True))
     access: Query | Write = field(metadata=_json("name", by_name=True))
     steps: tuple[Step, ...]
     rejected: str | None = None

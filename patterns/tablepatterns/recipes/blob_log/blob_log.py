@@ -16,9 +16,13 @@ from ...errors import BadInput, BlobChanged, LimitExceeded
 from ...recipe import Account, Account_co, BlockingAccount, Pattern, bound_async, recipe, stream
 from ...sdk.container import BlobFacts
 from .entry import LogEntry, in_utc
-from .names import HOUR, LogName, check_service, prefixes
+from .names import HOUR, LogName, check_service
+from .names import MAX_NUMBER as MAX_NUMBER
+from .names import prefixes as prefixes
+from .reader import PIECE_BYTES as PIECE_BYTES
 from .reader import merged
-from .writer import BLOCK_BYTES, Block, Buffer, Line, Segment, Segments, Wanted, blocks
+from .writer import BLOCK_BYTES as BLOCK_BYTES
+from .writer import Block, Buffer, Line, Segment, Segments, Wanted, blocks
 
 _ATTEMPTS: Final = 5
 _DELETED_TOGETHER: Final = 100
@@ -102,6 +106,8 @@ class BlobLog(Pattern[Account_co]):
         self.service = check_service(service)
         self.write_through = write_through
         self.ahead = ahead
+        self.flush_count, self.flush_bytes, self.flush_age = flush_count, flush_bytes, flush_age
+        self.blob_bytes, self.blob_blocks = blob_bytes, blob_blocks
         self._buffer = Buffer(flush_count, flush_bytes, flush_age)
         self._segments = Segments(blob_bytes, blob_blocks)
 

@@ -17,6 +17,7 @@ from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition
 from ..rules.indexes import is_shared, key_elsewhere, key_here
 from . import changes
 from .changes import Change
+from .logs import RULES_OF_LOGS, to_blob_log
 
 _LARGE: Final = 64 * 1024
 _MOST_TABLES: Final = 100
@@ -49,6 +50,10 @@ def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
     """Yield the changes that may remove a finding; those that the recipes reject are left out."""
     name, _, part = finding.subject.partition(": ")
     make = RULES_WITH_CHANGES.get(finding.rule)
+    for log in context.design.logs:
+        if finding.rule in RULES_OF_LOGS and name == log.name:
+            yield from RULES_OF_LOGS[finding.rule](log)
+            return
     for declared in context.design.sets:
         if make is not None and name in (declared.name, declared.table):
             with suppress(BadInput):
@@ -265,10 +270,21 @@ def _conditional(target: Target) -> Iterator[Change]:
         yield changes.change_access(target.declared, done.write, says, overwrite=False)
 
 
+def _blob_log(target: Target) -> Iterator[Change]:
+    yield from to_blob_log(target.declared, target.context.design)
+
+
+def _not_by_time(target: Target) -> Iterator[Change]:
+    if target.finding.pattern == "blob_log":
+        yield from _blob_log(target)
+    yield from _spread(target)
+
+
 Maker: TypeAlias = Callable[[Target], Iterator[Change]]
 RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "missing-index": _missing_index,
     "client-sort": _sorted_index,
+    "log-data": _blob_log,
     "unused-index": _remove,
     "redundant-index": _remove,
     "second-read": _whole_rows,
@@ -278,7 +294,7 @@ RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "entity-too-large": _in_blobs,
     "too-many-properties": _wide,
     "secret-in-plain-text": _encrypted,
-    "prepend-append": _spread,
+    "prepend-append": _not_by_time,
     "one-partition": _spread,
     "few-partitions": _spread,
     "hot-partition": _spread,

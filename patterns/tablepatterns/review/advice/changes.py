@@ -32,6 +32,8 @@ class Change:
     :param edit: makes the same change in the set's table of a design file
     :param corrects: the subject whose flaws of the file it corrects
     :param pattern: the pattern that it uses, by its name in the catalogue; None if it uses none
+    :param of_design: makes the changed design, if more changes than a set
+    :param moved_to: the table of the blob log that replaces the set's in a design file
     """
 
     set: str
@@ -40,12 +42,16 @@ class Change:
     edit: Callable[[Table], None]
     corrects: str | None = None
     pattern: str | None = None
+    of_design: Callable[[Design], Design] | None = None
+    moved_to: Mapping[str, Any] | None = None
 
     def applied(self, design: Design) -> Design:
         """Return the design with this change.
 
         :raises BadInput: it cannot be made
         """
+        if self.of_design is not None:
+            return self.of_design(design)
         sets = tuple(self.model(each) if each.name == self.set else each for each in design.sets)
         flaws = tuple(each for each in design.flaws if each.subject != self.corrects)
         return replace(design, sets=sets, flaws=flaws)

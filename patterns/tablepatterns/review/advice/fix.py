@@ -19,10 +19,13 @@ def fixed_text(text: str, change: Change) -> str:
     :raises BadInput: it has no set of this name
     """
     document: Any = tomlkit.parse(text)
-    sets = cast("list[Any]", document.get("set", []))
-    table = next((each for each in sets if each.get("name") == change.set), None)
+    tables = [*cast("list[Any]", document.get("set", [])), *cast("list[Any]", document.get("blob_log", []))]
+    table = next((each for each in tables if each.get("name") == change.set), None)
     if table is None:
         raise BadInput("set", change.set, "the file has no set of this name", "give the file that was reviewed")
+    if change.moved_to is not None:
+        _move(document, change.set, change.moved_to)
+        return tomlkit.dumps(document)
     plain: dict[str, Any] = {name: table[name].unwrap() for name in ("derived", "mappings") if name in table}
     before = deepcopy(plain)
     edited = _Edited(table, plain)
@@ -30,6 +33,31 @@ def fixed_text(text: str, change: Change) -> str:
     for name in ("derived", "mappings"):
         _write_array(table, name, before.get(name, []), plain.get(name, []))
     return tomlkit.dumps(document)
+
+
+def _move(document: Any, name: str, log: Mapping[str, Any]) -> None:
+    """Replace the table of a set by that of a blob log."""
+    sets: Any = document["set"]
+    for at in [at for at, each in enumerate(sets) if each.get("name") == name]:
+        del sets[at]
+    if not sets:
+        document.remove("set")
+    if "blob_log" not in document:
+        document.append("blob_log", tomlkit.aot())
+    made: Any = tomlkit.table()
+    for key, value in log.items():
+        if not isinstance(value, list):
+            made[key] = value
+    made.add(tomlkit.nl())
+    for key in ("write", "read"):
+        if accesses := cast("list[Mapping[str, Any]]", log[key]):
+            made[key] = tomlkit.aot()
+            for each in accesses:
+                of: Any = tomlkit.table()
+                of.update(each)
+                of.add(tomlkit.nl())
+                made[key].append(of)
+    document["blob_log"].append(made)
 
 
 class _Edited(dict[str, Any]):

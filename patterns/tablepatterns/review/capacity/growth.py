@@ -10,8 +10,10 @@ from typing import Final
 from ... import limits
 from ...entity_set.derived import Derived
 from ...filters import QueryClass
+from ...recipes.blob_log.blob_log import BLOCK_BYTES, MAX_NUMBER
 from ..design.archives import archive_write
-from ..design.model import DeclaredSet, Design, Query, Shape, Write
+from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape, Write
+from ..measure.log_pace import blobs_an_hour, entries_of, line_bytes
 from ..measure.sample import names_one, values_in, values_of
 from ..measure.scaling import pages
 from ..model import LimitUse, Measured
@@ -32,12 +34,14 @@ def grown(shape: Shape, years: float) -> float:
     return max(0.0, shape.count + shape.net_growth * years)
 
 
-def volume_of(declared: DeclaredSet, years: float) -> Volume:
-    """Return the size of a set after a number of years.
+def volume_of(declared: DeclaredSet | DeclaredLog, years: float) -> Volume:
+    """Return the size of a set or a blob log after a number of years.
 
-    :param declared: the set
+    :param declared: the set or the log
     :param years: how many years from now
     """
+    if isinstance(declared, DeclaredLog):
+        return Volume(0.0, entries_of(declared, years) * line_bytes(declared))
     count = grown(declared.shape, years)
     sizes = primary_sizes(declared)
     tables, blobs = sizes.row * rows_of(declared) * count, sizes.blobs * count
@@ -115,6 +119,7 @@ def _uses(design: Design, measured: Iterable[Measured]) -> list[_Use]:
     uses = [use for declared in design.sets for use in _of_set(declared, design.years)]
     uses += [use for each in measured for use in _of_query(each, design.years)]
     uses += [use for declared in design.sets for use in _of_messages(declared)]
+    uses += [use for log in design.logs for use in _of_log(log)]
     return [*uses, *_of_account(design)]
 
 
@@ -136,6 +141,9 @@ def _grown_shape(shape: Shape, years: float) -> Shape:
 
 def grown_call(measured: Measured, years: float) -> Measured:
     """Return what a call takes after so many years: a query that finds more entities takes more pages."""
+    if isinstance(measured.of, DeclaredLog):
+        # A span of a log has as many entries in each year
+        return measured
     factor = grows(measured, years)
     of = replace(measured.of, shape=_grown_shape(measured.of.shape, years))
     if factor == 1:
@@ -173,6 +181,8 @@ def grows(measured: Measured, years: float) -> float:
     A scan and a list of entities read more as the number of entities grows. So does an open range, unless new entities
     are in new partitions.
     """
+    if isinstance(measured.of, DeclaredLog):
+        return 1.0
     query, shape = measured.access, measured.of.shape
     if not isinstance(query, Query) or not shape.count:
         return 1.0
@@ -277,7 +287,7 @@ def _payload(declared: DeclaredSet, derived: Derived, count: float) -> float:
 
 def _of_query(measured: Measured, years: float) -> Iterator[_Use]:
     """Yield the use of a page's time limit by a query of one partition."""
-    if isinstance(measured.access, Query) and measured.partitions <= 1:
+    if isinstance(measured.access, Query) and isinstance(measured.of, DeclaredSet) and measured.partitions <= 1:
         name = f"{measured.of.name}: {measured.access.name}"
         then = measured.examined * grows(measured, years)
         yield _Use("entities that a partition serves in 5 s", name, measured.examined, then, _ENTITIES_IN_TIME)
@@ -298,9 +308,14 @@ def _of_messages(declared: DeclaredSet) -> Iterator[_Use]:
         yield _fixed("messages of a queue in a second", subject, used, limits.QUEUE_MESSAGES_PER_SECOND)
 
 
+def _of_log(log: DeclaredLog) -> Iterator[_Use]:
+    yield _fixed("bytes of a log entry", log.name, line_bytes(log), BLOCK_BYTES)
+    yield _fixed("blobs of a log in an hour", log.name, blobs_an_hour(log), MAX_NUMBER)
+
+
 def _of_account(design: Design) -> Iterator[_Use]:
     def total(years: float) -> float:
-        volumes = [volume_of(declared, years) for declared in design.sets]
+        volumes = [volume_of(declared, years) for declared in design.parts]
         return sum(volume.tables + volume.blobs for volume in volumes)
 
     yield _Use("bytes of the account", design.name, total(0.0), total(design.years), limits.ACCOUNT_CAPACITY_BYTES)

@@ -13,7 +13,7 @@ from ...entity_set.derived import Derived, RowLayout, profile_of
 from ...filters import QueryClass
 from ...key import Key
 from ..design.archives import archive_set, is_of_archive
-from ..design.model import DeclaredSet, Design, Query, Write
+from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
 from ..model import Measured
 from ..zipf import Zipf
@@ -162,12 +162,14 @@ def work_of(measured: Measured) -> float:
 
 
 def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
-    """Yield the loads of an access pattern on the partitions of the set and of its derived rows."""
+    """Yield the loads of an access pattern on the partitions of the set and of its derived rows; none of a log."""
+    if isinstance(measured.of, DeclaredLog):
+        return
     curve = day_curve(measured.rate, measured.busiest)
     if isinstance(measured.access, Query):
-        yield from _read(design, measured, measured.access, curve)
+        yield from _read(design, measured.of, measured, measured.access, curve)
     else:
-        yield from _written(design, measured, measured.access, curve)
+        yield from _written(design, measured.of, measured, measured.access, curve)
 
 
 def key_of(derived: Derived, primary: Key) -> Key | None:
@@ -225,8 +227,10 @@ def primaries(declared: DeclaredSet) -> Partitions:
     return partitions_of(declared, declared.key, buckets=buckets)
 
 
-def _read(design: Design, measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[Load]:
-    declared, work = measured.of, work_of(measured)
+def _read(
+    design: Design, declared: DeclaredSet, measured: Measured, query: Query, curve: Sequence[float]
+) -> Iterator[Load]:
+    work = work_of(measured)
     if query.archived:
         target = archive_set(design, declared)
         if target is not None:
@@ -261,8 +265,10 @@ def _completes(layout: RowLayout, measured: Measured) -> bool:
     return not layout.is_complete and 0 < measured.returned < measured.examined and measured.requests > 1
 
 
-def _written(design: Design, measured: Measured, write: Write, curve: Sequence[float]) -> Iterator[Load]:
-    declared, left = measured.of, work_of(measured)
+def _written(
+    design: Design, declared: DeclaredSet, measured: Measured, write: Write, curve: Sequence[float]
+) -> Iterator[Load]:
+    left = work_of(measured)
     choice: Choice = "new" if write.operation == "insert" else "entity"
     for table, partitions, kind, most in _besides(design, declared, write, choice):
         work = min(most, left)

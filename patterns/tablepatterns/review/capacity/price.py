@@ -14,7 +14,7 @@ from annotated_types import Ge, MinLen
 
 from ...errors import BadInput
 from ...filters import QueryClass
-from ..design.model import STRICT, DeclaredSet, Design, Query
+from ..design.model import STRICT, DeclaredLog, DeclaredSet, Design, Query
 from ..model import Bill, BillLine, Measured
 from ..toml_file import Problem, TomlFile, lines
 from .growth import grown_call, volume_of
@@ -243,11 +243,11 @@ def _lines(design: Design, measured: Iterable[Measured], prices: PriceTable, yea
             if quantity:
                 price = prices.operations[operation]
                 yield BillLine(subject, operation.replace("_", " "), quantity, quantity / PER * price)
-    for declared in design.sets:
+    for declared in design.parts:
         yield from _capacity(declared, prices, years)
 
 
-def _capacity(declared: DeclaredSet, prices: PriceTable, years: float) -> Iterator[BillLine]:
+def _capacity(declared: DeclaredSet | DeclaredLog, prices: PriceTable, years: float) -> Iterator[BillLine]:
     volume, capacity = volume_of(declared, years), prices.capacity
     for where, size, price in (("tables", volume.tables, capacity.tables), ("blobs", volume.blobs, capacity.blobs)):
         if size:

@@ -29,7 +29,9 @@ def scaled(design: Design, entities: float, rates: float) -> Design:
     :param entities: the factor of the entities of every set, and of their growth
     :param rates: the factor of the rate of every access pattern
     """
-    return with_moves(replace(design, sets=tuple(_scaled(each, entities, rates) for each in design.sets)))
+    sets = tuple(_scaled(each, entities, rates) for each in design.sets)
+    logs = tuple(each.faster(rates, entities) for each in design.logs)
+    return with_moves(replace(design, sets=sets, logs=logs))
 
 
 def _scaled(declared: DeclaredSet, entities: float, rates: float) -> DeclaredSet:
@@ -64,7 +66,9 @@ def project(design: Design, prices: PriceTable) -> Projections:
 
     :param prices: what the service charges
     """
-    grows = any(each.shape.net_growth for each in with_moves(design).sets)
+    grows = any(each.shape.net_growth for each in with_moves(design).sets) or any(
+        each.retention_days is None and each.rate for each in design.logs
+    )
     years = tuple(sorted({*YEARS, design.years})) if grows else (0.0,)
     points = list[_Point]()
     for entities in ENTITIES:

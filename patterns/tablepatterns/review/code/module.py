@@ -24,6 +24,7 @@ from ..design.model import DeclaredSet, Design, FieldType
 from ..key_parts import pieces_of
 from ..measure.account import PLAIN
 from ..measure.sample import holds_copies
+from . import logs
 from .layout import Brackets, Expression, Names, call, camel, declared, entries, lines_of, listed, literal, snake, text
 
 _TYPES: Final[Mapping[FieldType, str]] = {
@@ -45,7 +46,8 @@ _SHARED: Final = (
     *("Access", "Sets", "Shape", "Storage", "Summary", "UUID", "WideEntity", "Write", "connect", "dataclass", "date"),
     *("datetime", "declare", "declare_set", "design", "key", "replace", "sets", "storage", "timedelta", "account"),
     *("table", "timezone", "annotations", "NOW", "Clock", "Engine", "Entity", "Iterator", "QueryClass", "Traffic"),
-    *("between", "change", "found", "parse", "prefix", "pytest", "traffic"),
+    *("between", "change", "found", "parse", "prefix", "pytest", "traffic", "BlobLog", "LogRead", "LogWrite"),
+    *("begin", "declare_log"),
 )
 """What the two modules import and define in addition to the parts of the design."""
 
@@ -54,7 +56,7 @@ _SHARED: Final = (
 class Parts:
     """What the parts of a design are called in Python.
 
-    :param sets: the attribute of each set, by its name
+    :param sets: the attribute of each set and blob log, by its name
     :param models: the model of each set that has one, by the name of the set
     :param keys: the constant of the key of each set
     :param derived: the constant of derived data, by the name of the set and its number
@@ -69,7 +71,7 @@ class Parts:
     def of(cls, design: Design) -> Parts:
         """Name the parts of a design."""
         names = Names(_SHARED)
-        sets = {each.name: names.new(snake(each.name)) for each in design.sets}
+        sets = {each.name: names.new(snake(each.name)) for each in design.parts}
         models = {each.name: names.new(camel(each.shape.entity)) for each in design.sets if _has_model(each)}
         keys = {each.name: names.new(f"{sets[each.name]}_key".upper()) for each in design.sets}
         derived = {
@@ -213,8 +215,12 @@ class Module:
     # -- Sets
 
     def _sets(self) -> list[str]:
-        found = ["@dataclass(frozen=True)", "class Sets:", '    """The sets of an account."""', ""]
-        return [*found, *(f"    {self.parts.sets[each.name]}: {self._type(each)}" for each in self.design.sets)]
+        found = ["@dataclass(frozen=True)", "class Sets:", f'    """The {self._parts()} of an account."""', ""]
+        found += (f"    {self.parts.sets[each.name]}: {self._type(each)}" for each in self.design.sets)
+        return [*found, *(f"    {self.parts.sets[each.name]}: BlobLog[Storage]" for each in self.design.logs)]
+
+    def _parts(self) -> str:
+        return "sets and blob logs" if self.design.logs else "sets"
 
     def _type(self, declared: DeclaredSet) -> str:
         model = self.parts.models.get(declared.name)
@@ -235,10 +241,12 @@ class Module:
 
     def _declare(self) -> list[str]:
         key = ", key: LocalKey" if self.encrypts else ""
-        found = [f"def declare(storage: Storage{key}) -> Sets:", '    """Return the sets of an account."""']
+        found = [f"def declare(storage: Storage{key}) -> Sets:", f'    """Return the {self._parts()} of an account."""']
         for each in sorted(self.design.sets, key=holds_copies):
             lines = self._set(each)
             found += [*(lines[1:] if found[-1] == lines[0] == "" else lines), ""]
+        for log in self.design.logs:
+            found += [*lines_of(f"{self.parts.sets[log.name]} = ", logs.made(log), indent=4), ""]
         made = [(f"{name}=", name) for name in self.parts.sets.values()]
         return [*found, *lines_of("return ", Brackets("Sets(", made), indent=4)]
 
@@ -321,8 +329,11 @@ class Module:
         found = ["def design() -> Design:", '    """Return the design, for `tablepatterns review`."""']
         found += lines_of("sets = ", call("declare", call("connect"), *key), indent=4)
         sets = Brackets("(", [("", self._declared(each)) for each in self.design.sets])
-        years = {} if self.design.years == 3.0 else {"years": repr(self.design.years)}
-        return [*found, *lines_of("return ", call("Design", text(self.design.name), sets, **years), indent=4)]
+        options: dict[str, Expression] = {} if self.design.years == 3.0 else {"years": repr(self.design.years)}
+        if self.design.logs:
+            made = (logs.declaration(each, self.parts.sets[each.name]) for each in self.design.logs)
+            options["logs"] = Brackets("(", [("", each) for each in made])
+        return [*found, *lines_of("return ", call("Design", text(self.design.name), sets, **options), indent=4)]
 
     def _declared(self, each: DeclaredSet) -> Brackets:
         fields = Brackets("{", [(f"{text(name)}: ", declared(of)) for name, of in each.shape.fields.items()], "}")
@@ -373,6 +384,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "uuid": ("UUID",),
     "tablepatterns": (
         *(
+            "BlobLog",
             "CopiedFields",
             "DataSeries",
             "EncryptedProperties",
@@ -386,7 +398,10 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
         *("LogTail", "PartitionSpread", "Period", "PeriodTables", "QueryClass", "Storage", "Summary", "Traffic"),
         *("WideEntity", "between", "connect", "parse", "prefix"),
     ),
-    "tablepatterns.review": ("Access", "Design", "Field", "Query", "Retention", "Shape", "Write", "declare_set"),
+    "tablepatterns.review": (
+        *("Access", "Design", "Field", "LogRead", "LogWrite", "Query", "Retention", "Shape", "Write"),
+        *("declare_log", "declare_set"),
+    ),
     "tablepatterns.testing": ("Clock", "Engine"),
 }
 """Where the names that the modules use are imported from."""

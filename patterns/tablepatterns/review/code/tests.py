@@ -12,7 +12,7 @@ from ...entity_set.derived import Derived
 from ...key.ranges import Between
 from ...storage import connect
 from ...testing import Clock, Engine
-from ..design.model import DeclaredSet, Query, Write
+from ..design.model import DeclaredLog, DeclaredSet, Query, Write
 from ..measure.account import SampleAccount, set_up
 from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
 from ..measure.questions import answer, sample_call
@@ -20,6 +20,7 @@ from ..measure.sample import NOW, Sample, holds_copies
 from ..measure.sets import SampleCall, once
 from ..measure.writes import Source
 from ..model import Measured
+from . import logs
 from .layout import Brackets, Expression, Names, call, entries, lines_of, literal, snake, text
 from .module import PLAIN_CALLS, Module, comment, import_lines
 
@@ -51,14 +52,16 @@ class Tests:
         for each in calls_of(design):
             if is_of_retention(each.of, each.access):
                 continue
-            lines = self._call(account, each)
+            lines, most = self._call(account, each), max(1, math.ceil(each.transactions - 1e-9))
+            if isinstance(each.of, DeclaredLog) and each.rejected is None:
+                lines, most = logs.test_of(each.of, each.access, self.module.parts.sets[each.of.name])
             if lines is None:
                 skipped.append(text(f"{each.of.name}: {each.access.name}"))
                 continue
             name = names.new(f"test_{snake(each.of.name)}_{snake(each.access.name)}")
             arguments = Brackets(f"def {name}(", [("storage: ", "Storage"), ("sets: ", "Sets")], ") -> None:")
             body += ["", "", *lines_of("", arguments), *lines]
-            body.append(f"    traffic.assert_transactions(at_most={max(1, math.ceil(each.transactions - 1e-9))})")
+            body.append(f"    traffic.assert_transactions(at_most={most})")
         head = ['"""Each call costs no more storage transactions than `tablepatterns review` says."""', ""]
         notes = [f"Not tested, since it takes more than one simple call: {each}" for each in skipped]
         head += [*comment(notes), *([""] if notes else []), "from __future__ import annotations", ""]
@@ -84,6 +87,8 @@ class Tests:
                 found += lines_of("", self._insert(declared, fields, how), indent=4)
             if _has_messages(declared):
                 found.append(f"    {self._of(declared)}.process_intents()")
+        for log in self.module.design.logs:
+            found += logs.stored(self.module.parts.sets[log.name])
         return [*found, "    return sets"]
 
     def _bare(self, declared: DeclaredSet) -> str:
@@ -127,7 +132,12 @@ class Tests:
 
     def _call(self, account: SampleAccount, each: Measured) -> list[str] | None:
         """Return the lines that make a call; None if it takes more than one."""
-        if each.rejected is not None or not account.samples[each.of.name].stored or account.rejected:
+        if (
+            isinstance(each.of, DeclaredLog)
+            or each.rejected is not None
+            or not account.samples[each.of.name].stored
+            or account.rejected
+        ):
             return None
         if isinstance(each.access, Write):
             return self._write(account, each.of, each.access)

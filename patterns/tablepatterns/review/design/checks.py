@@ -24,7 +24,19 @@ from ..key_parts import Piece, pieces_of
 from ..measure.account import SetRecipe, archive_of, create_sets
 from ..measure.sample import values_in
 from ..toml_file import TomlPath, meant
-from .model import ArchivePolicy, DeclaredSet, Design, Field, FieldType, Query, Shape, Write
+from .model import (
+    ArchivePolicy,
+    DeclaredLog,
+    DeclaredSet,
+    Design,
+    Field,
+    FieldType,
+    LogRead,
+    LogWrite,
+    Query,
+    Shape,
+    Write,
+)
 
 _FITS: Final[dict[str, tuple[FieldType, ...]]] = {
     "": ("string",),
@@ -76,6 +88,24 @@ def _of_parts(design: Design) -> Iterator[Fault]:
         if declared.name in names[:number]:
             yield Fault((*path, "name"), f'set "{declared.name}"', "another set has this name; give each its own")
         yield from _of_set(design, declared, path)
+    for number, log in enumerate(design.logs):
+        yield from _of_log(design, number, log)
+
+
+def _of_log(design: Design, number: int, log: DeclaredLog) -> Iterator[Fault]:
+    path, whose = ("blob_log", number), f'blob_log "{log.name}"'
+    others = design.logs[:number]
+    if log.name in [each.name for each in design.parts[: len(design.sets) + number]]:
+        yield Fault((*path, "name"), whose, "a set or another log has this name; give each its own")
+    if (log.container, log.prefix) in [(each.container, each.prefix) for each in others]:
+        says = f"service = {log.prefix!r}: another log of this container has it, so entries mix; give each its own"
+        yield Fault((*path, "service"), whose, says)
+    yield from _out_of_bounds(log, path, whose)
+    seen: set[str] = set()
+    for at, read in enumerate(log.reads):
+        yield from _of_access(read, (*path, "read", at), seen, "read")
+    for at, write in enumerate(log.writes):
+        yield from _of_access(write, (*path, "write", at), seen, "write")
 
 
 def _of_moves(design: Design) -> Iterator[Fault]:
@@ -145,10 +175,10 @@ def _of_set(design: Design, declared: DeclaredSet, path: TomlPath) -> Iterator[F
         yield from _of_archive(design, declared, declared.archive, (*path, "archive"), f"{whose}: archive")
     seen: set[str] = set()
     for at, query in enumerate(declared.queries):
-        yield from _of_access(query, (*path, "query", at), seen)
+        yield from _of_access(query, (*path, "query", at), seen, "query")
         yield from _of_query(declared, query, (*path, "query", at))
     for at, write in enumerate(declared.writes):
-        yield from _of_access(write, (*path, "write", at), seen)
+        yield from _of_access(write, (*path, "write", at), seen, "write")
         yield from _of_write(design, declared, write, (*path, "write", at))
     for at, access in enumerate(declared.access):
         for key, names in (("by", access.by), ("hidden", access.hidden)):
@@ -294,11 +324,13 @@ def _fitting(spec: str) -> tuple[FieldType, ...]:
     return _FITS.get(spec, ("datetime",) if "%" in spec else ("int32", "int64"))
 
 
-def _of_access(access: Query | Write, path: TomlPath, seen: set[str]) -> Iterator[Fault]:
-    what = "query" if isinstance(access, Query) else "write"
+def _of_access(
+    access: Query | Write | LogRead | LogWrite, path: TomlPath, seen: set[str], what: str
+) -> Iterator[Fault]:
     whose = f'{what} "{access.name}"'
     if access.name in seen:
-        yield Fault((*path, "name"), whose, "another access pattern of the set has this name; give each its own")
+        of = "log" if path[0] == "blob_log" else "set"
+        yield Fault((*path, "name"), whose, f"another access pattern of the {of} has this name; give each its own")
     seen.add(access.name)
     yield from _out_of_bounds(access, path, whose)
     if access.peak is not None and access.peak < access.rate:

@@ -24,13 +24,14 @@ from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ...storage import Storage, connect
 from ..measure.account import PLAIN, Plan, SetRecipe, recipe_of_set, sample_key
+from ..measure.logs import log_of
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
 from . import format as tables
 from .checks import faults
 from .corrections import Corrections
 from .from_sets import declare_set
-from .model import DeclaredSet, Design, Shape
+from .model import DeclaredLog, DeclaredSet, Design, Shape
 
 __all__ = ["BadDesignFile", "read_design"]
 
@@ -76,7 +77,10 @@ def read_design(given: str | FilePath) -> Design:
     values = file.values()
     table = file.read(tables.DesignTable, values)
     reader = _Reader(values, table.years)
-    design = Design(table.name, reader.sets(table.set), table.years, tuple(reader.corrections.flaws))
+    sets, logs = reader.sets(table.set), reader.logs(table.blob_log)
+    if not sets and not logs and not reader.problems:
+        reader.problems.append(Problem((), "there is no set; add [[set]] for each set of entities"))
+    design = Design(table.name, sets, table.years, tuple(reader.corrections.flaws), logs)
     problems = reader.problems or [Problem(each.path, f"{each.whose}: {each.says}") for each in faults(design)]
     if problems:
         raise file.error(problems)
@@ -99,8 +103,6 @@ class _Reader:
 
     def sets(self, given: Sequence[tables.SetTable]) -> tuple[DeclaredSet, ...]:
         """Return the sets; a set that is filled from others is created after them."""
-        if not given:
-            self.problems.append(Problem((), "there is no set; add [[set]] for each set of entities"))
         made: dict[int, DeclaredSet] = {}
         given = [_with_fields(each, given) for each in given]
         for number, each in sorted(enumerate(given), key=lambda each: any(map(_is_filled, each[1].derived))):
@@ -108,6 +110,13 @@ class _Reader:
             if declared is not None:
                 made[number] = declared
         return tuple(made[number] for number in sorted(made))
+
+    def logs(self, given: Sequence[tables.LogTable]) -> tuple[DeclaredLog, ...]:
+        """Return the blob logs."""
+        made = [_log(each) for each in given]
+        for number, each in enumerate(made):
+            self._made(partial(log_of, self.storage, each), ("blob_log", number))
+        return tuple(made)
 
     def _set(self, table: Any, path: TomlPath, others: Sequence[DeclaredSet]) -> DeclaredSet | None:
         before, self.prefixed = len(self.problems), False
@@ -335,6 +344,11 @@ def _store(table: Any) -> Placement | None:
         return InTable(table.table) if table.table or table.store else None
     found: Placement = table.store
     return found
+
+
+def _log(table: tables.LogTable) -> DeclaredLog:
+    declared: dict[str, Any] = {**table.__dict__, "service": table.prefix}
+    return DeclaredLog(writes=declared.pop("write"), reads=declared.pop("read"), **declared)
 
 
 def _mapping(table: Any) -> PropertyMapping:

@@ -16,7 +16,21 @@ from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
 from ...entity_set.placement import InBlobs, InPartition, InTable, Placement
 from ..measure.account import PLAIN
 from ..toml_file import TAG, adapter, described_schema, documented
-from .model import STRICT, Access, Amount, ArchivePolicy, Field, Number, Query, Retention, Size, Write
+from .model import (
+    STRICT,
+    Access,
+    Amount,
+    ArchivePolicy,
+    Field,
+    LogOptions,
+    LogRead,
+    LogWrite,
+    Number,
+    Query,
+    Retention,
+    Size,
+    Write,
+)
 
 
 def _names(given: object) -> object:
@@ -418,12 +432,25 @@ AnySet: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
+class LogTable(LogOptions):
+    """A log in blobs, instead of in a table.
+
+    :param write: the access patterns that append entries
+    :param read: the access patterns that read a time span
+    """
+
+    write: tuple[LogWrite, ...] = ()
+    read: tuple[LogRead, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class DesignTable:
     """A design file.
 
     :param name: the title of the report
     :param years: how many years of growth to follow
     :param set: the sets of entities
+    :param blob_log: the logs in blobs
     """
 
     __pydantic_config__ = STRICT
@@ -431,6 +458,7 @@ class DesignTable:
     name: str
     years: Annotated[float, Interval(gt=0, le=100)] = 3.0
     set: tuple[AnySet, ...] = ()
+    blob_log: tuple[LogTable, ...] = ()
 
 
 TABLES: Final[Mapping[str, tuple[type[Any], ...]]] = {
@@ -444,6 +472,9 @@ TABLES: Final[Mapping[str, tuple[type[Any], ...]]] = {
     "[[set.access]]": (Access,),
     "[[set.derived]]": (IntraTable, InterTable, ListTable, CopiesTable, FilledTable, SummaryTable),
     "[[set.mappings]]": (EncryptedTable, LargeTable),
+    "[[blob_log]]": (LogTable,),
+    "[[blob_log.write]]": (LogWrite,),
+    "[[blob_log.read]]": (LogRead,),
 }
 """The tables of a file, by what the documentation calls them."""
 

@@ -1,16 +1,32 @@
-"""Declare a set for a review from the recipe that stores it."""
+"""Declare a set or a blob log for a review from the recipe that stores it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import BadInput
 from ...recipe import Pattern, SetProfile, set_profile_of
-from .model import Access, ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
+from .model import (
+    Access,
+    ArchivePolicy,
+    DeclaredLog,
+    DeclaredSet,
+    Field,
+    LogRead,
+    LogWrite,
+    Query,
+    Retention,
+    Shape,
+    Write,
+)
 
+if TYPE_CHECKING:
+    from ...recipes.blob_log.blob_log import BlobLog
+
+_SECOND: Final = timedelta(seconds=1)
 _PERIOD_DAYS: Final = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
 
 
@@ -54,6 +70,51 @@ def declare_set(
         retention=retention or found.retention,
         access=tuple(access),
         archive=archive,
+    )
+
+
+def declare_log(
+    log: BlobLog[Any],
+    *,
+    size: int,
+    name: str | None = None,
+    count: int | None = None,
+    retention_days: float | None = None,
+    writes: Iterable[LogWrite] = (),
+    reads: Iterable[LogRead] = (),
+) -> DeclaredLog:
+    """Declare a blob log as a program has it: the container, the names and the buffer are read from the object.
+
+    No request is made, and no account is kept.
+
+    >>> from tablepatterns import BlobLog, connect
+    >>> from tablepatterns.review import LogWrite
+    >>> log = BlobLog(connect(), "requests", "shop")
+    >>> declare_log(log, size=200, writes=[LogWrite("log request", rate=50)]).flush_seconds
+    10.0
+
+    :param log: the log
+    :param size: the usual length of a message with its fields, in bytes
+    :param name: what the report calls it; by default the service's name
+    :param count: how many entries there are now; by default as many as are written while they are kept, else none
+    :param retention_days: how many days entries are kept; by default indefinitely
+    """
+    return DeclaredLog(
+        name=name or log.service,
+        container=log.container.name,
+        service=log.service,
+        size=size,
+        count=count,
+        retention_days=retention_days,
+        write_through=log.write_through,
+        flush_count=log.flush_count,
+        flush_bytes=log.flush_bytes,
+        flush_seconds=log.flush_age / _SECOND,
+        ahead_seconds=log.ahead / _SECOND,
+        blob_bytes=log.blob_bytes,
+        blob_blocks=log.blob_blocks,
+        writes=tuple(writes),
+        reads=tuple(reads),
     )
 
 

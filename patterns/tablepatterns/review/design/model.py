@@ -6,9 +6,10 @@ parser, the JSON Schema and the documentation of the format are derived from the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from annotated_types import Interval
 
@@ -33,6 +34,10 @@ Number: TypeAlias = Annotated[int, Interval(ge=1, le=10**15)]
 Rate: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
 Skew: TypeAlias = Annotated[float, Interval(ge=0, le=10)]
 Amount: TypeAlias = Annotated[float, Interval(ge=0, le=1e15)]
+Seconds: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
+RETENTION: Final = "retention of {} days"
+"""The name of the deletes of a retention."""
+_DAY: Final = 86_400
 
 
 @dataclass(frozen=True)
@@ -301,22 +306,160 @@ class DeclaredSet:
 
 
 @dataclass(frozen=True)
+class LogWrite:
+    """An access pattern that appends entries to a blob log.
+
+    :param name: what is logged, such as `log request`
+    :param rate: entries per second, averaged over a day
+    :param peak: entries per second at the busiest time; by default `rate`
+    :param writers: how many processes log at the same time, each with its own buffer and blobs
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    rate: Rate = 0.0
+    peak: Rate | None = None
+    writers: Number = 1
+
+
+@dataclass(frozen=True)
+class LogRead:
+    """An access pattern that reads the entries of a time span.
+
+    :param name: what is asked, such as `errors of ten minutes`
+    :param seconds: the length of the time span
+    :param rate: calls per second, averaged over a day
+    :param peak: calls per second at the busiest time; by default `rate`
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    seconds: Seconds
+    rate: Rate = 0.0
+    peak: Rate | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogOptions:
+    """A log in blobs, one blob an hour for each writer.
+
+    :param name: the name in reports
+    :param container: the container of the blobs
+    :param service: what the names of the blobs begin with; by default the container
+    :param size: the usual length of a message with its fields, in bytes
+    :param count: how many entries there are now; by default as many as are written while they are kept, else none
+    :param retention_days: how many days entries are kept, after which their blobs are deleted; by default indefinitely
+    :param write_through: whether each entry is written at once, rather than to a buffer
+    :param flush_count: how many entries a buffer holds
+    :param flush_bytes: how many bytes a buffer holds
+    :param flush_seconds: the age of the oldest entry at which the next one flushes the buffer
+    :param ahead_seconds: how far the `last` of a blob's metadata may lie after its last entry
+    :param blob_bytes: the size at which a blob is full
+    :param blob_blocks: the number of flushes after which a blob is full
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    container: str
+    service: str | None = None
+    size: Size
+    count: Annotated[int, Interval(ge=0, le=10**15)] | None = None
+    retention_days: Annotated[float, Interval(gt=0, le=1e6)] | None = None
+    write_through: bool = False
+    flush_count: Number = 1000
+    flush_bytes: Number = 1_048_576
+    flush_seconds: Seconds = 10.0
+    ahead_seconds: Seconds = 60.0
+    blob_bytes: Number = 67_108_864
+    blob_blocks: Annotated[int, Interval(ge=1, le=50_000)] = 50_000
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the blobs begin with."""
+        return self.service or self.container
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredLog(LogOptions):
+    """A blob log of a design.
+
+    >>> errors = LogRead("errors of ten minutes", seconds=600, rate=0.01)
+    >>> log = DeclaredLog(name="Requests", container="requests", size=200, retention_days=30, reads=(errors,))
+    >>> [access.name for access in log.calls]
+    ['errors of ten minutes', 'retention of 30 days']
+
+    :param writes: the access patterns that append entries
+    :param reads: the access patterns that read a time span
+    """
+
+    writes: tuple[LogWrite, ...] = ()
+    reads: tuple[LogRead, ...] = ()
+
+    @property
+    def rate(self) -> float:
+        """Entries per second, of all access patterns that write."""
+        return sum(each.rate for each in self.writes)
+
+    @cached_property
+    def calls(self) -> Sequence[Query | Write]:
+        """The access patterns as those of a set are declared, with the deletes of the retention last."""
+        found: list[Query | Write] = [
+            Query(each.name, {"at": "range"}, rate=each.rate, peak=each.peak) for each in self.reads
+        ]
+        found += [
+            Write(each.name, "insert", rate=each.rate, peak=each.peak, writers=each.writers) for each in self.writes
+        ]
+        if self.retention_days is not None:
+            found.append(Write(RETENTION.format(f"{self.retention_days:g}"), "delete", rate=1 / _DAY))
+        return found
+
+    def faster(self, rates: float, entries: float = 1.0) -> DeclaredLog:
+        """Return the log with so many times the rates, and the entries that there are now."""
+        return replace(
+            self,
+            count=None if self.count is None else round(self.count * entries),
+            writes=tuple(_faster(each, rates) for each in self.writes),
+            reads=tuple(_faster(each, rates) for each in self.reads),
+        )
+
+
+LogAccessT = TypeVar("LogAccessT", LogRead, LogWrite)
+
+
+def _faster(access: LogAccessT, factor: float) -> LogAccessT:
+    peak = None if access.peak is None else access.peak * factor
+    return replace(access, rate=access.rate * factor, peak=peak)
+
+
+@dataclass(frozen=True)
 class Design:
-    """A design to review: its sets, and how many years to look ahead.
+    """A design to review: its sets and blob logs, and how many years to look ahead.
 
     :param name: the title of the report
     :param sets: the sets; those in one table share its partitions
     :param years: how many years of growth to follow
     :param flaws: what was corrected, so that it can be reviewed
+    :param logs: the blob logs
     """
 
     name: str
     sets: tuple[DeclaredSet, ...]
     years: Annotated[float, Interval(gt=0, le=100)] = 3.0
     flaws: tuple[Flaw, ...] = ()
+    logs: tuple[DeclaredLog, ...] = ()
 
-    def accesses(self) -> Iterator[tuple[DeclaredSet, Query | Write]]:
-        """Yield each access pattern with its set, in declaration order."""
+    @property
+    def parts(self) -> tuple[DeclaredSet | DeclaredLog, ...]:
+        """The sets, then the blob logs."""
+        return (*self.sets, *self.logs)
+
+    def accesses(self) -> Iterator[tuple[DeclaredSet | DeclaredLog, Query | Write]]:
+        """Yield each access pattern with its set, in declaration order, then those of the blob logs."""
         for declared in self.sets:
             yield from ((declared, query) for query in declared.queries)
             yield from ((declared, write) for write in declared.writes)
+        for log in self.logs:
+            yield from ((log, access) for access in log.calls)

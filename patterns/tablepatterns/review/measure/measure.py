@@ -7,10 +7,11 @@ the number of entities are scaled by the expected values of the sample and the w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from ...entity_set.derived import Derived
@@ -23,9 +24,10 @@ from ..capacity.day import SECONDS
 from ..capacity.load import key_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import YEAR, archive_write, is_of_archive, with_moves
-from ..design.model import DeclaredSet, Design, Query, Shape, Write
+from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Shape, Write
 from ..model import Measured
 from .account import SampleAccount, rejection, set_up
+from .logs import measured_log
 from .questions import Answer, Question, answer, questions, sample_call, shown
 from .sample import NOW, equal, found_by, scaled_results, width_of
 from .scaling import PAGE_READS, PERIOD_DAYS, CallCost, Expected, class_of, mean, metered, scaled
@@ -75,7 +77,12 @@ def calls_of(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
             found += [_write(stand, declared, write, sources) for write in declared.writes]
     # Sets may share an access pattern
     order = {(id(declared), id(access)): at for at, (declared, access) in enumerate(design.accesses())}
-    return tuple(sorted(found, key=lambda each: order[id(each.of), id(each.access)]))
+    found.sort(key=lambda each: order[id(each.of), id(each.access)])
+    return (*found, *_of_logs(design))
+
+
+def _of_logs(design: Design) -> Iterator[Measured]:
+    return chain.from_iterable(map(measured_log, design.logs))
 
 
 def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
@@ -84,15 +91,18 @@ def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
     :param design: the design that was measured, maybe with other rates
     """
     design = with_implied_writes(design)
-    pairs = zip(design.accesses(), calls, strict=True)
-    return tuple(
+    of_sets = replace(design, logs=())
+    pairs = zip(of_sets.accesses(), (each for each in calls if isinstance(each.of, DeclaredSet)), strict=True)
+    found = (
         _counted_once(_retried(replace(call, of=declared, access=access)), design) for (declared, access), call in pairs
     )
+    # How many entries a flush of a log has depends on the rates
+    return (*found, *_of_logs(design))
 
 
 def _retried(call: Measured) -> Measured:
     """Return a write with the retries that concurrent writers cause."""
-    if isinstance(call.access, Query) or call.rejected or call.is_implied:
+    if isinstance(call.access, Query) or isinstance(call.of, DeclaredLog) or call.rejected or call.is_implied:
         return call
     retries = retries_of(call.of, call.access)
     return replace(
@@ -103,10 +113,6 @@ def _retried(call: Measured) -> Measured:
         # In a retry, the read is executed and the write is rejected
         examined=call.examined + retries,
     )
-
-
-RETENTION: Final = "retention of {} days"
-"""The name of the deletes of a retention."""
 
 
 def with_implied_writes(design: Design) -> Design:
@@ -139,8 +145,10 @@ def _with_deletes(declared: DeclaredSet) -> DeclaredSet:
     return replace(declared, writes=(*declared.writes, implied))
 
 
-def is_of_retention(declared: DeclaredSet, access: Query | Write) -> bool:
+def is_of_retention(declared: DeclaredSet | DeclaredLog, access: Query | Write) -> bool:
     """Whether an access pattern is the deletion that follows from the retention."""
+    if isinstance(declared, DeclaredLog):
+        return isinstance(access, Write) and access.operation == "delete"
     retention = declared.retention
     return retention is not None and access.name == RETENTION.format(f"{retention.days:g}")
 

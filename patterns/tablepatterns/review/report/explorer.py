@@ -79,7 +79,7 @@ def _panel(at: int, call: Part, promised: Part, walk: Part, pins: Pins) -> Marku
     subject = f"{call['set']}: {call['name']}"
     facts = [
         ("Call", element("code", plain(call["how"]))),
-        ("Class", plain(call["query_class"] or call["kind"])),
+        ("Class", plain(call["query_class"] or ("read of blobs" if call["kind"] == "query" else call["kind"]))),
         ("Rate", f"{rate(call['rate'])}, at the busiest time {rate(call['peak'])}"),
         ("Requests", f"{number(call['requests'])}; billed: {number(call['transactions'])}"),
         ("Entities", ", ".join(f"{number(call[key])} {word}" for key, word in _ENTITIES.items())),

@@ -11,6 +11,7 @@ from ...catalogue import entry
 from ...errors import BadInput
 from ...figures import money, number, of_target, plural, share, sum_of_money, time_of_day, years_from_now
 from ...filters import QueryClass
+from ..design.model import Write
 from ..model import Effect, Finding, Measured, Reviewed, Severity, TableLoad
 
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
@@ -118,8 +119,10 @@ def name_of(found: Measured) -> str:
 
 
 def class_of(found: Measured) -> str:
-    """Return the guide's class of a query, or `write`."""
-    return "write" if found.query_class is None else found.query_class.label
+    """Return the guide's class of a query, `read of blobs` for that of a log, or `write`."""
+    if found.query_class is None:
+        return "write" if isinstance(found.access, Write) else "read of blobs"
+    return found.query_class.label
 
 
 def costs(reviewed: Reviewed) -> tuple[Cost, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ...extras import how_to_install
 from ...figures import money, number, plural, share
+from ..measure.log_pace import entries_of
 from ..model import Finding, Reviewed
 from .explorer import explorer
 from .fine import fine
@@ -106,10 +107,20 @@ def _facts(reviewed: Reviewed) -> list[Markup]:
     hottest, *_ = loads(reviewed)
     return [
         _fact("Sets", number(len(design.sets)), plural(len(reviewed.measured), "access pattern")),
+        *_logs_fact(reviewed),
         _fact("Entities", number(entities), f"{number(entities + growth * design.years)} {horizon}"),
         _fact("Cost a month", money(bill.total, currency), f"{money(bill.then, currency)} {horizon}"),
         _fact("Nearest to its target", share(hottest.share), hottest.name),
     ]
+
+
+def _logs_fact(reviewed: Reviewed) -> list[Markup]:
+    logs, years = reviewed.design.logs, reviewed.design.years
+    if not logs:
+        return []
+    now, then = (sum(entries_of(log, after) for log in logs) for after in (0.0, years))
+    entries = f"{number(now)} entries, {number(then)} after {plural(years, 'year')}"
+    return [_fact("Blob logs", number(len(logs)), entries)]
 
 
 def _fact(name: str, value: str, more: str) -> Markup:

@@ -21,7 +21,16 @@ SYMBOLS: Final = {
 }
 """The symbol and the name of each kind of row."""
 _HEIGHT, _GAP, _INSET, _TITLE = 62, 12, 14, 26
-_CALLED: Final = {"set": "set", "copy": "index", "list": "list", "summary": "summary", "queue": "queue"}
+_CALLED: Final = {
+    "set": "set",
+    "copy": "index",
+    "list": "list",
+    "summary": "summary",
+    "queue": "queue",
+    "log": "blob log",
+}
+_OWN: Final = {"set": "Table", "log": "Container"}
+"""What a place of its own is in."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +79,11 @@ def _kind(place: Place) -> str:
 
 def _drawing(places: Sequence[Place], columns: _Columns) -> Markup:
     drawn, y = list[Markup](), 0
-    sets = [each for each in places if each["kind"] == "set"]
-    for table, group in groupby(
-        sorted(sets, key=lambda each: str(each["where"]).lower()), key=lambda each: each["where"]
-    ):
+    sets = sorted(
+        (each for each in places if each["kind"] in _OWN),
+        key=lambda each: (list(_OWN).index(each["kind"]), str(each["where"]).lower()),
+    )
+    for (kind, table), group in groupby(sets, key=lambda each: (each["kind"], each["where"])):
         inner, height = _table(list(group), places, columns, y + _TITLE)
         frame = element(
             "rect",
@@ -84,7 +94,7 @@ def _drawing(places: Sequence[Place], columns: _Columns) -> Markup:
             rx="8",
             class_="frame",
         )
-        title = element("text", f"Table {shortened(table, 40)}", x=str(_INSET), y=str(y + 19), class_="title")
+        title = element("text", f"{_OWN[kind]} {shortened(table, 40)}", x=str(_INSET), y=str(y + 19), class_="title")
         drawn += [frame, title, *inner]
         y += _TITLE + height + _GAP
     size = {"viewBox": f"0 0 {columns.width} {max(1, y - _GAP)}"}
@@ -95,7 +105,7 @@ def _table(sets: Sequence[Place], places: Sequence[Place], columns: _Columns, to
     """Return the sets of one table with their derived data, and the height."""
     drawn, y = list[Markup](), top
     for declared in sets:
-        own = [each for each in places if each["set"] == declared["name"] and each["kind"] != "set"]
+        own = [each for each in places if each["set"] == declared["name"] and each["kind"] not in _OWN]
         derived = [each for each in own if each["kind"] not in ("queue", "container")]
         others = [each for each in own if each["kind"] in ("queue", "container")]
         drawn.append(_box(declared, columns, 0, y))
@@ -129,14 +139,14 @@ def _joined_to(place: Place, columns: _Columns, column: int, set_top: int, y: in
 
 
 def _box(place: Place, columns: _Columns, column: int, y: int) -> Markup:
-    kind = "primary" if place["kind"] == "set" else place["kind"]
+    kind = "primary" if place["kind"] == "set" else "container" if place["kind"] == "log" else place["kind"]
     symbol, _ = SYMBOLS.get(kind, ("✉", "") if kind == "queue" else ("▣", ""))
     width, left = columns.box[column], columns.left[column]
     partition, _, row = plain(place["template"]).partition(" | ")
-    notes = [f"PartitionKey {partition}", f"RowKey {row}"] if row else [_kind(place)]
+    notes = [f"PartitionKey {partition}", f"RowKey {row}"] if row else [_kind(place), partition]
     lines = [
         element("text", _cut(note, (width - 20) // 7), x=str(left + 10), y=str(y + 38 + 16 * at), class_="key")
-        for at, note in enumerate(notes)
+        for at, note in enumerate(filter(None, notes))
     ]
     return element(
         "g",

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from ...figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from ...filters import QueryClass
+from ..design.model import DeclaredLog, DeclaredSet
 from ..measure.scaling import PAGE_READS
 from ..model import Consistency, LimitUse, Measured, Reviewed, TableLoad
 from .formatting import class_of, hottest_first, name_of, plain, reached, scans, target_sentence
@@ -80,6 +81,12 @@ _SCAN_NOTE: Final = (
 )
 
 
+_LOG_NOTE: Final = (
+    "Of a blob log, a write is one entry, with its share of the flush that writes it; a read reads entries as bytes of "
+    "blobs, and no entities."
+)
+
+
 def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
     """Return all tables of the report, in order."""
     return (
@@ -95,12 +102,15 @@ def _accesses(reviewed: Reviewed) -> Sheet:
     found = scans(reviewed)
     scanning = "none of them scans" if not found else f"{number(found)} of them {'scans' if found == 1 else 'scan'}"
     count = len(reviewed.measured)
-    capped = [each for each in reviewed.measured if each.sample < each.of.shape.count]
+    capped = [
+        each for each in reviewed.measured if isinstance(each.of, DeclaredSet) and each.sample < each.of.shape.count
+    ]
     made = max((each.sample for each in capped), default=0)
     notes = [
         "Figures are for one call, on average. Billed: storage transactions, those of workers included; of tables, "
         "where no other service is named. "
         "Examined: entities that the service reads.",
+        *([_LOG_NOTE] if any(isinstance(each.of, DeclaredLog) for each in reviewed.measured) else []),
         *([_SCAN_NOTE] if any(each.examined > PAGE_READS for each in reviewed.measured) else []),
         *([f"Larger sets were measured with {number(made)} entities, and scaled to their counts."] if capped else []),
     ]

@@ -57,15 +57,15 @@ class RuleContext:
     promises: tuple[Consistency, ...]
 
     def queries(self) -> Iterator[MeasuredQuery]:
-        """Yield the queries, in the order of the design."""
+        """Yield the queries of sets, in the order of the design."""
         for each in self.measured:
-            if isinstance(each.access, Query):
+            if isinstance(each.access, Query) and isinstance(each.of, DeclaredSet):
                 yield MeasuredQuery(each.of, each.access, each)
 
     def writes(self) -> Iterator[MeasuredWrite]:
-        """Yield the writes, in the order of the design."""
+        """Yield the writes of sets, in the order of the design."""
         for each in self.measured:
-            if isinstance(each.access, Write):
+            if isinstance(each.access, Write) and isinstance(each.of, DeclaredSet):
                 yield MeasuredWrite(each.of, each.access, each)
 
     def queries_of(self, declared: DeclaredSet) -> list[MeasuredQuery]:
@@ -198,7 +198,9 @@ def needless_reads(measured: Measured) -> float:
 def _share(measured: Measured) -> float:
     """Return the share of a query's work on the busiest partition; 1 for a scan of the table."""
     query, declared = measured.access, measured.of
-    if not isinstance(query, Query) or query.filter is not None or measured.query_class is QueryClass.TABLE_SCAN:
+    if not isinstance(query, Query) or not isinstance(declared, DeclaredSet) or query.filter is not None:
+        return 1.0
+    if measured.query_class is QueryClass.TABLE_SCAN:
         return 1.0
     asked = [name for name, how in query.known.items() if how == "="]
     return math.prod(_busiest(declared, name, asked, query.skew) for name in declared.key.partition_fields)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...figures import number
-from ..design.model import DeclaredSet
+from ...figures import number, plural
+from ..design.model import DeclaredLog, DeclaredSet
 from ..model import Finding, Severity
 from .context import RuleContext
 from .rule import Rule, entities
@@ -52,6 +52,8 @@ def found(context: RuleContext) -> Iterator[Finding]:
     for declared in context.design.sets:
         yield from _deleted(context, declared)
         yield from _kept(context, declared)
+    for log in context.design.logs:
+        yield from _logged(log)
 
 
 def _rate(context: RuleContext, declared: DeclaredSet, operation: str) -> float:
@@ -103,6 +105,15 @@ def _kept(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
         )
         better = "Declare all inserts, or the growth that they lead to: limits and costs are calculated from both."
         yield GROWTH_MISMATCH.finding(Severity.WARNING, declared.name, says, better)
+
+
+def _logged(log: DeclaredLog) -> Iterator[Finding]:
+    added = log.rate * _YEAR
+    if log.retention_days is None and added >= _MANY:
+        severity = Severity.WARNING if added >= _TOO_MANY else Severity.NOTE
+        says = f"{plural(added, 'entry')} a year are added to {log.name}, and none is ever deleted."
+        better = "Declare retention_days, and call drop_before every day: deletes of blobs are free."
+        yield UNBOUNDED_GROWTH.finding(severity, log.name, says, better, pattern="blob_log")
 
 
 def _expired(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:

@@ -149,7 +149,8 @@ class Recorder(EngineTransport):
 
 
 def _named(record: Record) -> str:
-    return f"{record.operation} {record.table or ''}".strip()
+    where = "/".join(filter(None, (record.table, record.partition if record.service == "blob" else None)))
+    return f"{record.operation} {where}".strip()
 
 
 def _described(request: HttpRequest) -> str:

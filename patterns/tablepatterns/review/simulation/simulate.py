@@ -15,7 +15,7 @@ from ...testing.explorer.digest import Stamps
 from ...testing.explorer.points import Crashed
 from ...testing.explorer.snapshot import Saved, Snapshots
 from ..consistency import LEASE
-from ..design.model import DeclaredSet, Design, Query, Write
+from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Write
 from ..measure.account import SampleAccount, rejection, set_up
 from ..measure.measure import (
     archived_entity,
@@ -31,6 +31,7 @@ from ..measure.scaling import PAGE_READS, PERIOD_DAYS
 from ..measure.sets import Periods
 from ..measure.writes import Part, Source, execute, recover
 from ..model import Place, Simulation, Step, Walkthrough
+from . import logs
 from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
 from .rows import places_of, stored_tables
 
@@ -46,7 +47,7 @@ _DAY: Final = 86_400
 class _Recorded:
     """What one call of an access pattern sent, and what a crash after each request leaves."""
 
-    declared: DeclaredSet
+    declared: DeclaredSet | DeclaredLog
     access: Query | Write
     sent: Sequence[Sent]
     rejected: str | None
@@ -78,6 +79,9 @@ class _Simulator:
         self._storage = InTurn(self._engine, self._recorder)
         self._snapshots = Snapshots(self._engine, stamps)
         self._stand: SampleAccount = set_up(design, self._storage, _ENTITIES, fewest_values=_VALUES, readable=True)
+        for log in design.logs:
+            # A log whose entries are rejected stays empty
+            rejection(partial(logs.fill, self._storage, log))
         self._start: Saved = self._snapshots.save()
         self._prepare()
         self._before: Contents = contents_of(self._engine)
@@ -94,7 +98,7 @@ class _Simulator:
         return Simulation(
             {name: len(made.stored) for name, made in self._stand.samples.items()},
             tables,
-            (*places_of(self._design), *_used(recorded)),
+            (*places_of(self._design), *_used(recorded), *map(logs.place_of, self._design.logs)),
             tuple(_walkthrough(each, self._before, numbers) for each in recorded),
         )
 
@@ -125,9 +129,13 @@ class _Simulator:
         self._snapshots.fill()
         self._recorder.begin()
 
-    def _call(self, declared: DeclaredSet, access: Query | Write) -> tuple[Callable[[], object], Sequence[Part]]:
+    def _call(
+        self, declared: DeclaredSet | DeclaredLog, access: Query | Write
+    ) -> tuple[Callable[[], object], Sequence[Part]]:
         """Return a call of an access pattern, and the writes that it consists of."""
         self._chance.turn_to(f"{declared.name}: {access.name}")
+        if isinstance(declared, DeclaredLog):
+            return logs.call_of(self._storage, declared, access), ()
         if isinstance(access, Query):
             return self._question(declared, access), ()
         kept = self._stand.kept[declared.name]
@@ -167,7 +175,7 @@ class _Simulator:
         except (EntityAlreadyExists, EntityNotFound) as error:
             return error.message
 
-    def _record(self, declared: DeclaredSet, access: Query | Write) -> _Recorded:
+    def _record(self, declared: DeclaredSet | DeclaredLog, access: Query | Write) -> _Recorded:
         self._restore()
         rejected = self._run(*self._call(declared, access)) or self._stand.rejected.get(declared.name)
         sent = tuple(self._recorder.sent)
@@ -179,14 +187,18 @@ class _Simulator:
                     crashes[number] = self._crash(declared, access, number + 1, after)
         return _Recorded(declared, access, sent, rejected, crashes)
 
-    def _crash(self, declared: DeclaredSet, write: Write, requests: int, done: Contents) -> tuple[str, str | None]:
+    def _crash(
+        self, declared: DeclaredSet | DeclaredLog, write: Write, requests: int, done: Contents
+    ) -> tuple[str, str | None]:
         """Crash the process of a write, and describe what is stored before and after workers have run."""
         self._restore()
         call, parts = self._call(declared, write)
         self._run(call, parts, requests)
         left = contents_of(self._engine)
-        state = _state_after_crash(self._before, left, done)
         self._recorder.begin()
+        if isinstance(declared, DeclaredLog):
+            return logs.told_of_crash(self._storage, declared, write, self._before, left), None
+        state = _state_after_crash(self._before, left, done)
         if not sum(left.messages.values()):
             return state, None
         for _ in range(_WORKER_RUNS):
@@ -238,7 +250,7 @@ def _used(recorded: Sequence[_Recorded]) -> Iterator[Place]:
     """Yield the queues and containers that calls used."""
     found: dict[tuple[str, str, str], None] = {}
     for each in recorded:
-        for sent in each.sent:
+        for sent in each.sent if isinstance(each.declared, DeclaredSet) else ():
             if sent.record.service != "table" and sent.record.table:
                 found[sent.record.service, sent.record.table, each.declared.name] = None
     for service, name, of in found:
