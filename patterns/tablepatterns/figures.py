@@ -55,8 +55,8 @@ def _one_decimal(value: float) -> str:
 def plural(value: float, word: str) -> str:
     """Return a number of things.
 
-    >>> plural(1, "note"), plural(2, "query"), plural(1_200, "partition")
-    ('1 note', '2 queries', '1,200 partitions')
+    >>> plural(1, "note"), plural(2, "query"), plural(2, "day"), plural(1_200, "partition")
+    ('1 note', '2 queries', '2 days', '1,200 partitions')
     """
     return _things(number(value), word)
 
@@ -73,7 +73,8 @@ def counted(value: int, word: str) -> str:
 def _things(spelled: str, word: str) -> str:
     if spelled == "1":
         return f"1 {word}"
-    return f"{spelled} {word[:-1] + 'ies' if word.endswith('y') else word + 's'}"
+    ends_in_ies = word.endswith("y") and word[-2:-1] not in "aeiou"
+    return f"{spelled} {word[:-1] + 'ies' if ends_in_ies else word + 's'}"
 
 
 def size(value: float) -> str:

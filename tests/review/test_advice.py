@@ -12,12 +12,14 @@ from tablepatterns.review import Design, Finding, Reviewed, Severity, read_desig
 from tablepatterns.review.advice.candidates import RULES_WITH_CHANGES
 from tablepatterns.review.advice.changes import Change
 from tablepatterns.review.advice.fix import fixed_text
+from tablepatterns.review.advice.logs import RULES_OF_LOGS
 from tablepatterns.review.report.json import document
 from tablepatterns.review.reviewer import review_with_changes
 from tablepatterns.review.rules import RULES
 
 DESIGNS = [
     "faulty/accounts_with_shared_email",
+    "faulty/clicks_written_through",
     "faulty/customers_share_an_index_key",
     "faulty/employees_by_last_name",
     "faulty/invoices_outgrow_their_number",
@@ -28,6 +30,7 @@ DESIGNS = [
     "faulty/room_history",
     "faulty/sessions_expire_one_by_one",
     "faulty/users_by_login_need_two_reads",
+    "faulty/web_log_by_server",
     "held_out_4/auctions",
     "held_out_4/clinic_keys",
     "held_out_4/payroll_by_name",
@@ -75,7 +78,9 @@ def test_a_change_is_given_and_does_what_its_finding_says(
 
 
 def test_each_rule_has_a_change_or_says_why_there_is_none() -> None:
-    assert {each.name for each in RULES if each.why_not_automatic is None} == set(RULES_WITH_CHANGES)
+    changed = {*RULES_WITH_CHANGES, *RULES_OF_LOGS}
+    # A set is only moved to a blob log if it is used as one
+    assert {each.name for each in RULES if each.why_not_automatic is None} == changed - {"log-data"}
     assert not any(each.why_not_automatic and each.why_not_automatic.endswith(".") for each in RULES)
 
 

@@ -28,7 +28,18 @@ from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Pattern
-from tablepatterns.review import Design, Field, Query, Retention, Shape, Write, declare_set
+from tablepatterns.review import (
+    DeclaredLog,
+    Design,
+    Field,
+    LogRead,
+    LogWrite,
+    Query,
+    Retention,
+    Shape,
+    Write,
+    declare_set,
+)
 from tablepatterns.review.design.checks import faults
 from tablepatterns.review.design.model import FieldType
 from tablepatterns.review.measure.measure import measure
@@ -41,6 +52,14 @@ KEYS = [
     Key("{Day:%Y-%m-%dT%H}", "{Id:uuid}"),
     Key("{Group:escape}{Text:escape}", "{Number:09d}"),
 ]
+LOG = DeclaredLog(
+    name="Log",
+    container="log",
+    size=200,
+    retention_days=30,
+    writes=(LogWrite("log", 50, writers=3),),
+    reads=(LogRead("read", 600),),
+)
 counts = st.sampled_from([0, 1, 2, 7, 60, 3_000, 10**6, 10**9])
 rates = st.sampled_from([0.0, 0.1, 5.0, 1_000.0])
 
@@ -126,7 +145,7 @@ def designs(draw: st.DrawFn) -> Design:
     writes = [Write(f"write {number}", deed, changes) for number, deed in enumerate(deeds)]
     kept = draw(st.sampled_from([None, Retention(1), Retention(60)]))
     declared = declare_set(draw(keepers()), shape=shape, queries=asked, writes=writes, retention=kept)
-    return Design("Any", (declared,))
+    return Design("Any", (declared,), logs=draw(st.sampled_from([(), (LOG,)])))
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
@@ -135,8 +154,10 @@ def test_whatever_fits_together_is_tried(design: Design) -> None:
     assume(not list(faults(design)))
     (declared,) = design.sets
     found = measure(design, most=60)
-    assert [each.access for each in found if not each.is_implied] == [*declared.queries, *declared.writes]
-    for each in found:
+    of_set = [each for each in found if each.of is not LOG]
+    assert [each.access for each in of_set if not each.is_implied] == [*declared.queries, *declared.writes]
+    assert [each.access for each in found if each.of is LOG] == [call for log in design.logs for call in log.calls]
+    for each in of_set:
         figures = (each.transactions, each.examined, each.returned, each.written, each.bytes_out, each.partitions)
         assert all(0 <= figure < float("inf") for figure in figures)
         if isinstance(each.access, Query):

@@ -35,7 +35,7 @@ container = "request-log"
 service = "shop"
 size = 220
 retention_days = 30
-flush_seconds = 5
+flush_seconds = 20
 
 [[blob_log.write]]
 name = "log a request"
@@ -59,7 +59,7 @@ def detailed() -> Reviewed:
 
 
 def test_a_file_and_a_program_declare_the_same() -> None:
-    log = BlobLog(connect(), "request-log", "shop", flush_age=timedelta(seconds=5))
+    log = BlobLog(connect(), "request-log", "shop", flush_age=timedelta(seconds=20))
     declared = declare_log(
         log,
         name="Requests",
@@ -131,7 +131,7 @@ def test_the_review_of_a_log() -> None:
     assert not found.heats
     read, write, expired = found.measured
     assert (read.kind, write.kind, expired.kind) == ("query", "insert", "delete")
-    assert "84 entries each 5 s" in write.how
+    assert "334 entries each 20 s" in write.how
     assert [each.examined + each.written for each in found.measured] == [0, 0, 0]
     assert expired.blob_deletes == 24 * 24
     bill = {(line.subject, line.unit): line.amount for line in found.bill.lines}
@@ -154,7 +154,7 @@ def test_a_log_without_retention_grows_with_its_rate() -> None:
 
 def test_a_crash_loses_the_buffer() -> None:
     promised = {each.access.name: each for each in review(from_file()).promises}
-    assert "up to 84 entries" in promised["log a request"].crash
+    assert "up to 334 entries" in promised["log a request"].crash
     through = replace(from_file().logs[0], write_through=True)
     safe = {each.access.name: each for each in review(Design("Requests", (), logs=(through,))).promises}
     assert safe["log a request"].crash == "no partial change"

@@ -21,6 +21,10 @@ from tablepatterns.review.code import written
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs" / "reviews").glob("*.toml"))
 RECALL = sorted((ROOT / "tests" / "review" / "recall").glob("*/*.toml"))[::6]
+LOGS = [
+    ROOT / "tests" / "review" / "recall" / name
+    for name in ("sound/requests_in_blobs.toml", "faulty/clicks_written_through.toml")
+]
 HOSTILE = """
 name = "A \\"design\\" of 'x' \\\\ \\n\\"\\"\\" import os"
 [[set]]
@@ -124,6 +128,10 @@ def test_documented_designs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_other_designs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Designs with every pattern, kind of derived data and mapping, many of them with faults."""
     check(tmp_path, [(f"recall_{path.stem}", read_design(path)) for path in RECALL], monkeypatch)
+
+
+def test_blob_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(tmp_path, [(f"log_{path.stem}", read_design(path)) for path in LOGS], monkeypatch)
 
 
 def test_names_and_texts_are_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

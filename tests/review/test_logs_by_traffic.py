@@ -104,11 +104,8 @@ def of_entry(declared: DeclaredLog) -> list[Measured]:
 
 def per_entry(declared: DeclaredLog) -> Sequence[float]:
     """Return the requests, transactions and price of an entry, of all writers."""
-    found = of_entry(declared)
-    return [
-        sum(figure(each) * each.rate for each in found) / declared.rate
-        for figure in (lambda each: each.requests, lambda each: each.transactions, lambda each: each.cost.price())
-    ]
+    figures = [(each.rate, each.requests, each.transactions, each.cost.price()) for each in of_entry(declared)]
+    return [sum(each[0] * each[at] for each in figures) / declared.rate for at in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("name", CASES)

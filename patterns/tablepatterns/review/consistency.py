@@ -87,7 +87,7 @@ def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
     return _Part(
         f"each entry once its buffer is flushed{after}",
         f"{lost}; no blob is damaged",
-        "write_through, if no entry may be lost",
+        "not repaired; with write_through, none is lost",
     )
 
 

@@ -13,7 +13,7 @@ from review.detailed import HOSTILE, design, reviewed
 from review.report.test_in_chromium import BEYOND, OVERLAPS, brightness
 from support.browser import WatchedPage, chromium
 from tablepatterns.figures import money, share
-from tablepatterns.review import PriceTable
+from tablepatterns.review import PriceTable, read_design, review
 from tablepatterns.review.capacity.hot_partitions import simulate_day
 from tablepatterns.review.capacity.price import bill
 from tablepatterns.review.capacity.projections import ENTITIES, RATES, scaled
@@ -221,3 +221,40 @@ def test_hostile_names_are_text(browser: Browser, tmp_path: Path) -> None:
         move(page, "rates", 3)
         assert page.locator(".call:visible h3").inner_text() == f"Employees: {plain(HOSTILE)}"
         assert "\u2028" not in page.content()
+
+
+LOG = """
+name = "Requests"
+[[blob_log]]
+name = "Requests"
+container = "request-log"
+service = "shop"
+size = 220
+retention_days = 30
+[[blob_log.write]]
+name = "log a request"
+rate = 400
+writers = 24
+[[blob_log.read]]
+name = "ten minutes"
+seconds = 600
+rate = 0.01
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_blob_log_is_shown_with_its_container_and_its_requests(browser: Browser, tmp_path: Path, width: int) -> None:
+    path = tmp_path / "log.html"
+    path.write_text(html(review(read_design(LOG), detailed=True)), encoding="utf-8")
+    with opened(browser, path, width) as page:
+        drawn = page.locator(".map .wide" if width > 760 else ".map .narrow")
+        assert "Requests: blob log of Requests in request-log" in str(drawn.get_attribute("aria-label"))
+        assert {"Container request-log", "blob log"} <= set(drawn.locator("text").all_text_contents())
+        page.get_by_label("Requests: log a request").check()
+        call = page.locator(".call:visible")
+        steps = call.locator(".steps li").all_inner_texts()
+        assert [each.split()[0] for each in steps] == ["PutBlob", "AppendBlock"]
+        assert "3 entries of the buffer are lost" in steps[0]
+        assert "Blobs" in call.locator("dt").all_inner_texts()
+        assert page.evaluate(BEYOND) == []
+        assert page.locator("#scale").is_visible()

@@ -41,6 +41,7 @@ def as_log(declared: DeclaredSet, design: Design) -> DeclaredLog | None:
     return DeclaredLog(
         name=declared.name,
         container=_container(declared.name),
+        service=_container(declared.name),
         size=sum(_text_size(name, field) for name, field in declared.shape.fields.items() if field.type != "datetime"),
         count=declared.shape.count,
         retention_days=None if declared.retention is None else declared.retention.days,
@@ -96,6 +97,8 @@ def table_of(log: DeclaredLog) -> dict[str, Any]:
         for each in fields(LogOptions)
         if each.default is MISSING or getattr(log, each.name) != each.default
     }
+    if log.service == log.container:
+        del found["service"]
     for name, accesses in (("write", log.writes), ("read", log.reads)):
         found[name] = [
             {key: _whole(value) for key, value in vars(each).items() if value is not None} for each in accesses

@@ -112,14 +112,15 @@ class Module:
     def text(self) -> str:
         """Return the text of the module."""
         models = [line for each in self.design.sets for line in self._model(each)]
-        body = [*models, *self._constants()]
-        body += ["", "", *self._sets(), "", "", *self._declare(), "", "", *self._design()]
+        parts = [*models, *self._constants()]
+        body = [*parts, *(["", ""] if parts else []), *self._sets()]
+        body += ["", "", *self._declare(), "", "", *self._design()]
         head = ['"""Sets of entities, written by `tablepatterns review --code`."""', ""]
         notes = [f"Not written: {each}" for each in self._not_written()]
         notes += [f"Corrected: {text(f'{each.subject}: {each.says}')}" for each in self.design.flaws]
         head += [*comment(notes), *([""] if notes else [])]
         head += ["from __future__ import annotations", "", *import_lines(body)]
-        return "\n".join([*head, *(["", ""] if models else [""]), *body]) + "\n"
+        return "\n".join([*head, *([""] if parts and not models else ["", ""]), *body]) + "\n"
 
     @cached_property
     def encrypts(self) -> bool:

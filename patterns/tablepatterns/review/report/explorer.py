@@ -14,6 +14,7 @@ from .pins import Pins
 
 Part = Mapping[str, Any]
 _MARKS: Final = ("read", "returned", "written")
+_BLOBS: Final = {"blob_reads": "read", "blob_writes": "written or listed", "blob_deletes": "deleted"}
 _ENTITIES: Final = {"examined": "read", "returned": "returned", "written": "written"}
 
 
@@ -82,7 +83,7 @@ def _panel(at: int, call: Part, promised: Part, walk: Part, pins: Pins) -> Marku
         ("Class", plain(call["query_class"] or ("read of blobs" if call["kind"] == "query" else call["kind"]))),
         ("Rate", f"{rate(call['rate'])}, at the busiest time {rate(call['peak'])}"),
         ("Requests", f"{number(call['requests'])}; billed: {number(call['transactions'])}"),
-        ("Entities", ", ".join(f"{number(call[key])} {word}" for key, word in _ENTITIES.items())),
+        _touched(call),
     ]
     if call["cost_a_month"] is not None:
         facts.append(("Cost a month", sum_of_money(call["cost_a_month"])))
@@ -103,6 +104,13 @@ def _panel(at: int, call: Part, promised: Part, walk: Part, pins: Pins) -> Marku
         data_call=str(at),
         **_rows_of(walk["steps"]),
     )
+
+
+def _touched(call: Part) -> tuple[str, str]:
+    """Return what a call reads and writes: entities, or the blobs of a log."""
+    if any(call[key] for key in _ENTITIES) or not any(call[key] for key in _BLOBS):
+        return "Entities", ", ".join(f"{number(call[key])} {word}" for key, word in _ENTITIES.items())
+    return "Blobs", ", ".join(f"{number(call[key])} {word}" for key, word in _BLOBS.items() if call[key])
 
 
 def _rows_of(steps: Sequence[Part]) -> dict[str, str]:

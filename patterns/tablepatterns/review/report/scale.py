@@ -34,11 +34,13 @@ def scale(document: Part) -> Markup:
     starts = [found["entities"].index(1), found["rates"].index(1), 0]
     fields = [_slider(name, texts, at) for (name, texts), at in zip(axes.items(), starts, strict=True)]
     if len(found["years"]) == 1:
-        fields.append(element("p", "No set grows, so the years change nothing.", class_="quiet"))
+        fields.append(element("p", "Nothing grows, so the years change nothing.", class_="quiet"))
     says = (
         "Figures with other numbers of entities, other rates, and after years of growth, each computed by this review. "
         f"The design has {number(entities)} entities, and {number(growth)} more after a year."
     )
+    if document["design"]["logs"]:
+        says += " A blob log grows with the rates."
     return element(
         "section",
         element("h2", "Scale"),

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...figures import counted, money, number, often, plural, span
+from ...recipes.blob_log.blob_log import PIECE_BYTES
 from ..design.model import DeclaredLog, LogRead, LogWrite, Write
-from ..measure.log_pace import pace_of
+from ..measure.log_pace import line_bytes, pace_of
 from ..model import Finding, Measured, Severity
-from .context import ONCE_A_DAY, RuleContext
+from .context import ONCE_AN_HOUR, RuleContext
 from .rule import Rule, part_of
 
 _WORTH: Final = 10.0
 _MUCH: Final = 100.0
 _MANY: Final = 100.0
 _TOO_MANY: Final = 1_000.0
+_SEVERAL: Final = 2.0
+"""How many times the pieces that have the entries of a span may be read, without a finding."""
 SMALL_FLUSHES: Final = Rule(
     name="small-flushes",
     finds="flushes of a blob log hold so few entries that an entry costs more than an insert into a table",
@@ -26,8 +29,8 @@ SMALL_FLUSHES: Final = Rule(
 )
 MANY_BLOBS: Final = Rule(
     name="many-log-blobs",
-    finds="a read of a blob log opens hundreds of blobs",
-    severity=f"a warning from {number(_TOO_MANY)} requests, a note from {number(_MANY)}, if it runs once a day or more",
+    finds="a read of a blob log opens many blobs that hold little of its time span",
+    severity=f"a warning from {number(_TOO_MANY)} requests, a note from {number(_MANY)}, once an hour or more",
     why="Each writer has a blob of its own in each hour, and a read opens all that may hold entries of its span.",
     guide="Log data anti-pattern",
     pattern="blob_log",
@@ -68,7 +71,8 @@ def _flushed(context: RuleContext, measured: Measured, log: DeclaredLog, write: 
 
 
 def _read(measured: Measured, log: DeclaredLog, read: LogRead) -> Iterator[Finding]:
-    if measured.requests < _MANY or read.rate < ONCE_A_DAY:
+    needed = log.rate * read.seconds * line_bytes(log) / PIECE_BYTES + measured.blob_writes
+    if measured.requests < max(_MANY, _SEVERAL * needed) or read.rate < ONCE_AN_HOUR:
         return
     severity = Severity.WARNING if measured.requests >= _TOO_MANY else Severity.NOTE
     says = (
