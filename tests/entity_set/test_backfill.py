@@ -55,16 +55,16 @@ async def test_backfill_may_be_done_again(plain: Any, staff: Any, index: Any, st
     assert await rows_of(storage, table_name) == before
 
 
-async def test_a_thousand_entities_in_a_partition_take_few_requests(
+async def test_hundreds_of_entities_in_a_partition_take_few_requests(
     plain: Any, storage: Any, table_name: str, engine: Engine
 ) -> None:
-    await fill(plain, 1000)
+    await fill(plain, 300)
     near = EntitySet(storage, table_name, BY_ID, derived=[NEAR])
     with engine.ledger.span() as span:
         report = await near.backfill(NEAR)
-    assert report.entities == 1000
-    assert span.totals.requests <= 40
-    assert await near.verify(NEAR) == Report(entities=1000, rows=1000)
+    assert report.entities == 300
+    assert span.totals.requests <= 12
+    assert await near.verify(NEAR) == Report(entities=300, rows=300)
 
 
 async def test_entities_whose_rows_exist_do_not_keep_others_from_their_group(
@@ -84,16 +84,24 @@ class Stop(Exception):
     """The process that tends the rows is asked to stop."""
 
 
+PAGE = 10
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tablepatterns.entity_set.maintenance.MAX_PAGE_ENTITIES", PAGE)
+
+
 async def spread(plain: Any, storage: Any) -> None:
-    """Put three entities in front of a thousand rows of another kind, and three behind them: on two pages."""
+    """Put three entities in front of a page of rows of another kind, and three behind them: on two pages."""
     for department in "AC":
         for number in range(3):
             await plain.insert(person(number, Department=department))
-    for start in range(0, 1000, 100):
-        rows = ({"PartitionKey": "empid_B", "RowKey": f"x{start + each}"} for each in range(100))
-        await storage.table(plain.table.name).submit(*map(Operation.insert, rows))
+    rows = ({"PartitionKey": "empid_B", "RowKey": f"x{number}"} for number in range(PAGE))
+    await storage.table(plain.table.name).submit(*map(Operation.insert, rows))
 
 
+@pytest.mark.usefixtures("small_pages")
 async def test_backfill_resumes_where_it_broke(plain: Any, staff: Any, index: Any, storage: Any) -> None:
     await spread(plain, storage)
     reports: list[Report] = []
@@ -110,6 +118,7 @@ async def test_backfill_resumes_where_it_broke(plain: Any, staff: Any, index: An
     assert (await staff.verify(index)).is_clean
 
 
+@pytest.mark.usefixtures("small_pages")
 async def test_verify_resumes_where_it_broke(plain: Any, staff: Any, index: Any, storage: Any) -> None:
     await spread(plain, storage)
     reports: list[Report] = []
@@ -136,6 +145,7 @@ async def test_a_token_of_other_work_is_rejected(staff: Any, index: Any, kind: s
     assert span.totals.requests == 0
 
 
+@pytest.mark.usefixtures("small_pages")
 async def test_a_token_of_a_backfill_does_not_resume_a_verification(
     plain: Any, staff: Any, index: Any, storage: Any
 ) -> None:

@@ -59,6 +59,7 @@ async def check(owner: Any, expected: list[Any], **fields: Any) -> None:
         assert [each for items in await pages_of(owner.page, size, **fields) for each in items] == expected
 
 
+@pytest.mark.nightly_on_azurite
 @pytest.mark.guide("G-305")
 async def test_the_guides_compound_keys_beside_their_parents(storage: Any, table_name: str) -> None:
     employees = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -131,6 +132,7 @@ class Review:
     Year: int
 
 
+@pytest.mark.nightly_on_azurite
 async def test_pages_of_one_class_among_others(storage: Any, table_name: str) -> None:
     employees = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"))
     reviews = ChildSet(storage, table_name, employees.key, "_{Year:04d}")

@@ -53,7 +53,8 @@ def move_in(storage: Any, name: str, *, old: Any = None, new: Any = None, **opti
 
 @pytest.fixture
 def move(new_name: Any, storage: Any) -> Any:
-    return move_in(storage, new_name("table"))
+    # A commit waits this long, on Azurite really
+    return move_in(storage, new_name("table"), refresh=0.2)
 
 
 async def filled(move: Any, count: int = 3) -> Any:
@@ -390,7 +391,7 @@ async def test_messages_that_could_not_be_processed_block_the_cut_over(storage: 
 
 
 async def test_a_write_in_progress_delays_the_cut_over(storage: Any, new_name: Any) -> None:
-    move = await filled(move_in(storage, new_name("table"), max_pause=1))
+    move = await filled(move_in(storage, new_name("table"), max_pause=0.5))
     await move.copy()
     await move.verify()
     message = await storage.queue(move.queue).send('{"v":1,"kind":"other","body":{}}', delay=3600)

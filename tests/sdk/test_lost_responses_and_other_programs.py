@@ -19,8 +19,6 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
 from tablepatterns.recipe import as_async
 
-pytestmark = pytest.mark.both_sdks
-
 ID = {"Department": "Sales", "EmployeeId": 223}
 PLAIN = Key("{Department}", "empid_{EmployeeId:06d}")
 ROWS = {"row": "empid_000223", "wide": "empid_000223_01"}

@@ -13,6 +13,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.blob_states import HOME, ONE, TWO, A, B, all_names, of, text_of
+from support.examples import examples
 from support.table_states import service_error_of
 from tablepatterns.engine.blobs.blob import Blob, Draft, Kind, Where
 from tablepatterns.engine.blobs.conditions import Terms
@@ -283,4 +284,4 @@ class BlobsMachine(RuleBasedStateMachine):
 
 
 TestBlobsMachine = BlobsMachine.TestCase
-TestBlobsMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBlobsMachine.settings = settings(examples(100), stateful_step_count=40)

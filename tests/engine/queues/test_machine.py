@@ -11,6 +11,7 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from support.examples import examples
 from support.queue_states import messages_of
 from support.table_states import service_error_of
 from tablepatterns.engine.clock import Clock
@@ -175,4 +176,4 @@ class QueuesMachine(RuleBasedStateMachine):
 
 
 TestQueuesMachine = QueuesMachine.TestCase
-TestQueuesMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestQueuesMachine.settings = settings(examples(100), stateful_step_count=40)

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from filters.strategies import key_filters
+from support.examples import examples
 from support.table_states import all_entities, service_error_of
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.errors import TransactionError
@@ -151,4 +152,4 @@ class TablesMachine(RuleBasedStateMachine):
 
 
 TestTablesMachine = TablesMachine.TestCase
-TestTablesMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestTablesMachine.settings = settings(examples(100), stateful_step_count=40)
