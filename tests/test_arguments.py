@@ -1,4 +1,4 @@
-"""Every public callable rejects what it cannot work with: with an error of the library, before any request."""
+"""Every public callable rejects invalid arguments with an error of the library, before any request."""
 
 from __future__ import annotations
 

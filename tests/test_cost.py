@@ -1,4 +1,4 @@
-"""What calls cost by service, relative to one operation of a table, at the prices that come with the package."""
+"""The cost of calls by service, relative to one table operation, at the prices of the package."""
 
 from __future__ import annotations
 

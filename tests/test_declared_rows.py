@@ -1,4 +1,4 @@
-"""Sets of one connection that share a table: none could take a row of another for its own."""
+"""Sets of one connection that share a table: no row can belong to two of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entities: what the service would refuse is refused before sending, and what it keeps comes back equal."""
+"""Entities: what the service would reject is rejected before sending, and stored values are read back equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors, and the page on them: every class has a section, whose example raises it, and every message names it."""
+"""Errors and their page: every class has a section with an example that raises it, and every message names it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits: the documented values, each written down once."""
+"""Limits: the documented values, each defined once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typical mistakes with models that types cannot tell: they are rejected before any request."""
+"""Typical mistakes with models that type checkers cannot detect are rejected before any request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of properties: what the service stores, what is refused, and what comes back."""
+"""Types of properties: what is stored, rejected, and read back."""
 
 from __future__ import annotations
 

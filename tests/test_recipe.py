@@ -1,4 +1,4 @@
-"""The mechanism: one text, run to its end on a sync account, awaited on an async one."""
+"""Recipes: one function that runs to completion on a sync account, and is awaited on an async one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes that were silent: what a callback returns, a property that the service sets, handlers that never work."""
+"""Mistakes that must not be silent: results of callbacks, properties that the service sets, unusable handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alike: what was sent is recognised in what the service gives back, and nothing else is."""
+"""`same_value` recognizes a sent value in what the service returns, and no other value."""
 
 from __future__ import annotations
 

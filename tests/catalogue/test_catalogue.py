@@ -1,4 +1,4 @@
-"""The catalogue: every recipe has one entry, and what it says agrees with the package, the guide and the budgets."""
+"""The catalogue has one entry for each recipe, consistent with the package, the guide and the budgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pattern map: a box for each pattern, arrows that cross nothing, and the same text each time."""
+"""The pattern map has a box for each pattern, arrows that cross nothing, and is deterministic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: it says where to begin, leaves an account as it was, and fails in words."""
+"""The command line shows where to start, does not change an account, and fails with clear messages."""
 
 from __future__ import annotations
 

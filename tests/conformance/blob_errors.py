@@ -1,4 +1,4 @@
-"""The errors of the Blob service, word for word; those that queues have too are in `queue_errors`."""
+"""The exact errors of the Blob service; those that queues share are in `queue_errors`."""
 
 from __future__ import annotations
 

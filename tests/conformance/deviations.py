@@ -1,4 +1,4 @@
-"""Where Azurite answers otherwise than the service: one mark for each way, for the bodies that would notice.
+"""Differences between Azurite and the service: one mark for each, for the tests that it affects.
 
 The numbers are those of issues at https://github.com/Azure/Azurite/issues.
 """

@@ -1,4 +1,4 @@
-"""The entity that most bodies are about, and short words for what they do with it."""
+"""The entity of most tests, and helpers for operations on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The errors of the Queue service, word for word."""
+"""The exact errors of the Queue service."""
 
 from __future__ import annotations
 

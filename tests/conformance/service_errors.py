@@ -1,4 +1,4 @@
-"""What a service says when it rejects: a status, a code and a text."""
+"""An error of a service: status, code and message."""
 
 from __future__ import annotations
 

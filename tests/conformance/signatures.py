@@ -1,4 +1,4 @@
-"""What the holders of shared access signatures ask for, and the permissions that it takes."""
+"""The operations that holders of shared access signatures request, and the permissions they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The errors of the Table service, word for word as it writes them, its spelling mistakes included."""
+"""The exact errors of the Table service, including its spelling mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Append blobs among others: conditions of position, version and lease, and writers who meet."""
+"""Append blobs: conditions on position, version and lease, and concurrent writers."""
 
 from __future__ import annotations
 

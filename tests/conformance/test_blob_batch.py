@@ -1,4 +1,4 @@
-"""Batches: many deletions and changes of tier in one request, each with its own answer."""
+"""Batches: many deletes and tier changes in one request, each with its own response."""
 
 from __future__ import annotations
 

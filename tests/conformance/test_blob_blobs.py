@@ -1,4 +1,4 @@
-"""Blobs: what is written is read, what they say of themselves, and what a write leaves."""
+"""Blobs: round trips, properties, and the state after a write."""
 
 from __future__ import annotations
 

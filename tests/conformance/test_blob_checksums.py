@@ -1,4 +1,4 @@
-"""Checksums: what came is what was sent, or it is rejected."""
+"""Checksums: content that differs from what was sent is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions: which version of a blob a request is about."""
+"""Conditional requests on versions of a blob."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Containers: names, creation, deletion, lists, metadata, what is public, and leases."""
+"""Containers: names, creation, deletion, lists, metadata, public access, and leases."""
 
 from __future__ import annotations
 

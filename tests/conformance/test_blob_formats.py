@@ -1,4 +1,4 @@
-"""What the answers about blobs look like on the wire."""
+"""The format of responses of the Blob service."""
 
 from __future__ import annotations
 

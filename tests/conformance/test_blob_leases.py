@@ -1,4 +1,4 @@
-"""Leases of blobs: who may write, who may not, and what each action leads to."""
+"""Leases of blobs: permitted and rejected writes, and the effect of each action."""
 
 from __future__ import annotations
 

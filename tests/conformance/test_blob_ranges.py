@@ -1,4 +1,4 @@
-"""Parts of blobs: which bytes are read, and what is said of a part."""
+"""Ranges of blobs: the bytes and the headers of a range."""
 
 from __future__ import annotations
 

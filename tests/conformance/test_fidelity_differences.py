@@ -1,4 +1,4 @@
-"""Where the account in memory knowingly does otherwise than the service, so that the page on it stays true."""
+"""Deliberate differences between the in-memory engine and the service, as listed on the fidelity page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the answers about queues look like on the wire."""
+"""The format of responses of the Queue service."""
 
 from __future__ import annotations
 

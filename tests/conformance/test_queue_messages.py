@@ -1,4 +1,4 @@
-"""Messages: put, received, peeked at, updated, deleted; hidden for a while, gone after another."""
+"""Messages: put, receive, peek, update, delete, visibility and expiry."""
 
 from __future__ import annotations
 

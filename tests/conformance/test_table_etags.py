@@ -1,4 +1,4 @@
-"""ETags: every version has one, and a write may be made conditional on it."""
+"""ETags: every version has one, and writes can be conditional on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters: what `$filter` may say, and which entities it finds."""
+"""Filters: the syntax of `$filter`, and the entities that match."""
 
 from __future__ import annotations
 

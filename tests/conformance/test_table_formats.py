@@ -1,4 +1,4 @@
-"""What travels besides the entities: levels of metadata, headers, and the bodies of errors."""
+"""Formats of responses: levels of metadata, headers, and bodies of errors."""
 
 from __future__ import annotations
 

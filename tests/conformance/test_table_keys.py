@@ -1,4 +1,4 @@
-"""PartitionKey and RowKey: which strings they may be, how they are compared, and how they are ordered."""
+"""PartitionKey and RowKey: valid strings, comparison and order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages: how many entities one holds, and the tokens that lead from one to the next."""
+"""Pages: their sizes, and continuation tokens."""
 
 from __future__ import annotations
 

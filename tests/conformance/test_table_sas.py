@@ -1,4 +1,4 @@
-"""Shared access signatures: of one table, of a stretch of its keys, and by a stored policy."""
+"""Shared access signatures of a table, of a key range, and with a stored policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties of the service, its statistics, and the endpoint that only reads."""
+"""Properties and statistics of the service, and the read-only secondary endpoint."""
 
 from __future__ import annotations
 

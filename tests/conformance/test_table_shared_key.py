@@ -1,4 +1,4 @@
-"""Requests signed with the account's key, and requests that are signed otherwise or not at all."""
+"""Requests that are signed with the account key, signed incorrectly, or not signed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables: their names, how they are made and dropped, and the list of them."""
+"""Tables: names, creation, deletion, and lists."""
 
 from __future__ import annotations
 

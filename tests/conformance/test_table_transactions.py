@@ -1,4 +1,4 @@
-"""Entity group transactions: what one may hold, that all of it happens or nothing, and what an error says."""
+"""Entity group transactions: limits, atomicity, and errors."""
 
 from __future__ import annotations
 

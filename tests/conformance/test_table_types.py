@@ -1,4 +1,4 @@
-"""Property types: what each may hold, how it travels, and that it comes back as what it was."""
+"""Property types: valid values, their format in JSON, and round trips."""
 
 from __future__ import annotations
 

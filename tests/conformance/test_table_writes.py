@@ -1,4 +1,4 @@
-"""Inserts, updates, merges, upserts and deletes: what each needs to find, what it leaves, and what it answers."""
+"""Inserts, updates, merges, upserts and deletes: preconditions, results and responses."""
 
 from __future__ import annotations
 

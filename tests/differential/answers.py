@@ -1,4 +1,4 @@
-"""What answers of all services have in common once they can be compared: errors, parts, and documents in XML."""
+"""Comparable responses, for all services: errors, parts, and XML documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the comparison asks for, and what it tells at the end: how often it looked away, and why."""
+"""Fixtures of the comparison, and its final report: how often each exclusion applied."""
 
 from __future__ import annotations
 

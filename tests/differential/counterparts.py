@@ -1,4 +1,4 @@
-"""What each account makes for itself, such as ETags and ids: each has one counterpart on the other side."""
+"""Values that each account generates, such as ETags and ids: each has one counterpart on the other side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two answers to one operation differ."""
+"""Find the differences between two responses to one operation."""
 
 from __future__ import annotations
 

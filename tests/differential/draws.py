@@ -1,4 +1,4 @@
-"""Strategies that the machines of several services draw from."""
+"""Strategies for several services."""
 
 from __future__ import annotations
 

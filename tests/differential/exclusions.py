@@ -1,7 +1,7 @@
-"""Where the comparison looks away, because Azurite answers otherwise than the service: each place by name.
+"""Named exclusions from the comparison, where Azurite differs from the service.
 
-An excuse lets two answers differ in one place. What would leave the two in different states is withheld from Azurite
-instead. Each service has its own.
+An excuse allows one difference between two responses. Operations that would leave the two in different states are
+withheld from Azurite instead. Each service has its own exclusions.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from differential.answers import Rejected
 
 
 class Case(NamedTuple):
-    """A difference, and what led to it.
+    """A difference, and the operation with its state.
 
-    :param before: what the engine held of what the operation is about, None where there was no such thing
+    :param before: the engine's state of the operation's subject; None if it did not exist
     :param path: the members that lead to the difference
     """
 
@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
     @property
     def part(self) -> Any:
-        """The part of the answer that differs."""
+        """The part of the response that differs."""
         return self.path[0] if self.path else None
 
     @property
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
     @property
     def rejected_alike(self) -> bool:
-        """Whether both reject with one status."""
+        """Whether both reject the operation with the same status."""
         return self.both_reject and bool(self.engine.status == self.azurite.status)
 
 
@@ -52,7 +52,7 @@ Recognises: TypeAlias = Callable[[Any, Any], bool]
 
 @dataclass(frozen=True)
 class Excuse:
-    """A difference that is left out of account.
+    """A difference that the comparison ignores.
 
     :param reason: what Azurite does
     """
@@ -64,7 +64,7 @@ class Excuse:
 
 @dataclass(frozen=True)
 class Withheld:
-    """Operations that Azurite is not asked for.
+    """Operations that are not sent to Azurite.
 
     :param reason: what Azurite would do
     :param rejected: whether they are sent to the engine, which must reject them; otherwise they are not sent
@@ -77,7 +77,7 @@ class Withheld:
 
 
 class Exclusions:
-    """The excuses and what is withheld, of one service."""
+    """The exclusions of one service."""
 
     def __init__(self) -> None:
         self._excuses: Final[list[Excuse]] = []

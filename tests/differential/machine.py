@@ -1,4 +1,4 @@
-"""What the machines of all services do: compare operations, and at the end all that is left."""
+"""The state machine of all services: compare operations, and finally the remaining state."""
 
 from __future__ import annotations
 

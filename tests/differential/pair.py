@@ -1,4 +1,4 @@
-"""The engine and Azurite side by side: each operation is asked of both, and what they answer is held together."""
+"""The engine and Azurite side by side: each operation is sent to both, and the responses are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How requests to queues and to blobs are written by hand, as far as they are alike."""
+"""Raw requests to queues and blobs: what both have in common."""
 
 from __future__ import annotations
 

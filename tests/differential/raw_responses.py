@@ -1,4 +1,4 @@
-"""What queues and blobs answer, as far as it is alike: headers that mean something, and lists in XML."""
+"""Responses of queues and blobs, what both have in common: relevant headers, and lists in XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the long runs compared: stored in record.json, and reported in record.md."""
+"""The record of long runs, stored in record.json and reported in record.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of a service's machine against one Azurite, and the tally of all that they compared."""
+"""Runs of a service's machine against one Azurite, with the tally of comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the comparison has to know of a service; everything else is the same for all."""
+"""The parts of the comparison that differ between services."""
 
 from __future__ import annotations
 

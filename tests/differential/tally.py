@@ -1,4 +1,4 @@
-"""How much was compared, and how often the comparison looked away."""
+"""The number of comparisons, and how often each exclusion applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the record keeps of long runs, and where the next one begins."""
+"""Tests of the record of long runs, and of the seed that the next run starts with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API reference: every public name is in it, once, and no other."""
+"""The API reference lists every public name once, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the site's extension makes of docstrings."""
+"""How the site's extension formats docstrings."""
 
 from __future__ import annotations
 

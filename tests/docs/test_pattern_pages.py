@@ -1,4 +1,4 @@
-"""The pages of patterns: each has the same headings, in the same order, and what it is to show."""
+"""The pages of patterns have the same headings in the same order, and the required content."""
 
 from __future__ import annotations
 

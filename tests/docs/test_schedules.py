@@ -1,4 +1,4 @@
-"""The schedules on the pages of patterns: the explorer finds each, and tells it as the page has it."""
+"""The schedules on the pages of patterns are what the explorer finds and prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The site: it builds without a warning, and links lead somewhere, on it and between the files as they are."""
+"""The site builds without warnings, and all links work, on the site and between the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packages for the browser: with all that they depend on, and none with another content than the lock file states."""
+"""Packages for the browser: with all their dependencies, and with the digests that the lock file states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service's codes and texts, letter for letter: SDKs match some of them."""
+"""The service's exact codes and messages: SDKs match some of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults: what the client sees of each, what is done all the same, and whom a rule meets."""
+"""Faults: what the client sees, whether the request is carried out, and which requests a rule applies to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: what was asked, what it cost, and that nothing is lost from the totals."""
+"""The ledger: requests, costs, and complete totals."""
 
 from __future__ import annotations
 

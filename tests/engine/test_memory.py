@@ -1,4 +1,4 @@
-"""How much an entity takes: a million of them are to fit beside everything else a test run holds."""
+"""The memory of an entity: a million of them must fit into the memory of a test run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored access policies and service properties: kept as they are given, within the service's limits."""
+"""Stored access policies and service properties are stored unchanged, within the service's limits."""
 
 from __future__ import annotations
 

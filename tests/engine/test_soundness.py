@@ -1,4 +1,4 @@
-"""The check of the state: it finds what is broken on purpose, and nothing while threads are at work."""
+"""The check of the engine's state finds deliberate defects, and nothing while threads are running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions on tags: what `x-ms-if-tags` says, against Python's own comparisons."""
+"""Conditions on tags (`x-ms-if-tags`), compared with Python expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalability targets: how much passes in virtual time, what does not, and what it looks like to the SDK."""
+"""Scalability targets: what is accepted and throttled in virtual time, and how the SDK sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backfill: derived rows of entities that are older, in a walk that can be resumed, while writers go on."""
+"""Backfill: create derived rows of older entities, resumable, while writers keep running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads with a count: exactly so many entities of the set, whatever other rows lie in the range."""
+"""Reads with a count return exactly that many entities, whatever other rows are in the range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EntitySet: reads that say what they cost, writes that never lose another's, errors after which nothing changed."""
+"""EntitySet: costs of reads, writes that never lose concurrent changes, errors that change nothing."""
 
 from __future__ import annotations
 

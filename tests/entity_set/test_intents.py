@@ -1,4 +1,4 @@
-"""Eventual: what is announced before it is written is brought to its end, whatever happens in between."""
+"""Intents: updates that are announced before a write are completed, whatever happens in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields of a key may have any name: every call that takes them as keywords takes them as one mapping too."""
+"""Key fields may have any name: every call that takes them as keywords also takes a mapping."""
 
 from __future__ import annotations
 

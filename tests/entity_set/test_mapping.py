@@ -1,4 +1,4 @@
-"""Property mappings: fields go through them on every way in and out, and what cannot work is refused."""
+"""Property mappings: all reads and writes apply them, and invalid combinations are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets with a model: instances go in and come out, and what does not fit is rejected before any request."""
+"""Sets with a model take and return instances, and reject values that do not fit before any request."""
 
 from __future__ import annotations
 

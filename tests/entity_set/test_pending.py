@@ -1,4 +1,4 @@
-"""Pending: two writes of one row, made into one that does the same."""
+"""Pending: combine two writes of one row into one with the same effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading from an entity set: each read is of the class it says, and pages follow one another."""
+"""Reads of an entity set: their query classes, and pages."""
 
 from __future__ import annotations
 

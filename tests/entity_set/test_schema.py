@@ -1,4 +1,4 @@
-"""Schema: enforced if there is one, and never in the way if there is none."""
+"""Schema: enforced if a set has one; without one, any entity is valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of a model under other names, encrypted and in blobs: code knows them by the names of the fields."""
+"""Model fields under other names, encrypted and in blobs: code uses the field names."""
 
 from __future__ import annotations
 

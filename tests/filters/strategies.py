@@ -1,4 +1,4 @@
-"""Filters, values and keys for the properties, bent towards the places where a mistake would hide."""
+"""Strategies for filters, values and keys, with many edge cases."""
 
 from __future__ import annotations
 

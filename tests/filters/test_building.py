@@ -1,4 +1,4 @@
-"""Building filters: what comes out as text, and what cannot be built."""
+"""Building filters: their text, and what is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide's classes of query, its rule for `or`, and the refusal of scans."""
+"""The guide's query classes, its rule for `or`, and the rejection of scans."""
 
 from __future__ import annotations
 

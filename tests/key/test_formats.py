@@ -1,4 +1,4 @@
-"""Each format: how it spells its values, and which values it refuses."""
+"""The formats of keys: their text for each value, and rejected values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every format and every template: keys read back, sort as their values do, and never collide."""
+"""Properties of all formats and templates: keys parse back, sort like their values, and never collide."""
 
 from __future__ import annotations
 

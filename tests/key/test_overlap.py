@@ -1,4 +1,4 @@
-"""Whether a row could be of two keys: decided from literal text and formats, and never wrongly denied."""
+"""Whether a row could match two keys, decided from literal text and formats without false negatives."""
 
 from __future__ import annotations
 

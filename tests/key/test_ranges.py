@@ -1,4 +1,4 @@
-"""Ranges: the bounds that the guide writes, the questions a field takes, and what is no single range."""
+"""Ranges of keys: the guide's bounds, conditions on fields, and conditions that are not a single range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A key of two templates: what it writes, reads, and refuses at construction and in use."""
+"""Keys from two templates: formatting, parsing, and what is rejected at construction and in use."""
 
 from __future__ import annotations
 

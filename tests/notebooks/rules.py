@@ -1,4 +1,4 @@
-"""The rules of a notebook: what is wrong with one, in words; nothing if all is well."""
+"""The rules for notebooks: the problems of a notebook as text, or none."""
 
 from __future__ import annotations
 

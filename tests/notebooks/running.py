@@ -1,4 +1,4 @@
-"""Running: a notebook from a new kernel, in an empty folder, from the first cell to the last."""
+"""Run a notebook in a new kernel and an empty folder, from the first cell to the last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every notebook keeps the rules, runs, and says the same when it is run again; so do the answers to its exercises."""
+"""Every notebook follows the rules and runs with the same output again; so do the answers to its exercises."""
 
 from __future__ import annotations
 

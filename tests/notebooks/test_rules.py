@@ -1,4 +1,4 @@
-"""Each rule finds what it is for, and the runner keeps nothing that differs from run to run."""
+"""Each rule finds its violations, and the runner removes output that differs from run to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests' own machinery: bodies are really run, on every backend they are meant for, and rows are counted fairly."""
+"""The test machinery: test bodies run on all their backends, and guide rows are counted correctly."""
 
 from __future__ import annotations
 

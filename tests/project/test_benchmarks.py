@@ -1,4 +1,4 @@
-"""The benchmarks run, and write down everything that their pages show; how fast anything is, they say themselves."""
+"""The benchmarks run, and store everything that their pages show. Speed is not tested here."""
 
 from __future__ import annotations
 

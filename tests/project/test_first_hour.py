@@ -1,4 +1,4 @@
-"""What a new user meets in an editor or a notebook: completion, hover texts, and objects that say what they are."""
+"""What a new user sees in an editor or a notebook: completion, hover texts, and readable reprs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the house promises about itself: names, versions, docstrings, sizes."""
+"""The project's own rules: names, versions, docstrings, sizes."""
 
 from __future__ import annotations
 

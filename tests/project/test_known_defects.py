@@ -1,4 +1,4 @@
-"""Defects that other libraries for tables are known for: each is a test, and this one passes it."""
+"""Known defects of other table libraries: a test for each, which this library passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public names come when they are asked for: an import loads what is used, and editors see plain imports."""
+"""Public names are loaded on first use: an import loads only what is used, and editors see plain imports."""
 
 from __future__ import annotations
 

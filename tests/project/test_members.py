@@ -1,4 +1,4 @@
-"""The members of public objects: those that are listed, each with documentation, so that no internal one slips in."""
+"""The members of public objects: only listed and documented ones, so that no internal member becomes public."""
 
 from __future__ import annotations
 

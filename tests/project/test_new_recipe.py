@@ -1,4 +1,4 @@
-"""`make recipe` begins a recipe: what it makes is sound as it stands, and tells what is still to be written."""
+"""`make recipe` creates valid files of a recipe, and tests list what is still to be written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README: its table and figures are those of the pages, its links lead somewhere, and its example is short."""
+"""The README: its table and figures match the pages, its links work, and its example is short."""
 
 from __future__ import annotations
 

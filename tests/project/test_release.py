@@ -1,4 +1,4 @@
-"""What is released: the wheel and the source distribution have what they should and nothing else, and install bare."""
+"""The release: the wheel and the source distribution have exactly the right files, and install without extras."""
 
 from __future__ import annotations
 

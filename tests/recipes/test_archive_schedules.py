@@ -1,4 +1,4 @@
-"""Archive, explored: two workers and a writer of the entity, deaths, lost answers, and leases that ran out."""
+"""Archive in every order of requests: two workers and a writer, crashes, lost responses and expired leases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blob log: the blobs and their names, buffering and writing through, several writers, and what it costs."""
+"""Blob log: blobs and their names, buffering, several writers, and costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The buffer of a log: when it is due, and that nothing of it gets lost."""
+"""The buffer of a log: when it is flushed, and that no entry is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log entries: one line each, whatever the texts, which reads back as the same entry."""
+"""Log entries: each is one line, whatever its texts, and parses back to the same entry."""
 
 from __future__ import annotations
 

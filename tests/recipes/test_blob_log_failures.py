@@ -1,4 +1,4 @@
-"""Blob log, where things go wrong: lost answers, outages, meddlers, and what is refused before any request."""
+"""Failures of the blob log: lost responses, outages, changes by other programs, and rejected arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The handler for `logging`: what loggers report is in the blob log, and nothing that the handler causes itself."""
+"""The handler for `logging`: records of loggers are in the blob log, except those that the handler itself causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of a log's blobs: the guide's, and what to list for a span."""
+"""Names of a log's blobs, and the prefixes to list for a time span."""
 
 from __future__ import annotations
 

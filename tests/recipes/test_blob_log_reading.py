@@ -1,4 +1,4 @@
-"""Blob log, read: by span and level, in order of time, from no more blobs than it takes."""
+"""Reading a blob log by time span and level, in order of time, from the necessary blobs only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segments: the blocks that lines are cut into, and the blobs that a writer has at hand."""
+"""Segments: the blocks of lines, and the open blobs of a writer."""
 
 from __future__ import annotations
 

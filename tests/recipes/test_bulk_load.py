@@ -1,4 +1,4 @@
-"""Bulk load: everything once, in as few transactions as it takes, and a reason and a place for all that is refused."""
+"""Bulk load: every entity once, in as few transactions as possible, and errors with reason and position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast a bulk load goes: partitions at once, never two transactions of one of them, and no faster than asked."""
+"""The rate of a bulk load: partitions in parallel, one transaction per partition at a time, and a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bulk load into lists and totals, explored: another load or a writer beside it, deaths and lost answers, resumed."""
+"""Bulk load with lists and totals in every order of requests: another load or writer, crashes and lost responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bulk load into a set whose entities share rows: lists and totals are exact, and written once a chunk."""
+"""Bulk load into a set whose entities share rows: lists and totals are exact, and written once per chunk."""
 
 from __future__ import annotations
 

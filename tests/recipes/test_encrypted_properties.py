@@ -1,4 +1,4 @@
-"""Encrypted properties: what the table holds, what comes back, and what is refused."""
+"""Encrypted properties: what is stored, read back, and rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encrypted properties that somebody removed, and headers that are gone, are noticed; other accounts read a copy."""
+"""Removed encrypted properties and headers are detected; other accounts can read a copy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS = ("Sales", "empid_000223")
 
 
 async def without(storage: Any, table: str, *names: str, keys: tuple[str, str] = KEYS) -> None:
-    """Remove properties of a row, as somebody does who may write it with the plain SDK."""
+    """Remove properties of a row with the plain SDK."""
     client = awaited(storage.tables.get_table_client(table))
     row = {name: value for name, value in (await client.get_entity(*keys)).items() if name not in names}
     await client.update_entity(row, mode="replace")

@@ -1,4 +1,4 @@
-"""Encrypted properties that were moved, altered, or encrypted with another key are refused, and nothing is told."""
+"""Encrypted properties that were moved, altered, or encrypted with another key are rejected without details."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def staff(storage: Any, table_name: str) -> Any:
 
 
 class Rows:
-    """The rows of a table as somebody sees and changes them who has the account's key and no other."""
+    """The rows of a table for an attacker who has the account key, but no encryption key."""
 
     def __init__(self, storage: Any, table: str) -> None:
         self._client = awaited(storage.tables.get_table_client(table))

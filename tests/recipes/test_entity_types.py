@@ -1,4 +1,4 @@
-"""Entity types: each entity is told by its mark or its keys, and comes back as an object of its own class."""
+"""Entity types: each entity is recognized by its type property or its keys, and read as an object of its class."""
 
 from __future__ import annotations
 

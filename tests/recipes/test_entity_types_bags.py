@@ -1,4 +1,4 @@
-"""Entities of which the type is not known, or not asked for: property bags, resolvers, and refusals."""
+"""Entities of unknown or any type: property bags, resolvers, and rejections."""
 
 from __future__ import annotations
 

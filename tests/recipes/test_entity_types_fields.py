@@ -1,4 +1,4 @@
-"""Typed fields: every value comes back equal, and what is of another type is refused before any request."""
+"""Typed fields: values are read back equal, and values of other types are rejected before any request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entity types in every order of their requests: two programs of different versions, deaths and lost answers."""
+"""Entity types in every order of requests: two programs of different versions, crashes and lost responses."""
 
 from __future__ import annotations
 

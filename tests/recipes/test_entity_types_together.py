@@ -1,4 +1,4 @@
-"""Entity types with all that a set does: transactions, indexes, mappings; and designs that cannot work."""
+"""Entity types combined with transactions, indexes and mappings; and rejected designs."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def given(storage: Any, subject: Any, permissions: str | None = "r", **options: 
 
 
 def held(backend: Any, storage: Any, grant: Any) -> Any:
-    """Return the account as whoever holds a grant sees it."""
+    """Return the account as the holder of a grant sees it."""
     return backend.connect(credential=grant.credential) if storage.engine else backend.connect(grant.url)
 
 

@@ -1,4 +1,4 @@
-"""Large properties: what goes to a blob and what stays, how it comes back, and what is refused."""
+"""Large properties: what is stored in a blob or in the row, read back, and rejected."""
 
 from __future__ import annotations
 

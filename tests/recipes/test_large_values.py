@@ -1,4 +1,4 @@
-"""Large values: streams, orphans and their grace, what verify tells, and what encryption makes of all that."""
+"""Large values: streams, orphans and their grace period, `verify`, and encryption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large values, explored: writers, a reader and collections in every order, with deaths, lost answers and stalls."""
+"""Large values in every order of requests: writers, a reader and collections, crashes, lost responses and stalls."""
 
 from __future__ import annotations
 

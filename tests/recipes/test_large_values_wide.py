@@ -1,4 +1,4 @@
-"""Large values of wide entities: their addresses may be in any row, and move; their blobs go as those of sets do."""
+"""Large values of wide entities: addresses may be in any row, and move; blobs are collected as those of sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log tail: the newest entries first, whatever their instants, and nothing is overwritten."""
+"""Log tail: the newest entries first, whatever their timestamps, and nothing is overwritten."""
 
 from __future__ import annotations
 

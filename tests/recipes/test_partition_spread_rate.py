@@ -1,4 +1,4 @@
-"""What the spread is for: writes that one partition is too busy for, and how that is found."""
+"""Partition spread supports write rates that throttle a single partition, and how that is detected."""
 
 from __future__ import annotations
 

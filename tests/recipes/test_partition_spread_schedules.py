@@ -1,4 +1,4 @@
-"""Partition spread, explored: two who would spread a new table over different numbers of buckets."""
+"""Partition spread in every order of requests: two programs with different numbers of buckets."""
 
 from __future__ import annotations
 

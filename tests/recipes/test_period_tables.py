@@ -1,4 +1,4 @@
-"""Period tables: every entity in the table of its moment, and spans read across tables."""
+"""Period tables: every entity is in the table of its timestamp, and spans are read across tables."""
 
 from __future__ import annotations
 

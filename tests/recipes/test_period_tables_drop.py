@@ -1,4 +1,4 @@
-"""Period tables, dropped: the right ones, whole, and none of them ever made again."""
+"""Dropping period tables: exactly the expired ones, which are never created again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Periods: labels that are table names, sort as time does and read back, at every edge of the calendar."""
+"""Periods: labels are valid in table names, sort by time and parse back, at every edge of the calendar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Period tables, explored: two first writers of a table, and a late writer while its period expires and is dropped."""
+"""Period tables in every order of requests: two first writers, and a late writer while the table is dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of data series for each day: points are set and read, a chart reaches across midnight, and old days go."""
+"""A table of data series for each day: points are set and read, also across midnight, and old days are dropped."""
 
 from __future__ import annotations
 

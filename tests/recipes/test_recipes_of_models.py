@@ -1,4 +1,4 @@
-"""Recipes that take a set work with one that has a model: on its entities, which turn into instances and back."""
+"""Recipes that take a set also work with a set that has a model, on its entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wide entity: values that no row can hold, in one piece for every reader, and refused where another was faster."""
+"""Wide entity: values that exceed a row, read consistently, and rejected writes after a concurrent change."""
 
 from __future__ import annotations
 

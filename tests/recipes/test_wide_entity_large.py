@@ -1,4 +1,4 @@
-"""Wide entities beyond one transaction: published at once, with nothing left behind, and read at one instant."""
+"""Wide entities beyond one transaction: published atomically, without leftovers, and read as a snapshot."""
 
 from __future__ import annotations
 

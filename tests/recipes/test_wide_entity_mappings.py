@@ -1,4 +1,4 @@
-"""Wide entities with large properties, encrypted ones beside them: a value is what was given, whatever row it is in."""
+"""Wide entities with large and encrypted properties: values are read back equal, whatever row they are in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wide entities with large values, explored: writers, a reader and collections in every order, with deaths."""
+"""Wide entities with large values in every order of requests: writers, a reader and collections, with crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wide entities that are refused, with the reason and before any request."""
+"""Wide entities that are rejected before any request, with the reason."""
 
 from __future__ import annotations
 

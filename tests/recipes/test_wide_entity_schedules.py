@@ -1,4 +1,4 @@
-"""Wide entities in every order of their requests: two writers, readers, a sweeper, deaths and lost answers."""
+"""Wide entities in every order of requests: two writers, readers, a sweep, crashes and lost responses."""
 
 from __future__ import annotations
 

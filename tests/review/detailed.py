@@ -1,4 +1,4 @@
-"""A design whose detailed review has every kind of row, request and crash, with names that break a careless writer."""
+"""A design whose detailed review has every kind of row, request and crash, and names that need escaping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tablepatterns review`: what it writes, where, and the status that it ends with."""
+"""`tablepatterns review`: its output, files and exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declared sets: what a program has says the same as a file that declares it."""
+"""Sets declared from a program are equal to those declared in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Design file: what it declares, and what is said of one in which something is wrong."""
+"""Design files: what they declare, and the errors of invalid ones."""
 
 from __future__ import annotations
 

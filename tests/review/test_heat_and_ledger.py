@@ -1,4 +1,4 @@
-"""Heat beside the ledger: the work that is simulated falls where the requests of the recipes do fall."""
+"""The simulated load is on the same partitions as the requests of the recipes in the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the review says of a call, beside what `Traffic` measures of the same call on real rows, at two sizes.
+"""Compare the review's figures of a call with what `Traffic` measures of it on real rows, at two sizes.
 
 Of the smaller set all entities are made; of the larger one the review makes a sample and scales it. The rows
 have the declared distribution; each call is one that a program makes.

@@ -1,4 +1,4 @@
-"""Measuring: what each access pattern takes, calculated for the guide's employees."""
+"""Measured figures of access patterns, compared with calculated ones for the guide's employees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prices: what a month costs, as examples and properties, and what a price table must look like."""
+"""Prices: monthly costs, as examples and properties, and the format of price tables."""
 
 from __future__ import annotations
 

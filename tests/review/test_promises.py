@@ -1,4 +1,4 @@
-"""Promises: what readers get and what a crash leaves, as the recipes that answer guarantee it."""
+"""Consistency: what readers see, and the state after a crash, as the recipes guarantee it."""
 
 from __future__ import annotations
 

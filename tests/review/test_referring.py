@@ -1,4 +1,4 @@
-"""A review of sets of which one holds copies of the other: who refers to another refers to one that is there."""
+"""A review of sets with copies of another set's fields: generated references are valid."""
 
 from __future__ import annotations
 

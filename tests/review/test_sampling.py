@@ -1,4 +1,4 @@
-"""Sampling: what entities of a declared shape look like, by law."""
+"""Sampling: properties of generated entities of a declared shape."""
 
 from __future__ import annotations
 

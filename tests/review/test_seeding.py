@@ -1,4 +1,4 @@
-"""Seeding: rows that are put into tables past all requests are those that the recipes would write."""
+"""Seeding: rows that are stored without requests are the same as those that recipes write."""
 
 from __future__ import annotations
 

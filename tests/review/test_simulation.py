@@ -1,4 +1,4 @@
-"""The sample on the page: rows as the recipes store them, requests as they are sent, crashes as they happen."""
+"""The sample on the page: stored rows, requests, and crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refused: what the simulation says is refused, beside what an account in memory with targets does refuse."""
+"""Throttling: compare the simulation with an in-memory account that enforces targets."""
 
 from __future__ import annotations
 

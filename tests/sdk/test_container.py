@@ -1,4 +1,4 @@
-"""Container: the words for blobs, on every backend, and what becomes of a write whose answer is lost."""
+"""Container: blob operations on every backend, and writes whose response is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forked processes: each has connections of its own, and a response to another's request is not taken for one's own."""
+"""Forked processes: each has its own connections, and never receives a response to another's request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lost answers: a write that was carried out is taken for done, and one that was not is never taken for ours."""
+"""Lost responses: a write that was carried out is recognized, and another's write is never taken for ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The codec reads entities as the SDK does, type for type, with the same paging, retries and hooks."""
+"""The codec reads entities like the SDK, with the same types, paging, retries and hooks."""
 
 from __future__ import annotations
 

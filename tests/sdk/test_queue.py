@@ -1,4 +1,4 @@
-"""Queue, envelope and lease: the words that workers are made of, on every backend."""
+"""Queue, envelope and lease, which workers use, on every backend."""
 
 from __future__ import annotations
 

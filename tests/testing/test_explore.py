@@ -1,4 +1,4 @@
-"""Explore: every order is tried, what goes wrong is found, and it is told so that it can be read and repeated."""
+"""Explore: every order is tried, violations are found, and reported in a readable and repeatable form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explore: what actors may do, and what is refused."""
+"""Explore: what actors may do, and what is rejected."""
 
 from __future__ import annotations
 

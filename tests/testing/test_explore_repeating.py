@@ -1,4 +1,4 @@
-"""Explore: what is found does not depend on whether the schedules share what their beginnings have in common."""
+"""Explore: the result does not depend on whether schedules share common prefixes."""
 
 from __future__ import annotations
 

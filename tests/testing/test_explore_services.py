@@ -1,4 +1,4 @@
-"""Explore: queues and blobs are stepped as tables are."""
+"""Explore: queues and blobs are stepped like tables."""
 
 from __future__ import annotations
 

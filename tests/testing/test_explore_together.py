@@ -1,4 +1,4 @@
-"""Explore: what an actor does together is stepped in every order too."""
+"""Explore: concurrent requests of one actor are stepped in every order, too."""
 
 from __future__ import annotations
 

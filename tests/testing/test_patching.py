@@ -1,4 +1,4 @@
-"""`patch_azure`: clients that code under test creates by itself reach accounts in memory, and no real one."""
+"""`patch_azure`: clients that the code under test creates connect to in-memory accounts, never to real ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tour's data against its own files, as the csv module alone reads them."""
+"""The tour's data, compared with its files as the csv module reads them."""
 
 from __future__ import annotations
 

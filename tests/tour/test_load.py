@@ -1,4 +1,4 @@
-"""Loading: a bar says how many entities there are, how many are loaded per second, and how long it takes still."""
+"""Loading: the progress bar shows the number of entities, the rate, and the remaining time."""
 
 from __future__ import annotations
 

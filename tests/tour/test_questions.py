@@ -1,4 +1,4 @@
-"""What the tour finds, against its data as the csv module reads it; what it costs, against the engine's ledger."""
+"""The tour's answers, compared with its data; their costs, compared with the engine's ledger."""
 
 from __future__ import annotations
 

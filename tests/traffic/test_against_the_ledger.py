@@ -1,4 +1,4 @@
-"""What traffic tells of a request is what the account in memory tells of it, in its ledger."""
+"""`Traffic` reports each request like the ledger of the in-memory engine."""
 
 from __future__ import annotations
 

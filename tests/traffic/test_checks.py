@@ -1,4 +1,4 @@
-"""What a test asks of its traffic: a failure names the line, why it costs so much, and what to write instead."""
+"""Assertions on traffic: a failure names the line, the reason for its cost, and a better call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Retries, throttles and lost answers: each attempt is a request, and what the service did not do is not billed."""
+"""Retries, throttling and lost responses: each attempt is a request, and only what the service carried out is
+billed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fixture `azure_traffic` of the pytest plugin: what it was, and assertions that name lines."""
+"""The fixture `azure_traffic` of the pytest plugin: its report, and assertions that name lines."""
 
 from __future__ import annotations
 

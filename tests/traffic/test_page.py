@@ -1,4 +1,4 @@
-"""The page on traffic and plans: every example in it runs, and it tells of every word."""
+"""The page on traffic and plans: every example runs, and every member is documented."""
 
 from __future__ import annotations
 

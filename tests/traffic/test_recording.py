@@ -1,4 +1,4 @@
-"""Traffic records what a block of code asks, and the same on every backend."""
+"""Traffic records the requests of a block of code, and the same ones on every backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as a scan: refused, explained, recorded and asserted by one rule."""
+"""Scans are rejected, explained, recorded and asserted by the same rule."""
 
 from __future__ import annotations
 

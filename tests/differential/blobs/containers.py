@@ -1,4 +1,4 @@
-"""What can be asked of an account's containers."""
+"""The operations on containers."""
 
 from __future__ import annotations
 

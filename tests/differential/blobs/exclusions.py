@@ -1,4 +1,4 @@
-"""Where Azurite answers otherwise about blobs than the service."""
+"""Exclusions from the comparison of blobs, where Azurite differs from the service."""
 
 from __future__ import annotations
 

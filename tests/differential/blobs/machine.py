@@ -1,4 +1,4 @@
-"""Random runs: operations on containers that start with a few blobs, asked of the engine and of Azurite."""
+"""Random operations on containers with a few blobs, sent to the engine and to Azurite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be asked of an account's blobs."""
+"""The operations on blobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Blob service, as the comparison has to know it."""
+"""The Blob service in the comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine holds: what an operation meets."""
+"""The state of the engine before an operation."""
 
 from __future__ import annotations
 

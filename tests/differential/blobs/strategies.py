@@ -1,4 +1,4 @@
-"""What the machine of blobs draws: few names, so that operations meet, and small contents, so that they are many."""
+"""Strategies for operations on blobs: few names, so that operations interact, and small content, for many examples."""
 
 from __future__ import annotations
 

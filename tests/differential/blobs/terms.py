@@ -1,4 +1,4 @@
-"""What an operation on blobs or containers may demand, and what it may bring besides content."""
+"""The conditions and headers of operations on blobs and containers."""
 
 from __future__ import annotations
 

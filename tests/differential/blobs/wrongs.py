@@ -1,6 +1,7 @@
-"""What is wrong with an operation on a blob, by the code that says so.
+"""The errors of an operation on a blob, by error code.
 
-Where several things are, the service and Azurite may name different ones; that Azurite's one is there is seen here.
+If an operation has several errors, the service and Azurite may report different ones; this checks that Azurite's
+applies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an operation on queues was answered, without what must differ between two accounts."""
+"""Comparable responses to operations on queues, without values that must differ between two accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Azurite answers otherwise about queues than the service."""
+"""Exclusions from the comparison of queues, where Azurite differs from the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be asked of an account's queues."""
+"""The operations on queues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Queue service, as the comparison has to know it."""
+"""The Queue service in the comparison."""
 
 from __future__ import annotations
 

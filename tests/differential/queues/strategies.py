@@ -1,6 +1,6 @@
-"""What the machine of queues draws: few names, so that operations meet, and numbers from the ends of their ranges.
+"""Strategies for operations on queues: few names, so that operations interact, and boundary values.
 
-A message is seen at once or not before the run is over: Azurite's clock cannot be moved.
+A message is visible immediately or only after the run, because Azurite's clock cannot be moved.
 """
 
 from __future__ import annotations

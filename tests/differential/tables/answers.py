@@ -1,4 +1,4 @@
-"""What an operation on tables was answered, without what must differ between two accounts."""
+"""Comparable responses to operations on tables, without values that must differ between two accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entities Azurite may find or miss where the service does otherwise: it compares values as JavaScript does."""
+"""The entities that Azurite may find or miss, unlike the service, because it compares values like JavaScript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Azurite answers otherwise about tables than the service.
+"""Exclusions from the comparison of tables, where Azurite differs from the service.
 
 The numbers are those of issues at https://github.com/Azure/Azurite/issues.
 """

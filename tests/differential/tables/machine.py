@@ -1,4 +1,4 @@
-"""Random runs: operations on tables that start empty, asked of the engine and of Azurite."""
+"""Random operations on an account without tables, sent to the engine and to Azurite."""
 
 from __future__ import annotations
 

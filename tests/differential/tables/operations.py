@@ -1,4 +1,4 @@
-"""What can be asked of an account: each operation is data, and knows how to ask any account for it."""
+"""The operations on tables: each is data, and can be sent to any account."""
 
 from __future__ import annotations
 

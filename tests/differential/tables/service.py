@@ -1,4 +1,4 @@
-"""The Table service, as the comparison has to know it."""
+"""The Table service in the comparison."""
 
 from __future__ import annotations
 

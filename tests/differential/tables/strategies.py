@@ -1,4 +1,4 @@
-"""What the machine draws: few names and keys, so that operations meet, and values from the ends of their types."""
+"""Strategies for operations on tables: few names and keys, so that operations interact, and boundary values."""
 
 from __future__ import annotations
 

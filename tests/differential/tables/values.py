@@ -1,4 +1,4 @@
-"""Typed values on their way to a service: as the SDK takes them, and as JSON has them."""
+"""Typed values, for the SDK and in JSON."""
 
 from __future__ import annotations
 

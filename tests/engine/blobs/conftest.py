@@ -1,4 +1,4 @@
-"""What the tests of the engine's blobs ask for: an account on a frozen clock, and errors that change nothing."""
+"""Fixtures for tests of the engine's blobs: an account with a frozen clock, and expected errors that change nothing."""
 
 from __future__ import annotations
 

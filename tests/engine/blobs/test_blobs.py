@@ -1,4 +1,4 @@
-"""Blobs: what a write makes, what it keeps of the blob before it, and what it rejects."""
+"""Blobs: what a write creates, keeps of the previous blob, and rejects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions: which version a request is about. Reads combine them, writes hardly do."""
+"""Conditions on the version of a blob. Reads combine them, writes hardly do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Containers: names, metadata, what is public, policies, lists."""
+"""Containers: names, metadata, public access, policies, lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content: bytes in pieces, of which parts are taken and which are joined without copying."""
+"""Content: bytes in pieces that are sliced and joined without copying."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies and snapshots: versions that others are made of."""
+"""Copies and snapshots of blobs."""
 
 from __future__ import annotations
 

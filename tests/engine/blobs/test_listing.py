@@ -1,4 +1,4 @@
-"""Lists of blobs: prefixes, delimiters, pages and marks, compared with a list that is made the slow way."""
+"""Lists of blobs: prefixes, delimiters, pages and markers, compared with a simple slow implementation."""
 
 from __future__ import annotations
 

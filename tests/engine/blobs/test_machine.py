@@ -1,4 +1,4 @@
-"""Random runs of the blobs against a model so simple that it is right at a glance: a record per name."""
+"""Random operations on blobs, compared with a simple model: one record per name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads on one account: nothing is lost, nothing is seen half done, and one lease has one holder."""
+"""Threads on one account: no write is lost, none is seen half done, and a lease has one holder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the REST interface ask for: an account on a frozen clock, SDK clients on it, and raw requests."""
+"""Fixtures for tests of the REST interface: an account with a frozen clock, SDK clients, and raw requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and tokens: what is signed, what is not, and what a failure says."""
+"""Keys and tokens: what is signed, and the errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches: what is carried out, what is answered in which part, and which operation is at fault."""
+"""Batches: what is carried out, the parts of the response, and the index of a failed operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a JSON body says: types, notes, nulls, and everything that is no value of its type."""
+"""JSON bodies: types, type annotations, nulls, and invalid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One door for all services: the host tells which is meant, and where it does not, the port."""
+"""Dispatch to the services by host, or by port if the host does not name one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three levels of metadata, byte for byte, and how a client asks for one."""
+"""The three levels of metadata, byte for byte, and how a client selects one."""
 
 from __future__ import annotations
 

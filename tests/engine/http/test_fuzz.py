@@ -1,4 +1,4 @@
-"""Whatever arrives is answered: no request makes the transport raise, and none breaks the state."""
+"""Every request gets a response: none makes the transport raise, or breaks the state."""
 
 from __future__ import annotations
 

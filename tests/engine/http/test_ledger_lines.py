@@ -1,4 +1,4 @@
-"""What the ledger says of each request."""
+"""The ledger's record of each request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multipart bodies: those of every writer are read, and broken ones are rejected."""
+"""Multipart bodies: all valid forms are read, and malformed ones are rejected."""
 
 from __future__ import annotations
 

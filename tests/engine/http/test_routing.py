@@ -1,4 +1,4 @@
-"""What a URL is about: host style, path style, keys in every spelling, and URLs that are about nothing."""
+"""URLs: host style, path style, all forms of keys, and invalid URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared access signatures, made by the SDK: whose they are, when and from where they hold, and what policies add."""
+"""Shared access signatures from the SDK: account, time, address, and stored policies."""
 
 from __future__ import annotations
 

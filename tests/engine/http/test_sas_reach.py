@@ -1,4 +1,4 @@
-"""Shared access signatures, made by the SDK: the operations, the tables and the keys that they reach."""
+"""Shared access signatures from the SDK: the operations, tables and keys that they permit."""
 
 from __future__ import annotations
 

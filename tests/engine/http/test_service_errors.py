@@ -1,4 +1,4 @@
-"""How an error is told: in JSON, in XML, or as the service's own resources tell it; and in every answer's headers."""
+"""The formats of errors: JSON, XML, those of service resources, and the headers of every response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access policies, service properties and statistics: their XML, byte for byte, and what is no such XML."""
+"""Access policies, service properties and statistics: their XML, byte for byte, and invalid XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions and options: an operation honors each that it is documented to have, or rejects it, and ignores none."""
+"""Conditions and options: each operation honors or rejects every documented one, and ignores none."""
 
 from __future__ import annotations
 

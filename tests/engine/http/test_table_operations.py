@@ -1,4 +1,4 @@
-"""The list of tables: create, query, delete, and what each answers."""
+"""Tables: create, query and delete, with the responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tampered signatures of all three services: whatever was done to a token, it is rejected as the service rejects it."""
+"""Tampered signatures of all three services are rejected with the service's errors."""
 
 from __future__ import annotations
 

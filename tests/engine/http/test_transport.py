@@ -1,4 +1,4 @@
-"""The two transports: genuine SDK clients over the engine, and every form a request's content can have."""
+"""The two transports: genuine SDK clients over the engine, and all forms of request content."""
 
 from __future__ import annotations
 

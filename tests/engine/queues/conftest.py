@@ -1,4 +1,4 @@
-"""What the tests of queues ask for: queues on a frozen clock, and errors that change nothing."""
+"""Fixtures for tests of queues: queues with a frozen clock, and expected errors that change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random runs of the queues against a model so simple that it is right at a glance: a list of messages per queue."""
+"""Random operations on queues, compared with a simple model: a list of messages per queue."""
 
 from __future__ import annotations
 

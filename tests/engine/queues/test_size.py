@@ -1,4 +1,4 @@
-"""A queue is as quick when it is long: nothing that it does goes through its messages."""
+"""Operations on long queues are as fast as on short ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads on one queue: no message is lost, and none is in two hands at once."""
+"""Threads on one queue: no message is lost, and none is delivered to two receivers at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the server share: a running one, and lines to its ports."""
+"""Fixtures for tests of the server: a running server, and connections to its ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that send nonsense, too much, or too slowly: they are rejected or dropped, and the server lives on."""
+"""Clients that send invalid data, too much, or too slowly are rejected or dropped, and the server keeps running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server's HTTP: what other SDKs' stacks send, which differs from what Python's does."""
+"""The server's HTTP, with requests as the SDKs of other languages send them."""
 
 from __future__ import annotations
 

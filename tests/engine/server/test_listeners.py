@@ -1,4 +1,4 @@
-"""The ports: on this machine only, unless it is said otherwise; taken ones are rejected."""
+"""The ports: by default on this machine only; ports in use are rejected."""
 
 from __future__ import annotations
 

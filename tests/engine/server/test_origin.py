@@ -1,4 +1,4 @@
-"""Whose requests the server answers: those of this machine's programs, and none of a page of another site."""
+"""The server accepts requests of this machine's programs, and rejects those of web pages from other sites."""
 
 from __future__ import annotations
 

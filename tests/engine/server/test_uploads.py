@@ -1,4 +1,4 @@
-"""Long bodies over HTTP: the server holds what it keeps, and no second copy while it comes or goes."""
+"""Long bodies over HTTP: the server has no second copy in memory while it receives or sends them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an entity may be: every limit of the service at its last good value and at the first bad one."""
+"""Limits of entities: the last valid value and the first invalid one of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random runs of the tables against a model so simple that it is right at a glance: a dictionary per table."""
+"""Random operations on tables, compared with a simple model: a dict per table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries: what is found, in which order, on which page, and how much is read to find it."""
+"""Queries: results, order, pages, and the number of entities read."""
 
 from __future__ import annotations
 

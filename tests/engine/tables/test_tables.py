@@ -1,4 +1,4 @@
-"""Tables: their names, their life, their pages."""
+"""Tables: names, creation, deletion and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entity group transactions: every operation or none, and which one was at fault."""
+"""Entity group transactions: atomicity, and the index of the failed operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The six kinds of write: what each needs to find, and what it leaves behind."""
+"""The six kinds of write: preconditions and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The archives that are tried: of one set of employees, in each kind of place."""
+"""Archives of one set of employees, with each kind of target."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def archive(current: Any, target: Any, queue_name: str) -> Any:
 
 @pytest.fixture
 def to_table(current: Any, former: Any, queue_name: str) -> Any:
-    """An archive in a table, where nothing is to be told of other places."""
+    """An archive in a table, for tests that do not depend on the target."""
     return Archive(current, former, queue=queue_name)
 
 

@@ -1,4 +1,4 @@
-"""Archive: an entity is in the one place or the other, never in neither, and is the same in both."""
+"""Archive: an entity is always in at least one place, and is the same in both."""
 
 from __future__ import annotations
 

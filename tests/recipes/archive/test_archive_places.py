@@ -1,4 +1,4 @@
-"""Places to archive to: what a blob or a file holds of an entity, and under which name."""
+"""Archive targets: the content and the names of blobs and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives, entities and messages that are refused, with the reason, and what sets store otherwise."""
+"""Rejected archives, entities and messages, with the reason, and archives of encoded properties."""
 
 from __future__ import annotations
 

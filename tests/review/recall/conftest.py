@@ -1,4 +1,4 @@
-"""What the review found of the designs here, and what a reviewer expects, told at the end of the run."""
+"""Report precision and recall of the review's findings at the end of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a review says of the designs beside this, what a reviewer says of them, and how well the two agree."""
+"""The review's findings about the designs in this folder, the expected ones, and how well they agree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FindingKey: TypeAlias = tuple[str, str, str]
 
 
 def expected() -> dict[tuple[str, str], set[FindingKey]]:
-    """Return what a reviewer says, by the kind and the name of a design."""
+    """Return the expected findings, by kind and name of a design."""
     found = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
     return {
         (kind, name): {(rule, subject, severity) for rule, subject, severity in findings}
@@ -33,18 +33,18 @@ def expected() -> dict[tuple[str, str], set[FindingKey]]:
 
 
 def wanted(path: Path) -> set[FindingKey]:
-    """Return what a reviewer says of one design."""
+    """Return the expected findings about one design."""
     return expected().get((path.parent.name, path.stem), set())
 
 
 def said(path: Path) -> set[FindingKey]:
-    """Return what the review says of one design."""
+    """Return the review's findings about one design."""
     found = [each for first in review(read_design(path)).findings for each in (first, *first.resolves)]
     return {(each.rule, each.subject, each.severity.name.lower()) for each in found}
 
 
 def score(pairs: Iterable[tuple[set[FindingKey], set[FindingKey]]]) -> tuple[float, float]:
-    """Return precision and recall of what was said, each beside what was wanted."""
+    """Return precision and recall, given pairs of reported and expected findings."""
     right = reported = planted = 0
     for saying, wanting in pairs:
         right, reported, planted = right + len(saying & wanting), reported + len(saying), planted + len(wanting)

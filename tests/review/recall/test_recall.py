@@ -1,4 +1,4 @@
-"""Recall: what the review says of designs with planted faults, and of sound ones, beside what a reviewer says.
+"""Recall: compare the review's findings about designs with planted faults, and about sound ones, with the expected.
 
 A finding that is not expected counts against precision, one that is missing against recall; rule, subject and severity
 have to be right. How the designs came about is in `expected.toml`.

@@ -1,4 +1,4 @@
-"""One spelling of each figure: the same value is written the same way in every format of a report."""
+"""Each value is formatted in the same way in every format of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page, as it is written: one file that makes no request, and runs its own script only."""
+"""The HTML page: one file that makes no request and runs only its own script."""
 
 from __future__ import annotations
 

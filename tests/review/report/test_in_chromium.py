@@ -1,4 +1,4 @@
-"""The page in a browser: nothing fails, nothing is asked for, and all can be read on a desk, a phone and paper."""
+"""The page in a browser: no errors, no requests, and readable on screens, phones and paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report in JSON: as its schema says, and the same bytes for the same review."""
+"""The report in JSON: it conforms to its schema, and the same review gives the same bytes."""
 
 from __future__ import annotations
 

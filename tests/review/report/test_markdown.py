@@ -1,4 +1,4 @@
-"""The report in Markdown: its tables are tables, and what a design names stays text."""
+"""The report in Markdown: valid tables, and escaped names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plots: what they say, and that they are the same each time."""
+"""The plots: their content, and that they are deterministic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report for a terminal: what it says, that it fits, and that a design cannot command the terminal by it."""
+"""The report for a terminal: its content and width, and no control characters from the design."""
 
 from __future__ import annotations
 

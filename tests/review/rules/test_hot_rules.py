@@ -1,4 +1,4 @@
-"""What is said of partitions and accounts that have too much to do, and that each is said once, with its cause."""
+"""Findings about overloaded partitions and accounts: each once, with its cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of indexes that are not used, say what others say, or cannot do what is asked of them."""
+"""Findings about indexes that are unused, redundant or incomplete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of limits, series, joins and money; and of all rules, that they are listed and their patterns exist."""
+"""Findings about limits, series, joins and costs; and all rules are listed and name existing patterns."""
 
 from __future__ import annotations
 

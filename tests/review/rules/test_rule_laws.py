@@ -1,4 +1,4 @@
-"""What holds of the findings of every design, however it is declared and whatever was measured of it."""
+"""Properties of the findings about any design and any measurements."""
 
 from __future__ import annotations
 

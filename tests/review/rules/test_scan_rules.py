@@ -1,4 +1,4 @@
-"""What is said of queries that read more than they return, and of which nothing is said."""
+"""Findings about queries that read more than they return, and queries without findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of writes: that cannot be one, are in each other's way, could be made together, or never end."""
+"""Findings about writes that cannot be atomic, conflict, could be batched, or are never deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the Blob service's REST interface ask for: a container, SDK clients on it, and raw requests."""
+"""Fixtures for tests of the Blob service's REST interface: a container, SDK clients, and raw requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checksum CRC-64: its published value, and what must hold whichever way it is calculated."""
+"""The checksum CRC-64: its published value, and its properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever arrives is answered: no request to blobs makes the service raise, and none breaks the state."""
+"""Every request to blobs gets a response: none makes the service raise, or breaks the state."""
 
 from __future__ import annotations
 

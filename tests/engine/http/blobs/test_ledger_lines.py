@@ -1,4 +1,4 @@
-"""What the ledger says of each request to blobs."""
+"""The ledger's record of each request to blobs."""
 
 from __future__ import annotations
 

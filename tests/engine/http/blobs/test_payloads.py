@@ -1,4 +1,4 @@
-"""Bodies and their checksums: what is checked, what is told, and what is rejected."""
+"""Bodies and their checksums: what is checked, returned and rejected."""
 
 from __future__ import annotations
 

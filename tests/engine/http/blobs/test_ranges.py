@@ -1,4 +1,4 @@
-"""Ranges: which bytes are asked for, and what is answered where there are none."""
+"""Ranges: which bytes are returned, and the response if there are none."""
 
 from __future__ import annotations
 

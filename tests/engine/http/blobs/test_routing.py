@@ -1,4 +1,4 @@
-"""URLs: what they name, and what is answered to those that name nothing or nothing that is here."""
+"""URLs of blobs, and the responses to URLs that are invalid or unknown."""
 
 from __future__ import annotations
 

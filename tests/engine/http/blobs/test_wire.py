@@ -1,4 +1,4 @@
-"""What travels over the wire, to the letter: headers, documents, statuses."""
+"""Exact headers, documents and statuses of blobs."""
 
 from __future__ import annotations
 

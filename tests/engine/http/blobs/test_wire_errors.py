@@ -1,4 +1,4 @@
-"""What is rejected on the wire of blobs, header by header, and content that comes from other blobs."""
+"""Rejected headers of blob requests, and content from other blobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the Queue service's REST interface ask for: a queue, SDK clients on it, and raw requests."""
+"""Fixtures for tests of the Queue service's REST interface: a queue, SDK clients, and raw requests."""
 
 from __future__ import annotations
 

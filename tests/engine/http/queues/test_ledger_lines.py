@@ -1,4 +1,4 @@
-"""What the ledger says of each request to queues."""
+"""The ledger's record of each request to queues."""
 
 from __future__ import annotations
 

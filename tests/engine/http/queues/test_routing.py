@@ -1,4 +1,4 @@
-"""Which URLs and verbs the Queue service knows, in host style and in path style."""
+"""The URLs and methods of the Queue service, in host style and in path style."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to queues signed with the account's key, and requests that are signed otherwise."""
+"""Requests to queues that are signed with the account key, or incorrectly."""
 
 from __future__ import annotations
 

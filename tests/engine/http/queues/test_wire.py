@@ -1,4 +1,4 @@
-"""What travels over the wire, to the letter: bodies, headers, statuses."""
+"""Exact bodies, headers and statuses of queues."""
 
 from __future__ import annotations
 
