@@ -78,7 +78,8 @@ def pace_of(log: DeclaredLog, write: LogWrite) -> Pace:
     pieces = max(pieces, math.ceil(buffered / max(1, BLOCK_BYTES // size)))
     blocks = entries / buffered * pieces
     fit = min(log.blob_blocks, math.ceil(log.blob_bytes / (buffered * size / pieces)))
-    blobs = min(blocks, math.ceil(blocks / fit - 1e-9))
+    # An hour has a whole number of blocks, of which this is the mean
+    blobs = min(blocks, -_mean_floor(-blocks, fit))
     return Pace(entries, buffered, blocks, blobs, _widened(log, buffered / entries * HOUR, blocks, fit, blobs))
 
 
