@@ -47,11 +47,13 @@ def test_records_are_kept_in_order_and_counted() -> None:
     )
 
 
-def test_old_records_are_dropped_and_still_counted() -> None:
-    ledger = Ledger(keep=2)
+@pytest.mark.parametrize("keep", [0, 1, 2])
+def test_old_records_are_dropped_and_still_counted(keep: int) -> None:
+    ledger = Ledger(keep=keep)
     for operation in "abc":
         ledger.add(record(operation))
-    assert [each.operation for each in ledger.records] == ["b", "c"]
+    assert [each.operation for each in ledger.records] == list("abc")[3 - keep :]
+    ledger.records.clear()
     assert ledger.totals.requests == 3
 
 

@@ -8,7 +8,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ..edm import Ticks
@@ -94,6 +93,9 @@ class Span:
         return totals
 
 
+_MAX_UNCOUNTED: Final = 1024
+
+
 class Ledger:
     """The account's requests, newest last. It stores the last ones and counts all.
 
@@ -105,7 +107,7 @@ class Ledger:
         self._spans: list[Span] = []
         self._totals = Totals()
         # Adding up costs more than storing the record, and most accounts are never asked for totals
-        self._uncounted = 0
+        self._uncounted: list[Record] = []
         self.records: deque[Record] = deque(maxlen=keep)
 
     @property
@@ -118,24 +120,24 @@ class Ledger:
     def add(self, record: Record) -> None:
         """Record a request."""
         with self._lock:
-            if self._uncounted == self.records.maxlen:
-                self._count()
             self.records.append(record)
-            self._uncounted += 1
+            self._uncounted.append(record)
+            if len(self._uncounted) == _MAX_UNCOUNTED:
+                self._count()
             for span in self._spans:
                 span.records.append(record)
 
     def _count(self) -> None:
         """Add the records that are not in the totals yet."""
-        for record in islice(reversed(self.records), self._uncounted):
+        for record in self._uncounted:
             self._totals.add(record)
-        self._uncounted = 0
+        self._uncounted.clear()
 
     def clear(self) -> None:
         """Delete all records and reset the totals; open spans keep their records."""
         with self._lock:
             self.records.clear()
-            self._uncounted = 0
+            self._uncounted.clear()
             self._totals = Totals()
 
     @contextmanager
