@@ -1,5 +1,4 @@
-"""Retries, throttling and lost responses: each attempt is a request, and only what the service carried out is
-billed."""
+"""Retries, throttling and lost responses: each attempt is a request, and only executed requests are billed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a filter says about the keys: the ranges of PartitionKey and RowKey outside which no entity can match."""
+"""Derive the ranges of PartitionKey and RowKey that contain every match of a filter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .expression import And, Comparison, Constant, Filter, Not, Or, not_a_filter
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A range of keys in the order of the service; an upper bound of None is no bound, as is a lower bound of ''.
+    """A range of keys in the order of the service. An upper bound of None or a lower bound of '' means unbounded.
 
     >>> Interval("S", upper="T", upper_inclusive=False).contains("Sales")
     True
@@ -26,18 +26,18 @@ class Interval:
 
     @property
     def exact(self) -> str | None:
-        """The only key in the range, None where there are none or more."""
+        """The only key in the range; None if there is not exactly one."""
         both = self.lower_inclusive and self.upper_inclusive
         return self.lower if both and self.lower == self.upper else None
 
     @property
     def bounded(self) -> bool:
-        """Whether the range leaves out any key at all."""
+        """Whether the range excludes any key."""
         return self != ANY_KEY
 
     @property
     def empty(self) -> bool:
-        """Whether no key is in the range."""
+        """Whether the range contains no key."""
         if self.upper is None:
             return False
         both = self.lower_inclusive and self.upper_inclusive
@@ -59,7 +59,7 @@ class Interval:
         return max(self, other, key=Interval._start)._until(min(self, other, key=Interval._end))
 
     def __or__(self, other: Interval) -> Interval:
-        """Return the least range with the keys of both, which may have keys of neither."""
+        """Return the smallest range that contains both; it may also contain keys of neither."""
         return min(self, other, key=Interval._start)._until(max(self, other, key=Interval._end))
 
     def _start(self) -> tuple[str, bool]:
@@ -78,19 +78,19 @@ NO_KEY: Final = Interval(upper="", upper_inclusive=False)
 
 @dataclass(frozen=True, slots=True)
 class KeyBounds:
-    """The partitions and the row keys within which every match lies."""
+    """The ranges of PartitionKeys and RowKeys that contain every match."""
 
     partition_keys: Interval = ANY_KEY
     row_keys: Interval = ANY_KEY
 
     @property
     def partition(self) -> str | None:
-        """The one partition that can hold matches, None where there are none or more."""
+        """The only partition that can contain matches; None if there is not exactly one."""
         return self.partition_keys.exact
 
     @property
     def key(self) -> tuple[str, str] | None:
-        """The one key (PartitionKey, RowKey) that can match, None where there are none or more."""
+        """The only key (PartitionKey, RowKey) that can match; None if there is not exactly one."""
         partition, row = self.partition_keys.exact, self.row_keys.exact
         return None if partition is None or row is None else (partition, row)
 
@@ -111,14 +111,14 @@ ANYWHERE: Final = KeyBounds()
 NOWHERE: Final = KeyBounds(NO_KEY, NO_KEY)
 
 Union: TypeAlias = Callable[[list[KeyBounds]], KeyBounds]
-"""How the bounds of the terms of an `or` become those of the whole; `false` is the `or` of no terms."""
+"""A function from the bounds of the terms of an `or` to those of the whole; `false` is an `or` without terms."""
 
 
 def key_bounds(expression: Filter) -> KeyBounds:
-    """Return a box of keys in which every entity that matches lies.
+    """Return key ranges that contain every matching entity.
 
-    Exact for key comparisons joined by `and`. The terms of an `or` span one box, which may hold keys of none of them;
-    `ne`, `not` and conditions on other properties bound nothing.
+    They are exact for key comparisons joined by `and`. For an `or`, they span the ranges of all terms, and may contain
+    keys of none of them. `ne`, `not` and conditions on other properties do not narrow them.
 
     >>> from tablepatterns.filters import parse
     >>> bounds = key_bounds(parse("PartitionKey eq 'Sales' and RowKey ge 'S' and RowKey lt 'T'"))
@@ -131,7 +131,7 @@ def key_bounds(expression: Filter) -> KeyBounds:
 
 
 def fold_bounds(expression: Filter, union: Union) -> KeyBounds:
-    """Return the bounds of a filter, with the given reading of `or`."""
+    """Return the bounds of a filter, with the given treatment of `or`."""
     match expression:
         case Comparison(name="PartitionKey"):
             return KeyBounds(partition_keys=_range(expression))
@@ -160,7 +160,7 @@ def _hull(boxes: list[KeyBounds]) -> KeyBounds:
 def _range(comparison: Comparison) -> Interval:
     key, operator = comparison.value, comparison.operator
     if not isinstance(key, str):
-        # a key is a string, so another type never equals it and always counts as greater
+        # A key is a string, so a value of another type never equals it and always counts as greater
         return NO_KEY if operator in ("eq", "gt", "ge") else ANY_KEY
     match operator:
         case "eq":

@@ -1,4 +1,4 @@
-"""Build filters from Python comparisons, so that no value is ever pasted into a text."""
+"""Build filters from Python comparisons, so that values are never concatenated into a text."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SYSTEM_TYPES: Final[Mapping[str, type]] = {"PartitionKey": str, "RowKey": str, 
 def prop(name: str) -> Property:
     """Return the property of this name, ready to be compared.
 
-    Comparisons follow the service: an entity without the property matches none of them, `!=` included, and where the
-    types differ the property counts as less than the value. Compare an Int64 or a Double with an int as well as with
-    its own type, an Int32 only with an int of 32 bits. In queries of a set with a model, compare a field with a value
-    of its type, such as a date or a member of an enum.
+    Comparisons behave like the service: an entity without the property matches none of them, not even `!=`. If the
+    types differ, the property counts as less than the value. An Int64 or a Double can be compared with an int or its
+    own type, an Int32 only with an int of 32 bits. In queries of a set with a model, compare a field with a value of
+    its type, such as a date or a member of an enum.
 
     >>> print((prop("PartitionKey") == "Sales") & prop("RowKey").startswith("email_a"))
     PartitionKey eq 'Sales' and RowKey ge 'email_a' and RowKey lt 'email_b'
 
-    :param name: the property, PartitionKey, RowKey and Timestamp included
+    :param name: the property, or PartitionKey, RowKey or Timestamp
     :raises BadFilter: no entity can have a property of this name
 
     Guide: designing for querying.
@@ -79,15 +79,14 @@ class Property:
         return (self >= low) & (self <= high)
 
     def startswith(self, prefix: str) -> Filter:
-        """Return the filter for the strings that begin with the prefix, as a range; the service has no other way.
+        """Return the filter for strings with this prefix, as a range; the service has no other way.
 
-        A prefix does not end at a separator: "f34" matches "f340" too, unless the prefix itself ends with one. The
-        empty prefix matches every string.
+        "f34" matches "f340" too, unless the prefix ends with a separator. The empty prefix matches every string.
 
         >>> print(prop("RowKey").startswith("B"))
         RowKey ge 'B' and RowKey lt 'C'
 
-        :param prefix: how the strings begin, in the case in which they are stored
+        :param prefix: the prefix; case-sensitive
         :raises BadFilter: the prefix is not a str
 
         Guide: several entities.
@@ -118,15 +117,15 @@ class Property:
 
 
 def prefix_end(prefix: str) -> str | None:
-    r"""Return the least string above every string that begins with the prefix, None where there is none.
+    r"""Return the smallest string greater than all strings with the prefix; None if there is none.
 
-    Least in the order of the service, which is by UTF-16 code unit: the last unit grows by one, over the surrogates as
-    a whole, since half of a pair cannot be sent.
+    The service sorts by UTF-16 code unit. The last unit is incremented; surrogates are skipped, since half of a pair
+    cannot be sent.
 
     >>> prefix_end("email_a"), prefix_end("x\uffff"), prefix_end("")
     ('email_b', 'y', None)
 
-    :param prefix: how the strings begin
+    :param prefix: the prefix of the strings
     """
     kept = prefix.rstrip("\uffff")
     return kept[:-1] + _next_character(kept[-1]) if kept else None

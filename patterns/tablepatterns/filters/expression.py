@@ -18,15 +18,15 @@ from .literals import Value, literal, typed
 Operator: TypeAlias = Literal["eq", "ne", "gt", "ge", "lt", "le"]
 OPERATORS: Final[frozenset[str]] = frozenset(get_args(Operator))
 RESERVED_WORDS: Final = frozenset({"true", "false", "null", "not"})
-"""Words that the grammar never reads as the name of a property."""
+"""Words that cannot be names of properties in the grammar."""
 
 MAX_DEPTH: Final = 100
-"""A limit of this library: every walk over a filter stays far inside Python's own stack."""
+"""A limit of this library, so that recursion over a filter does not exhaust Python's stack."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Filter(ABC):
-    """What `$filter` can say; combine filters with `&`, `|` and `~`.
+    """A filter of `$filter`; combine filters with `&`, `|` and `~`.
 
     >>> from tablepatterns.filters import prop
     >>> print((prop("Age") > 30) & ~(prop("LastName") == "O'Brien"))
@@ -34,7 +34,7 @@ class Filter(ABC):
     """
 
     comparisons: int = field(init=False, compare=False)
-    """How many comparisons the filter makes; the service allows 15."""
+    """The number of comparisons in the filter; the service allows 15."""
     depth: int = field(init=False, compare=False)
 
     def __and__(self, other: Filter) -> And:
@@ -71,22 +71,22 @@ class Filter(ABC):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison(Filter):
-    """One property compared with one constant; equal only to a comparison with a value of the same type.
+    """A comparison of a property with a constant; equal only to a comparison with a value of the same type.
 
     >>> print(Comparison("RowKey", "ge", "S"))
     RowKey ge 'S'
 
-    :param name: the property, PartitionKey, RowKey and Timestamp included
+    :param name: the property, or PartitionKey, RowKey or Timestamp
     :param operator: one of eq ne gt ge lt le
     :param value: the constant; an int beyond 32 bits becomes an `Int64`
-    :raises BadFilter: the name, the operator or the value cannot stand in a filter
+    :raises BadFilter: the name, the operator or the value is not valid in a filter
     """
 
     name: str
     operator: Operator
     value: Value
     kind: type = field(init=False)
-    """The exact type of the value: without it `Age eq 1` would equal `Age eq true`."""
+    """The type of the value; without it, `Age eq 1` would equal `Age eq true`."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -103,7 +103,7 @@ class Comparison(Filter):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelComparison(Comparison):
-    """A comparison with a value that the service has no type for, such as a date.
+    """A comparison with a value whose type the service lacks, such as a date.
 
     A set with a model replaces it with a comparison of the stored form. It has no text of its own.
     """
@@ -119,7 +119,7 @@ class ModelComparison(Comparison):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Constant(Filter):
-    """`true`, which every entity matches, or `false`, which none does.
+    """`true`, which matches every entity, or `false`, which matches none.
 
     >>> print(Constant(True))
     true
@@ -136,7 +136,7 @@ class Constant(Filter):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Not(Filter):
-    """Every entity that does not match the term, those that lack its properties included.
+    """Entities that do not match the term, including those that lack its properties.
 
     >>> print(Not(Comparison("Age", "lt", 30)))
     not (Age lt 30)
@@ -154,7 +154,7 @@ class Not(Filter):
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class Junction(Filter):
-    """What `And` and `Or` have in common: two terms or more, none of them of the same class."""
+    """The base class of `And` and `Or`: two or more terms, none of the same class."""
 
     word: ClassVar[str]
     terms: tuple[Filter, ...]
@@ -212,7 +212,7 @@ def comparisons(expression: Filter) -> Iterator[Comparison]:
 
 
 def check_name(name: str) -> None:
-    """Refuse what the service does not read as the name of a property."""
+    """Reject a name that the service does not accept as the name of a property."""
     if len(name) > MAX_PROPERTY_NAME_LENGTH:
         rule = f"a property name has at most {MAX_PROPERTY_NAME_LENGTH} characters"
         raise BadFilter("name", name, rule, "no entity can have this property")

@@ -1,6 +1,6 @@
 """Parse `$filter` as the Table service does: six comparisons, `and`, `or`, `not`, brackets and typed literals.
 
-The parser keeps two stacks of its own (operands and operators, by precedence), so brackets cost none of Python's.
+The parser has its own stacks of operands and operators, so nested brackets do not use Python's stack.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class FilterSyntaxError(BadFilter):
     def __init__(self, text: str, position: int, hint: str) -> None:
         self.position = position
         super().__init__("$filter", text, f"Syntax error at position {position} in '{text}'", hint)
-        # The rule shows the text already
+        # The rule already contains the text
         self.message = f"$filter: {self.rule}; {hint}"
         self.args = (self.message,)
 
 
 class UnsupportedFilter(BadFilter):
-    """Valid OData that the service does not carry out; it answers 501 NotImplemented."""
+    """Valid OData that the service does not support: it responds with 501 NotImplemented."""
 
     def __init__(self, text: str, rule: str, hint: str = _COMPARE) -> None:
         super().__init__("$filter", text, rule, hint)
@@ -53,7 +53,7 @@ class UnsupportedFilter(BadFilter):
 def parse(text: str) -> Filter:
     """Parse a filter; a blank text matches every entity.
 
-    A property that stands alone, `IsActive`, is false for every entity, as on the service: write `IsActive eq true`.
+    A property alone, such as `IsActive`, is false for every entity, as in the service: write `IsActive eq true`.
 
     >>> parse("RowKey lt 'T' and (PartitionKey eq 'Sales') and 'S' le RowKey")
     parse("RowKey lt 'T' and PartitionKey eq 'Sales' and RowKey ge 'S'")
@@ -65,7 +65,7 @@ use eq, ne, gt, ge, lt, le, and, or here
 
     :param text: the value of `$filter`, decoded
     :raises FilterSyntaxError: the text is not a filter
-    :raises UnsupportedFilter: the text is valid OData, but the service answers it with 501
+    :raises UnsupportedFilter: the text is valid OData, but the service responds with 501
     :raises BadFilter: the filter makes more comparisons than the service allows, or compares with null
     """
     return _Parser(text).run() if text.strip() else Constant(True)
@@ -84,7 +84,7 @@ _Operand: TypeAlias = Filter | _Name | _Literal
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A bracket, a word or a quoted literal, and where it ends."""
+    """A bracket, a word or a quoted literal, and its end position."""
 
     word: str
     end: int
@@ -132,7 +132,7 @@ class _Parser:
             raise self._error(found.end(), said(error)) from error
 
     def _begin(self, token: _Token) -> None:
-        """Take what can stand before an operator."""
+        """Parse the next token at the start of an operand."""
         if token.word in ("(", "not"):
             self._operators.append(token)
             return
@@ -158,7 +158,7 @@ class _Parser:
         return _Name(word)
 
     def _continue(self, token: _Token) -> None:
-        """Take what can stand after an operand."""
+        """Parse the next token after an operand."""
         if token.word == ")":
             self._close(token)
         elif token.word in _ARITHMETIC:
@@ -177,7 +177,7 @@ class _Parser:
         self._operators.pop()
 
     def _reduce(self, precedence: int) -> None:
-        """Carry out the operators that bind at least as tightly."""
+        """Apply the operators on the stack with at least this precedence."""
         while self._operators and _PRECEDENCE[self._operators[-1].word] >= precedence:
             self._operands.append(self._apply(self._operators.pop()))
 
@@ -207,7 +207,7 @@ class _Parser:
                 raise UnsupportedFilter(self._text, rule, "join conditions with and, or and not")
 
     def _condition(self, position: int) -> Filter:
-        """Take the last operand as a condition; a property alone is false for every entity."""
+        """Pop the last operand as a condition; a property alone is false for every entity."""
         match self._operands.pop():
             case Filter() as term:
                 return term

@@ -1,4 +1,4 @@
-"""The values a filter compares with: which Python values they are, and how `$filter` spells each of them."""
+"""Convert the values in filters between Python and the text of `$filter`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..errors import BadFilter, said
 from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 Value: TypeAlias = str | bool | int | float | UUID | bytes
-"""A value as an entity holds it; `Int64` and `Ticks` are integers of their own type."""
+"""A value of an entity; `Int64` and `Ticks` are distinct integer types."""
 
 Comparable: TypeAlias = Value | datetime | date | Decimal | timedelta | Enum
-"""What a caller may compare a property with; an aware datetime becomes `Ticks`."""
+"""A value that callers can compare with a property; an aware datetime becomes `Ticks`."""
 
 MODEL_TYPES: Final = (date, Decimal, timedelta, Enum)
-"""Types of a model's fields that the service does not have; a set with a model compares what it stores for them."""
+"""Types of model fields that the service lacks; a set with a model compares their stored form."""
 
 _INTEGER: Final = re.compile(r"-?[0-9]+L?")
 _DOUBLE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)")
@@ -81,7 +81,7 @@ def _double(name: str, value: float) -> float:
 
 
 def literal(value: Value) -> str:
-    r"""Return the text of a typed value in a filter; no text can end its own quotes.
+    r"""Return the text of a typed value in a filter; quotes in it are escaped.
 
     >>> literal("O'Brien"), literal(Int64(5)), literal(1e20), literal(b"\x2a")
     ("'O''Brien'", '5L', '1.0e+20', "X'2a'")
@@ -106,13 +106,13 @@ def literal(value: Value) -> str:
 
 
 def _double_text(value: float) -> str:
-    """Python writes 1e+20; the decimal point makes it a double in every reading of the grammar."""
+    """Return the text of a double. Python writes 1e+20; a decimal point makes it unambiguously a double."""
     mantissa, e, exponent = repr(value).partition("e")
     return mantissa + ("" if "." in mantissa else ".0") + e + exponent
 
 
 def read_number(word: str) -> int | float | None:
-    """Return the number that a bare word spells, None where it spells none; out of range is a ValueError."""
+    """Return the number in an unquoted word, or None if it is not a number; ValueError if it is out of range."""
     if _INTEGER.fullmatch(word):
         number = int(word.removesuffix("L"))
         return number if word[-1] != "L" and INT32_MIN <= number <= INT32_MAX else Int64(number)
@@ -125,7 +125,7 @@ def read_number(word: str) -> int | float | None:
 
 
 def read_quoted(prefix: str, content: str) -> Value:
-    """Return the value of a quoted literal; an unknown prefix or a malformed content is a ValueError."""
+    """Return the value of a quoted literal; ValueError for an unknown prefix or malformed content."""
     match prefix:
         case "":
             return content.replace("''", "'")
@@ -136,4 +136,4 @@ def read_quoted(prefix: str, content: str) -> Value:
         case "X" | "binary" if _HEX.fullmatch(content):
             return bytes.fromhex(content)
         case _:
-            raise ValueError(f"{prefix}'{content}' is no literal")
+            raise ValueError(f"{prefix}'{content}' is not a literal")

@@ -1,4 +1,4 @@
-"""Decide which entities match a filter, as the service does: compile once per query, call once per entity.
+"""Evaluate filters like the service: compile once per query, call once per entity.
 
 | property against literal                    | eq    | ne    | gt    | ge    | lt    | le    |
 |---------------------------------------------|-------|-------|-------|-------|-------|-------|
@@ -6,7 +6,7 @@
 | another type: counts as property < literal  | false | true  | false | false | true  | true  |
 | same type, or promoted                      | by value                                      |
 
-Only integers are promoted: a literal `5` also meets Int64 and Double properties, a literal `5L` also Double ones.
+Only integers are promoted: a literal `5` also matches Int64 and Double properties, a literal `5L` also Double ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .expression import And, Comparison, Constant, Filter, Not, Or, not_a_filter
 from .literals import Value
 
 Getter: TypeAlias = Callable[[str], "Value | None"]
-"""How a matcher asks an entity for a property, for example `entity.get`; None says that there is none."""
+"""A function that returns a property of an entity, such as `entity.get`; None if it is missing."""
 
 Matcher: TypeAlias = Callable[[Getter], bool]
 
@@ -37,9 +37,9 @@ _TRUE_WHERE_LESS: Final = frozenset({"ne", "lt", "le"})
 
 
 def matcher(expression: Filter) -> Matcher:
-    """Return the function that says whether an entity matches.
+    """Return a function that evaluates the filter on an entity.
 
-    Values must have the exact types of `Value`: an instant is `Ticks`, a 64-bit integer `Int64`.
+    Values must have the exact types of `Value`: a datetime is `Ticks`, a 64-bit integer `Int64`.
 
     >>> is_match = matcher(Comparison("Age", "gt", 30))
     >>> is_match({"Age": 31}.get), is_match({"Age": Int64(31)}.get), is_match({}.get)
@@ -78,7 +78,7 @@ def _comparison(comparison: Comparison) -> Matcher:
 
 
 def _literal_by_type(value: Value) -> Mapping[type, Value]:
-    """Return the literal as a property of each type sees it; the types that are missing are mismatches."""
+    """Return the literal converted for each property type; types that are missing do not match."""
     if type(value) is int:
         return {int: value, Int64: value, float: float(value)}
     if type(value) is Int64:
@@ -89,13 +89,13 @@ def _literal_by_type(value: Value) -> Mapping[type, Value]:
 def _compare(comparison: Comparison) -> _Compare:
     compare = _COMPARE[comparison.operator]
     text = comparison.value
-    # below the surrogates, code points and UTF-16 units order any string alike against the literal
+    # Below the surrogates, code points and UTF-16 units compare with the literal in the same way
     if not isinstance(text, str) or text.isascii() or max(text) < "\ud800":
         return compare
     return lambda value, literal: compare(ordinal(value), ordinal(literal))
 
 
-# A loop and not nested closures: a long `true or true or ...` must not use up the stack.
+# A loop instead of nested closures, so that a long `true or true or ...` does not exhaust the stack
 def _all(terms: list[Matcher]) -> Matcher:
     def matches(get: Getter) -> bool:
         for term in terms:  # noqa: SIM110 - a generator would triple the time
