@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.parsed import nodes_of
+
 SOURCE = Path(__file__).parents[2] / "patterns"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -62,7 +64,7 @@ NAMES = {dotted(path): path for path in MODULES}
 
 def imported(text: str, module: str, *, is_package: bool = False) -> Iterator[str]:
     """Yield the full name of everything that a module imports, at any place in it."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):

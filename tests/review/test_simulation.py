@@ -36,7 +36,7 @@ def call(found: Simulation, name: str) -> Walkthrough:
 
 
 def test_the_same_design_gives_the_same_simulation() -> None:
-    declared = design()
+    declared = read_design(FOLDER / "flights.toml")
     assert simulate(declared) == simulate(declared)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from io import StringIO
 
+import pytest
 from rich.console import Console
 from rich.progress import Progress
 
 from tablepatterns import connect
-from tablepatterns.tour.data import Source
+from tablepatterns.tour.data import DAYS, Fields, Source
 from tablepatterns.tour.design import Design
 from tablepatterns.tour.load import COLUMNS, load
 from tablepatterns.tour.questions import flight
@@ -43,6 +45,18 @@ def test_a_bar_shows_no_rate_before_anything_is_loaded() -> None:
     assert "left: -:--:--" in text
 
 
+@pytest.fixture
+def few_flights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of twenty flights of each day, with that of the first question."""
+    read = Source.flights
+
+    def flights(self: Source, days: int = DAYS) -> Iterator[Fields]:
+        return (each for number, each in enumerate(read(self, days)) if number % 20 == 0 or each["Number"] == 130)
+
+    monkeypatch.setattr(Source, "flights", flights)
+
+
+@pytest.mark.usefixtures("few_flights")
 def test_the_first_question_can_be_answered_when_a_day_is_loaded() -> None:
     storage = connect()
     design, answers, rows = Design.on(storage), [], []
@@ -58,6 +72,7 @@ def test_the_first_question_can_be_answered_when_a_day_is_loaded() -> None:
     assert rows == [2 * sum(each["Date"].day == 1 for each in Source.installed().flights(1))]
 
 
+@pytest.mark.usefixtures("few_flights")
 def test_the_first_answer_is_printed_before_the_other_days_are_loaded() -> None:
     console = Console(file=StringIO(), width=140, color_system=None)
     with console.capture() as capture:
