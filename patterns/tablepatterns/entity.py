@@ -25,7 +25,7 @@ from azure.data.tables import EdmType, EntityProperty
 
 from . import limits
 from .argument_types import checked
-from .edm import SIZES, Int64, Ticks, ticks_of, utf16_length, value_size
+from .edm import SIZES, Int64, Ticks, instant_of, ticks_of, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 from .write_id import MAX_WRITE_IDS, WriteIds, from_bytes
 
@@ -393,7 +393,7 @@ def _instant(name: str, value: datetime) -> datetime:
     if value.utcoffset() is None:
         rule = "a datetime without a time zone is ambiguous"
         raise BadProperty(name, value, rule, "add tzinfo=timezone.utc, or the zone it was taken in")
-    _since_1601(name, Ticks.of(value))
+    _since_1601(name, instant_of(value))
     return value
 
 

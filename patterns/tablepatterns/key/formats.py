@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import ClassVar, Final
 from uuid import UUID
 
-from ..edm import Ticks
+from ..edm import Ticks, instant_of
 from ..errors import BadDesign, BadKey
 from ..limits import FORBIDDEN_IN_KEYS
 from .template_language import DIGIT, HEX, KEY_TEXT, Characters, one_of
@@ -274,7 +274,7 @@ def _instant(field: Format, value: object) -> int:
     if not isinstance(value, (datetime, Ticks)):
         raise field.refusal(value, f"it must be a datetime or Ticks, not {type(value).__name__}", "convert it")
     if isinstance(value, datetime):
-        value = Ticks.of(_aware(field, value))
+        value = instant_of(_aware(field, value))
     if not 0 <= value <= Ticks.MAX:
         raise field.refusal(int(value), "it is outside the years 1 to 9999", "use another instant")
     return int(value)
@@ -287,14 +287,17 @@ def _aware(field: Format, moment: datetime) -> datetime:
 
 
 def _ticks(text: str) -> int:
-    if not re.fullmatch("[0-9]{19}", text) or int(text) > Ticks.MAX:
+    # Only the digits 0 to 9; str also accepts digits of other scripts
+    ticks = int(text) if len(text) == _TICKS_WIDTH and text.isascii() and text.isdigit() else -1
+    if not 0 <= ticks <= Ticks.MAX:
         raise ValueError("an instant must be 19 digits, up to the end of the year 9999")
-    return int(text)
+    return ticks
 
 
 def _value(ticks: int) -> datetime | Ticks:
     """Return a datetime, if it can represent the instant exactly."""
-    return Ticks(ticks) if ticks % 10 else Ticks(ticks).datetime()
+    instant = Ticks(ticks)
+    return instant if ticks % 10 else instant.datetime()
 
 
 _UNITS: Final = {
@@ -447,6 +450,9 @@ def _checked(field: Format, value: object) -> str:
     return value
 
 
+_UUID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
 class Uuid(Format):
     """A UUID in its usual 36 characters, lower case."""
 
@@ -462,10 +468,9 @@ class Uuid(Format):
         return str(value)
 
     def read(self, text: str) -> UUID:
-        found = UUID(text)
-        if str(found) != text:
+        if not _UUID.fullmatch(text):
             raise ValueError(f"{text!r} is not a UUID")
-        return found
+        return UUID(text)
 
 
 _NAMED: Final[dict[str, type[Format]]] = {

@@ -55,16 +55,17 @@ class Field:
 
     def read(self, text: str, start: int) -> tuple[object, int]:
         """Return the value that starts here, and the start of the next field; ValueError if it does not match."""
-        if self.format.width is not None:
-            end = start + self.format.width
+        form, tail = self.format, self.tail
+        if form.width is not None:
+            end = start + form.width
         else:
-            end = text.find(self.tail, start) if self.tail else len(text)
+            end = text.find(tail, start) if tail else len(text)
         if end < 0:
-            raise ValueError(f"{self.tail!r} is missing")
-        value = self.format.read(text[start:end])
-        following = end + len(self.tail)
-        if self.format.reads_exactly:
-            is_ours = following <= len(text) and text.startswith(self.tail, end)
+            raise ValueError(f"{tail!r} is missing")
+        value = form.read(text[start:end])
+        following = end + len(tail)
+        if form.reads_exactly:
+            is_ours = following <= len(text) and text.startswith(tail, end)
         else:
             is_ours = self.write(value) == text[start:following]
         if not is_ours:

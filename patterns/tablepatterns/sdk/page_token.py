@@ -12,6 +12,7 @@ from ..errors import BadToken
 from ..filters import Filter
 
 _VERSION = 1
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Position:
     def text(self, table: str, where: Filter | None) -> str:
         """Return the token as URL-safe text, bound to its query."""
         parts = [_VERSION, _query(table, where), self.partition_key, self.row_key]
-        return base64.urlsafe_b64encode(json.dumps(parts, separators=(",", ":")).encode()).decode("ascii")
+        return base64.urlsafe_b64encode(_encode(parts).encode()).decode("ascii")
 
     @classmethod
     def parse(cls, token: str, table: str, where: Filter | None) -> Position:
