@@ -307,13 +307,12 @@ async def own_steps(rows: RowReader, write: Write) -> list[Step]:
         else:
             operations = await each.operations(write.change, rows)
         steps += [Step(operation, write, each) for operation in operations]
-    return steps if write.source is None else _conditional(steps, write, write.source)
+    source = write.source
+    return steps if source is None or source.key == write.change.row else _conditional(steps, write, source)
 
 
 def _conditional(steps: list[Step], write: Write, source: Source) -> list[Step]:
-    """Return the steps, starting with one that is conditional on the ETag of the row that the caller read."""
-    if source.key == write.key:
-        return steps
+    """Return the steps, starting with one that is conditional on the row that the caller read, which is another one."""
     first = [
         step._replace(operation=replace(step.operation, etag=source.etag, write_ids=source.write_ids))
         for step in steps
@@ -396,10 +395,13 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
             operations.append(step.operation)
         else:
             operations.append(names.operation(step.operation))
-        if id(step.write) not in seen:
-            seen.add(id(step.write))
-            before |= dict.fromkeys(step.write.before)
-            announced += step.write.changes_to_announce()
+        write = step.write
+        if id(write) not in seen:
+            seen.add(id(write))
+            if write.before:
+                before |= dict.fromkeys(write.before)
+            if write.intents is not None or write.derived:
+                announced += write.changes_to_announce()
     if before or announced:
         # Checked before the first request; without actions and intents that is `submit`, which checks it itself
         check_transaction(operations)

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from ..argument_types import checked
 from ..arguments import fields_of
+from ..entity_set.commit import commit
 from ..entity_set.derived import Derived
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.mapping import PropertyMapping
@@ -106,7 +107,9 @@ class LogTail(EntitySet[Account_co, E]):
             given[self.at] = self.account.now()
         if self.entry not in given:
             given[self.entry] = uuid4()
-        return await self.insert(given, retry_for=retry_for)
+        written: E
+        (written,) = await commit(self.account, self.table, self._inserting(given), retry_for=retry_for)
+        return written
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[E]:

@@ -102,14 +102,18 @@ def _layout_of(row: Row) -> _Layout:
     stated = {name.removesuffix(_TYPE): row[name] for name in types}
     names = [name for name in names if name != WRITE_ID]
     converted = [(name, _converter(row[name], stated.get(name))) for name in names if name not in keys]
+    type_names: Callable[[Row], Any] = itemgetter(*types) if types else _no_types
     return _Layout(
-        _values_of(types),
-        _values_of(types)(row),
+        type_names,
+        type_names(row),
         tuple(names),
         _values_of(tuple(names)),
         tuple((name, convert) for name, convert in converted if convert is not None),
         stated.get(WRITE_ID) == "Edm.Binary",
     )
+
+
+def _no_types(row: Row) -> None: ...
 
 
 def _is_metadata(name: str) -> bool:

@@ -383,8 +383,8 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], w
 def _new_write_ids(operations: Sequence[Operation], write_id: WriteId) -> list[WriteIds]:
     """Return the write ids that each write stores in its row; none if the row has no room."""
     first = inserted(write_id)
-    # Most rows get the same one
-    new, overwritten = after(first, ()), after(write_id, ())
+    # Most rows get the same
+    new, overwritten = (first,), (write_id,)
     all_write_ids: list[WriteIds] = []
     for operation in operations:
         if not operation.has_room:

@@ -93,8 +93,10 @@ class Planner:
 
         :raises Stopped: the entity cannot be stored
         """
-        with at_input(position):
+        try:
             return await self._planned(position, self._entity_set.inserting(entity))
+        except BadInput as error:
+            raise LoadStopped(error, position) from error
 
     def check_duplicates(self, planned: Iterable[PlannedEntity]) -> None:
         """Reject two inserts with the same key.
