@@ -15,9 +15,11 @@ from tablepatterns.review import (
     BadDesignFile,
     DeclaredLog,
     Design,
+    Finding,
     LogRead,
     LogWrite,
     Reviewed,
+    Severity,
     declare_log,
     read_design,
     review,
@@ -196,6 +198,49 @@ def test_two_designs_with_logs_are_compared_by_access_pattern() -> None:
 def test_an_entry_that_is_too_large_is_a_finding() -> None:
     found = review(Design("Requests", (), logs=(replace(from_file().logs[0], size=5_000_000),)), detailed=True)
     assert any(each.subject.startswith("Requests") and each.severity == 3 for each in found.findings)
+
+
+def findings(**options: object) -> dict[str, Finding]:
+    log = replace(from_file().logs[0], **options)  # type: ignore[arg-type]
+    return {each.rule: each for each in review(Design("Requests", (), logs=(log,))).findings}
+
+
+def test_small_flushes_are_found_by_what_they_cost_more() -> None:
+    assert not findings()
+    few = findings(flush_count=50)["small-flushes"]
+    assert few.severity is Severity.WARNING
+    assert few.change == "flush entries after 60 s, or when there are 1,000; a crash loses them"
+    assert "50 entries each 3 s from each of 24 writers" in few.says
+    rare = findings(flush_count=50, writes=(LogWrite("log a request", 20, writers=24),))["small-flushes"]
+    assert rare.severity is Severity.NOTE
+    assert rare.change is not None
+    assert rare.change.startswith("flush entries after 60 s")
+    assert not findings(flush_count=1, writes=(LogWrite("log a request", 0.01),))
+
+
+def test_a_buffer_is_advised_instead_of_writing_through() -> None:
+    found = findings(write_through=True)["small-flushes"]
+    assert found.change == "keep entries in the buffer for up to 20 s; a crash loses them"
+    assert found.before is not None
+    assert found.after is not None
+    assert found.before.cost_a_month > 50 * found.after.cost_a_month
+
+
+def test_reads_that_open_many_blobs_for_little_are_found() -> None:
+    short = LogRead("a minute", 60, 0.1)
+    many = replace(from_file().logs[0].writes[0], writers=200)
+    found = findings(reads=(short,), writes=(many,), flush_seconds=600.0)["many-log-blobs"]
+    assert found.severity is Severity.NOTE
+    assert not findings(reads=(replace(short, rate=1e-5),), writes=(many,), flush_seconds=600.0)
+    # A whole day is read for its entries
+    assert not findings(reads=(LogRead("a day", 86_400, 0.001),), flush_seconds=60.0)
+
+
+def test_a_log_that_grows_fast_without_retention_is_found() -> None:
+    assert findings(retention_days=None)["unbounded-growth"].severity is Severity.WARNING
+    slow = (LogWrite("log a request", 5),)
+    assert findings(retention_days=None, writes=slow, flush_seconds=60.0)["unbounded-growth"].severity is Severity.NOTE
+    assert not findings(retention_days=None, writes=(LogWrite("log a request", 1),), flush_seconds=60.0)
 
 
 sizes = st.sampled_from([0, 1, 200, 70_000, 3_000_000])

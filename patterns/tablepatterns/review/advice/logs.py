@@ -113,16 +113,18 @@ def _whole(value: Any) -> Any:
 def larger_flushes(log: DeclaredLog) -> Iterator[Change]:
     """Yield the changes with which a flush holds more entries, that which loses the fewest in a crash first."""
     if log.write_through:
-        says = f"keep entries in the buffer for up to {log.flush_seconds:g} s, which a crash loses"
+        says = f"keep entries in the buffer for up to {log.flush_seconds:g} s; a crash loses them"
         yield _changed(log, says, write_through=False)
         return
     for seconds in _LATER:
         if seconds > log.flush_seconds:
             most = max((each.rate / each.writers for each in log.writes), default=0.0)
             options: dict[str, Any] = {"flush_seconds": seconds}
-            if (count := math.ceil(most * seconds)) > log.flush_count:
+            says = f"flush entries after {seconds:g} s"
+            if (count := math.ceil(most * seconds - 1e-6)) > log.flush_count:
                 options["flush_count"] = count
-            yield _changed(log, f"flush entries after {seconds:g} s, which a crash loses", **options)
+                says += f", or when there are {count:,}"
+            yield _changed(log, f"{says}; a crash loses them", **options)
 
 
 def _changed(log: DeclaredLog, says: str, **options: Any) -> Change:

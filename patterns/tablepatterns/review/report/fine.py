@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...figures import number, plural, share
 from ...filters import QueryClass
-from ..design.model import Query
+from ..design.model import DeclaredLog, Query
 from ..model import Finding, Measured, Reviewed
 from ..rules import RULES
 from .formatting import name_of, peak_of, plain
@@ -38,6 +38,9 @@ def _facts(reviewed: Reviewed) -> Iterator[str]:
         names = [name_of(each) for each in sound if each.query_class is query_class]
         if names:
             yield f"{query_class.label.capitalize()}: {'; '.join(names)}."
+    logged = [name_of(each) for each in sound if _is_cheap(each)]
+    if logged:
+        yield f"A log entry costs no more than an insert into a table: {'; '.join(logged)}."
     atomic = list(_atomic(reviewed, sound))
     if atomic:
         yield f"A crash leaves no partial change: {'; '.join(atomic)}."
@@ -50,6 +53,11 @@ def _facts(reviewed: Reviewed) -> Iterator[str]:
         yield f"The account takes {share(reviewed.account.peak / reviewed.account.target)} of its target."
     if not any(each.reached is not None for each in reviewed.in_sight):
         yield f"No limit is reached within {plural(reviewed.design.years, 'year')}."
+
+
+def _is_cheap(measured: Measured) -> bool:
+    is_write = isinstance(measured.of, DeclaredLog) and measured.kind == "insert"
+    return is_write and measured.rate > 0 and measured.rejected is None and measured.cost.table_operations() <= 1
 
 
 def _atomic(reviewed: Reviewed, sound: list[Measured]) -> Iterator[str]:

@@ -34,8 +34,9 @@ def call_of(storage: Storage, log: DeclaredLog, access: Query | Write) -> Callab
     sample = SampleLog(storage, log)
     if isinstance(access, Query):
         read = next(each for each in log.reads if each.name == access.name)
-        span, hour = timedelta(seconds=read.seconds), timedelta(hours=1)
-        begin = max(_NOW - max(hour, span), _NOW - HOURS * hour)
+        hour = timedelta(hours=1)
+        span = min(timedelta(seconds=read.seconds), HOURS * hour)
+        begin = _NOW - max(hour, span)
         return lambda: list(sample.log.between(begin, begin + span))
     if access.operation == "delete":
         return partial(sample.log.drop_before, _NOW)
