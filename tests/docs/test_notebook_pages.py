@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -20,7 +21,8 @@ def code(source: str, *outputs: object) -> object:
     return nbformat.v4.new_code_cell(source, outputs=list(outputs))
 
 
-def test_cells_are_shown_with_their_outputs(tmp_path: Path) -> None:
+def test_cells_are_shown_with_their_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assets, "LITE", tmp_path / "none")
     data = {"text/plain": "a frame", "text/html": "<table>\n\n<tr></tr></table>"}
     text = page(
         tmp_path,
@@ -66,3 +68,26 @@ def test_no_code_of_a_notebook_is_left_out(path: Path, tmp_path: Path) -> None:
     text = "\n\n".join(page_of(path, tmp_path))
     cells = nbformat.read(path, as_version=4).cells
     assert [cell.source for cell in cells if cell.cell_type == "code" and cell.source.rstrip() not in text] == []
+
+
+# What a notebook imports, itself or through the library, that is not part of the library's own archive
+IMPORTED = {
+    "cryptography": r"\bEncryptedProperties\b",
+    "matplotlib": r"^import matplotlib",
+    "pandas": r"^import pandas",
+    "pydantic": r"^from tablepatterns\.review\b",
+}
+
+
+def packages_of(path: Path) -> str:
+    cells = nbformat.read(path, as_version=4).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    return ", ".join(name for name, pattern in IMPORTED.items() if re.search(pattern, code, re.MULTILINE))
+
+
+def test_the_page_on_the_browser_names_the_packages_of_each_notebook() -> None:
+    text = (NOTEBOOKS.parent / "docs" / "in-your-browser.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| (\d\d|all others)\b.*? \| (.+) \|$", text, re.MULTILINE))
+    needed = {path.stem[:2]: packages_of(path) for path in NOTEBOOKS.glob("*.ipynb")}
+    assert needed == {number: rows.get(number, rows["all others"]) for number in needed}
+    assert rows.keys() - {"all others"} == {number for number in needed if needed[number] != rows["all others"]}

@@ -25,22 +25,24 @@ _ENDED = f"""() => {{
 }}"""
 
 
-def build_lite(site: Path, more: Iterable[Path] = ()) -> None:
+def build_lite(site: Path, plotting: Iterable[Path]) -> None:
     """Build the site of the notebooks from the wheels that are there.
 
-    :param more: wheels besides those in tools/site/wheels
+    :param plotting: the wheels of pandas and matplotlib
     """
     assert lite.JUPYTER.exists(), "make test-nightly and make lite install JupyterLite"
-    lite.build(site, more)
+    others = [path for path in assets.WHEELS.glob("*.whl") if not path.name.startswith(lite.PLOTTING)]
+    lite.build(site, [*others, *plotting])
     # The application tells what its cells say; on the page, those out of sight are not there
     settings = json.loads((site / _SETTINGS).read_text("utf-8"))
     settings["jupyter-config-data"]["exposeAppInBrowser"] = True
     (site / _SETTINGS).write_text(json.dumps(settings), "utf-8")
 
 
-def has_plotting() -> bool:
-    """Return whether the packages with which notebooks read files and plot were downloaded."""
-    return all(any(assets.WHEELS.glob(f"{name}-*.whl")) for name in lite.PLOTTING)
+def downloaded() -> list[Path]:
+    """Return the wheels of the packages with which notebooks read files and plot; none unless all are there."""
+    found = [next(assets.WHEELS.glob(f"{name}-*.whl"), None) for name in lite.PLOTTING]
+    return [path for path in found if path is not None] if None not in found else []
 
 
 def substitutes(folder: Path) -> list[Path]:

@@ -38,17 +38,17 @@ _MISSING: Final = """raise ModuleNotFoundError(
 """
 
 
-def build(site: Path, more: Iterable[Path] = ()) -> None:
+def build(site: Path, wheels: Iterable[Path]) -> None:
     """Build the site.
 
-    :param more: wheels besides those in tools/site/wheels
+    :param wheels: the packages that notebooks may import, besides the library and JupyterLite's own
     """
     # In a new folder: the builder keeps a record of its steps, and would leave out those that another site had
     with TemporaryDirectory() as folder:
         settings = shutil.copytree(HERE / "lite", Path(folder, "lite"), ignore=shutil.ignore_patterns("_output", ".*"))
         command = [str(JUPYTER), "lite", "build", "--contents", str(_NOTEBOOKS), "--output-dir", str(site.resolve())]
         subprocess.run(command, cwd=settings, check=True)  # noqa: S603 - a fixed program
-    write_python(site, [*WHEELS.glob("*.whl"), *site.glob("extensions/*/*/static/pypi/*.whl"), *more])
+    write_python(site, [*wheels, *site.glob("extensions/*/*/static/pypi/*.whl")])
 
 
 def write_python(site: Path, wheels: Iterable[Path]) -> None:
@@ -120,4 +120,4 @@ def _normalized(name: str) -> str:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]))
+    build(Path(sys.argv[1]), WHEELS.glob("*.whl"))
