@@ -19,16 +19,21 @@ from tablepatterns.review.rules import RULES
 
 DESIGNS = [
     "faulty/accounts_with_shared_email",
+    "faulty/clicks_without_growth",
     "faulty/clicks_written_through",
+    "faulty/country_lists",
     "faulty/customers_share_an_index_key",
     "faulty/employees_by_last_name",
+    "faulty/image_tags_hot_list",
     "faulty/invoices_outgrow_their_number",
     "faulty/pages_by_url",
     "faulty/parts_with_unused_index",
     "faulty/passport_photos",
     "faulty/patients_in_plain_text",
+    "faulty/receipts_without_their_day",
     "faulty/room_history",
     "faulty/sessions_expire_one_by_one",
+    "held_out_6/travel_itineraries",
     "faulty/users_by_login_need_two_reads",
     "faulty/web_log_by_server",
     "held_out_4/auctions",
@@ -36,6 +41,9 @@ DESIGNS = [
     "held_out_4/payroll_by_name",
     "held_out_4/school",
     "held_out_4/shop_stock_from_secondary",
+    "held_out_5/hotel_stays",
+    "held_out_6/image_labels",
+    "held_out_6/warehouse_picks",
 ]
 
 

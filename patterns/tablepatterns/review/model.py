@@ -314,12 +314,17 @@ class Effect:
     busiest: float
 
 
+About = Literal["account", "table", "set", "log", "index", "list", "summary", "copies", "query", "write", "reader"]
+
+
 @dataclass(frozen=True)
 class Finding:
     """A problem of a design, and what to do about it.
 
     :param rule: the name of the rule that found it, such as `table-scan`; it stays the same between versions
-    :param subject: the set, the access pattern or the table that it is about
+    :param subject: the set, its access pattern or derived data, or the table that it is about
+    :param about: which of these the subject is
+    :param fields: the fields of the set that it is about; none if it is about the subject as a whole
     :param says: one sentence that states it, with its numbers
     :param why: the guide's reason
     :param better: what to do instead, in one or two sentences
@@ -349,6 +354,8 @@ class Finding:
     resolves: tuple[Finding, ...] = ()
     causes: tuple[str, ...] = ()
     fix: int | None = None
+    about: About = "set"
+    fields: tuple[str, ...] = ()
 
 
 RowKind = Literal["primary", "copy", "list", "summary", "part"]

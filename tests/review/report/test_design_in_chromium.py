@@ -20,7 +20,7 @@ from tablepatterns.review.capacity.projections import ENTITIES, RATES, scaled
 from tablepatterns.review.measure.measure import measure
 from tablepatterns.review.model import Walkthrough
 from tablepatterns.review.report import html
-from tablepatterns.review.report.formatting import plain
+from tablepatterns.review.report.formatting import plain, subject_of
 
 pytestmark = pytest.mark.browser
 MARKED = "rows => rows.map(row => [row.dataset.row, row.querySelector('.mark').textContent])"
@@ -151,7 +151,7 @@ def test_findings_are_numbered_where_they_belong(page: Page) -> None:
         pins = page.locator(f'a.pin[href="#finding-{number}"]')
         assert pins.count() >= 1, finding.subject
         assert plain(finding.rule) in (pins.first.get_attribute("aria-label") or "")
-        assert page.locator(f"#finding-{number} h3").inner_text() == plain(finding.subject)
+        assert page.locator(f"#finding-{number} h3").inner_text() == subject_of(finding)
 
 
 def test_a_link_in_a_finding_chooses_its_access_pattern(page: Page) -> None:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from ...entity_set.derived import Derived
 from ...errors import BadInput
+from ...figures import number
 from ...key import Key
-from ..design.model import DeclaredSet, Field
+from ...recipes.index_entities import IndexEntity
+from ...recipes.summary import Summary
+from ..design.model import DeclaredSet, Design, Field
 from ..key_parts import Piece, pieces_of
 from ..measure.account import PLAIN
 from ..model import Finding
 from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known, terms_of, unindexed
+from ..rules.hot_partitions import changes_of_busiest_entity, changes_of_busiest_row, rows_for
 from ..rules.indexes import is_shared, key_elsewhere, key_here
+from ..rules.lifecycle import DAY, YEAR
+from ..rules.limits import large_fields
 from . import changes
 from .changes import Change
 from .logs import RULES_OF_LOGS, to_blob_log
 
-_LARGE: Final = 64 * 1024
 _MOST_TABLES: Final = 100
+_PERIODS: Final = ("hour", "day", "week", "month")
 
 
 @dataclass(frozen=True)
@@ -68,12 +76,17 @@ def _missing_index(target: Target) -> Iterator[Change]:
     order = asked.query.order
     left, equal = list(unindexed(asked)), list(terms_of(asked.query, asked.of.key).equal)
     chosen = [name for name in equal if name in left] or left
-    name = f"by {' and '.join(chosen).lower()}"
+    name = f"by {' and '.join(map(_words, chosen))}"
     if partition_known(asked):
         yield changes.add_index(asked.of, Key(*key_here(asked.of, chosen, order)), name)
     if any(each in equal for each in chosen):
         unique = not is_shared(asked.of, chosen)
         yield changes.add_index(asked.of, Key(*key_elsewhere(asked.of, chosen, order)), name, unique=unique)
+
+
+def _words(name: str) -> str:
+    """Return the name of a field as words, such as `order number`."""
+    return re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
@@ -82,10 +95,14 @@ def _sorted_index(target: Target) -> Iterator[Change]:
         return
     declared, name = asked.of, asked.query.order.removeprefix("-")
     field = declared.shape.fields.get(name, Field())
+    row = declared.key.row_template
+    if asked.query.order.startswith("-") and f"{{{name}:ticks}}" in row and declared.pattern in PLAIN:
+        key = Key(declared.key.partition_template, row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
+        yield changes.change_key(declared, key, f"use the RowKey {key.row_template}")
     descends = asked.query.order.startswith("-")
     if descends and field.type != "datetime":
         return
-    yield changes.add_index(declared, Key(*key_here(declared, [name], asked.query.order)), f"by {name.lower()}")
+    yield changes.add_index(declared, Key(*key_here(declared, [name], asked.query.order)), f"by {_words(name)}")
 
 
 def _remove(target: Target) -> Iterator[Change]:
@@ -145,14 +162,7 @@ def _escaped(template: str) -> str:
 
 
 def _in_blobs(target: Target) -> Iterator[Change]:
-    fields = target.declared.shape.fields.items()
-    large = [
-        name
-        for name, field in fields
-        if name not in target.declared.key.fields
-        and field.type in ("string", "binary")
-        and (field.largest or field.size) * (2 if field.type == "string" else 1) > _LARGE
-    ]
+    large = large_fields(target.declared)
     if large and not target.declared.in_blobs():
         yield changes.in_blobs(target.declared, large)
 
@@ -220,7 +230,7 @@ def _with_id(target: Target) -> Iterator[Change]:
 
 def _wider(target: Target) -> Iterator[Change]:
     declared = target.declared
-    name = target.finding.says.partition(" ")[0]
+    (name,) = target.finding.fields
     wide = next((word for word in target.finding.better.split() if word.startswith(f"{{{name}:")), None)
     if wide is None or declared.pattern not in PLAIN:
         return
@@ -236,8 +246,8 @@ def _wider(target: Target) -> Iterator[Change]:
 
 def _escaped_text(target: Target) -> Iterator[Change]:
     declared = target.declared
-    name = target.finding.says.partition(" ")[0]
-    if name not in declared.key.fields or declared.pattern not in PLAIN:
+    name = next((each for each in target.finding.fields if each in declared.key.fields), None)
+    if name is None or declared.pattern not in PLAIN:
         return
     first, second = (
         half.replace(f"{{{name}}}", f"{{{name}:escape}}")
@@ -280,6 +290,138 @@ def _not_by_time(target: Target) -> Iterator[Change]:
     yield from _spread(target)
 
 
+def _list_elsewhere(target: Target) -> Iterator[Change]:
+    """Yield what keeps a long or busy list short: blobs, several rows, or an index with a copy of each entity."""
+    found = next((each for each in target.declared.profiles() if each[0].name == target.part), None)
+    if found is None or not isinstance(found[0], IndexEntity) or found[1].key is None or found[1].spread > 1:
+        return
+    old, key = found[0], found[1].key
+    if target.finding.rule == "contention":
+        yield changes.rows_spread(target.declared, old, key, _rows_for(target, old))
+    elif target.finding.rule == "list-too-long":
+        yield changes.list_in_blobs(target.declared, old, key)
+    fields = [name for name in old.fields if name not in target.declared.key.partition_fields]
+    if fields and not old.is_eventual:
+        yield changes.as_index(target.declared, old.name, Key(*key_here(target.declared, fields)))
+    yield changes.as_index(target.declared, old.name, Key(*key_elsewhere(target.declared, list(old.fields))))
+
+
+def _less_contended(target: Target) -> Iterator[Change]:
+    if target.done is not None:
+        yield from _split(target, target.done)
+        return
+    for derived, profile in target.declared.profiles():
+        if derived.name == target.part and isinstance(derived, Summary) and profile.key and profile.spread == 1:
+            yield changes.rows_spread(target.declared, derived, profile.key, _rows_for(target, derived))
+    yield from _list_elsewhere(target)
+
+
+def _rows_for(target: Target, derived: Derived) -> int:
+    writes = [each.write for each in target.context.writes_of(target.declared)]
+    return rows_for(changes_of_busiest_row(target.declared, derived, writes))
+
+
+def _split(target: Target, done: MeasuredWrite) -> Iterator[Change]:
+    """Yield entities of several rows, if all that is written to them is added to numbers."""
+    declared = target.declared
+    numbers = [name for name, field in declared.shape.fields.items() if field.type in ("int32", "int64", "double")]
+    writes = [each.write for each in target.context.writes_of(declared)]
+    is_added = all(each.operation == "update" and each.changes and set(each.changes) <= set(numbers) for each in writes)
+    is_plain = declared.pattern in PLAIN and not declared.derived and not declared.mappings
+    if is_added and is_plain and "Part" not in declared.shape.fields:
+        yield changes.split_entities(declared, rows_for(changes_of_busiest_entity(declared, done.write)), "Part")
+
+
+def _into_partition(target: Target) -> Iterator[Change]:
+    """Yield indexes in the partition in place of those elsewhere, where each query knows the partition."""
+    declared = target.declared
+    queries = target.context.queries_of(declared)
+    for derived, profile in declared.profiles():
+        asked = [each for each in queries if each.via is derived]
+        names = profile.groups or (profile.layout.key.fields if profile.layout else ())
+        fields = [name for name in names if name not in declared.key.fields]
+        is_known = bool(asked) and all(partition_known(each) for each in asked)
+        if derived.is_eventual and profile.finder and is_known and fields and not declared.is_unique(derived):
+            order = next((each.query.order for each in asked if each.query.order), None)
+            yield changes.as_index(declared, derived.name, Key(*key_here(declared, fields, order)))
+
+
+def _fresh(target: Target) -> Iterator[Change]:
+    yield from _primary_region(target)
+    yield from _into_partition(target)
+
+
+def _with_all(target: Target) -> Iterator[Change]:
+    via = target.asked.via if target.asked else None
+    yield from _whole_rows(target)
+    if via is not None:
+        yield from _list_elsewhere(replace(target, part=via.name))
+
+
+def _as_written(target: Target) -> Iterator[Change]:
+    """Yield the growth that the writes lead to, or the rates that lead to the growth."""
+    declared, context = target.declared, target.context
+    writes = [each.write for each in context.writes_of(declared)]
+    inserted, deleted = (sum(each.rate for each in writes if each.operation == how) for how in ("insert", "delete"))
+    if declared.retention is not None:
+        count = round(inserted * DAY * declared.retention.days)
+        yield changes.change_figures(declared, f"declare a count of {number(count)}, as many as are kept", count=count)
+        return
+    added = max(0, round((inserted - deleted) * YEAR))
+    yield changes.change_figures(declared, f"declare a growth of {number(added)}, as the writes add", growth=added)
+    inserts = [each for each in writes if each.operation == "insert"]
+    if len(inserts) == 1:
+        rate = float(f"{declared.shape.growth / YEAR + deleted:.3g}")
+        says = f"declare a rate of {number(rate)} for {inserts[0].name!r}, which leads to the growth"
+        peak = max(rate, inserts[0].busiest)
+        yield changes.change_access(declared, inserts[0], says, rate=rate, peak=peak)
+
+
+def _in_one_table(target: Target) -> Iterator[Change]:
+    """Yield the table of a write for the set of the other write, if the same values are in the same partition."""
+    done = target.done
+    for name in done.write.atomic_with if done else ():
+        other = target.context.writer(name)
+        if done is None or other is None or other.of.table.lower() == done.of.table.lower():
+            continue
+        one, key = done.of, other.of.key
+        if {one.pattern, other.of.pattern} <= set(PLAIN) and key.partition_template == one.key.partition_template:
+            prefix = re.sub("[^a-z0-9]", "", other.of.shape.entity.lower())
+            prefixed = Key(key.partition_template, f"{prefix}_{key.row_template}")
+            there = _keys_in(target.context.design, one.table)
+            free = (each for each in (key, prefixed) if not any(each.overlaps(taken) for taken in there))
+            yield from (changes.into_table(other.of, one.table, each) for each in free)
+
+
+def _keys_in(design: Design, table: str) -> list[Key]:
+    """Return the keys of all rows in a table."""
+    found = [each.key for each in design.sets if each.table.lower() == table.lower()]
+    for declared in design.sets:
+        for derived, profile in declared.profiles():
+            if profile.table_key is not None and derived.table(declared.table).lower() == table.lower():
+                found.append(profile.table_key)
+    return found
+
+
+def _fewer_parts(target: Target) -> Iterator[Change]:
+    """Yield longer periods, or fewer buckets."""
+    declared = target.declared
+    if declared.pattern == "period_tables":
+        now = str(declared.settings.get("period", "day"))
+        for period in _PERIODS[_PERIODS.index(now) + 1 :]:
+            yield changes.change_settings(declared, f"use a table for each {period}", period=period)
+    buckets = declared.settings.get("buckets")
+    while declared.pattern == "partition_spread" and isinstance(buckets, int) and buckets > 2:
+        buckets = (buckets + 1) // 2
+        yield changes.change_settings(declared, f"use {buckets} buckets", buckets=buckets)
+
+
+def _sorted_text(target: Target) -> Iterator[Change]:
+    """Yield the key in which a range of texts is a range of rows."""
+    if ":escape}" in target.finding.better:
+        yield from _escaped_text(target)
+
+
 Maker: TypeAlias = Callable[[Target], Iterator[Change]]
 RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "missing-index": _missing_index,
@@ -287,7 +429,7 @@ RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "log-data": _blob_log,
     "unused-index": _remove,
     "redundant-index": _remove,
-    "second-read": _whole_rows,
+    "second-read": _with_all,
     "index-not-unique": _unique,
     "colliding-index-keys": _told_apart,
     "value-too-large": _in_blobs,
@@ -308,6 +450,13 @@ RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "narrow-number": _wider,
     "unsafe-key": _escaped_text,
     "count-by-reading": _count,
-    "stale-read": _primary_region,
+    "stale-read": _fresh,
     "lost-update": _conditional,
+    "list-too-long": _list_elsewhere,
+    "contention": _less_contended,
+    "queue-target": _into_partition,
+    "growth-mismatch": _as_written,
+    "together-apart": _in_one_table,
+    "asks-every-part": _fewer_parts,
+    "text-order": _sorted_text,
 }

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ...entity_set.derived import Derived
 from ...entity_set.mapping import PropertyMapping
+from ...entity_set.placement import InBlobs, InTable
 from ...key import Key
 from ...recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from ...recipes.index_entities import IndexEntity
 from ...recipes.inter_partition_index import InterPartitionIndex
 from ...recipes.intra_partition_index import IntraPartitionIndex
 from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, Field, Query, Write
 from ..measure.account import sample_key
+from ..zipf import Zipf
 
 AccessT = TypeVar("AccessT", Query, Write)
+_STEPS: Final = 200
+_TABLE_NAME: Final = 63
+"""The longest name of a table."""
 Table: TypeAlias = MutableMapping[str, Any]
 """The table of a set in a design file."""
 
@@ -104,6 +111,79 @@ def remove_derived(declared: DeclaredSet, name: str) -> Change:
         del of["derived"][at]
 
     return Change(declared.name, f"remove {name!r}", model, edit)
+
+
+def replace_derived(
+    declared: DeclaredSet, name: str, made: Derived, table: Mapping[str, Any], says: str, pattern: str
+) -> Change:
+    """Return the change that keeps other derived data in place of that of a name.
+
+    :param table: the derived data as a design file has it
+    """
+    at = next(number for number, each in enumerate(declared.derived) if each.name == name)
+
+    def edit(of: Table) -> None:
+        of["derived"][at] = {"pattern": pattern, **table, "name": name}
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, derived=tuple(made if each.name == name else each for each in of.derived))
+
+    return Change(declared.name, says, model, edit, pattern=pattern)
+
+
+def as_index(declared: DeclaredSet, name: str, key: Key) -> Change:
+    """Return the change that keeps an index in place of other derived data, in the partition if its key is there."""
+    where = f"({key.partition_template}, {key.row_template})"
+    if key.partition_template == declared.key.partition_template:
+        says = f"use an index in the partition for {name!r}, {where}"
+        made: Derived = IntraPartitionIndex(key, name=name)
+        return replace_derived(declared, name, made, {"key": key_table(key)}, says, "intra_partition_index")
+    says = f"use an index in other partitions for {name!r}, {where}"
+    made = InterPartitionIndex(key, name=name)
+    return replace_derived(declared, name, made, {"key": key_table(key)}, says, "inter_partition_index")
+
+
+def list_in_blobs(declared: DeclaredSet, old: IndexEntity, key: Key) -> Change:
+    """Return the change that stores each list in a blob, which has no limit that lists reach."""
+    container = f"{declared.table.lower()}-lists"
+    options: dict[str, Any] = {"ids": old.key_list.name}
+    made = IndexEntity(*old.fields, key=key, store=InBlobs(container), name=old.name, **options)
+    table = {"fields": list(old.fields), "key": key_table(key), "store": {"container": container}, **options}
+    return replace_derived(
+        declared, old.name, made, table, f"store each list of {old.name!r} in a blob", "index_entities"
+    )
+
+
+def rows_spread(declared: DeclaredSet, old: IndexEntity | Summary, key: Key, rows: int) -> Change:
+    """Return the change that spreads each list or total over rows, in a table of their own.
+
+    In tables for periods, the rows stay with the entities, so that they are dropped with them.
+
+    :param key: the key of the rows
+    """
+    placement = old.placement
+    words = "".join(each.capitalize() for each in re.findall("[A-Za-z0-9]+", old.name))
+    where = (placement.name if isinstance(placement, InTable) else None) or f"{declared.table}{words}"[:_TABLE_NAME]
+    is_own = declared.pattern != "period_tables"
+    if not is_own and key.partition_template == declared.key.partition_template:
+        # Rows that are updated later are in partitions of their own
+        key = Key(f"{words.lower()}_{key.partition_template}", key.row_template)
+    store = InTable(where if is_own else None)
+    table: dict[str, Any] = {
+        "key": key_table(key),
+        "spread": rows,
+        **({"table": where} if is_own else {"store": "table"}),
+    }
+    if isinstance(old, IndexEntity):
+        options: dict[str, Any] = {"ids": old.key_list.name}
+        made: Derived = IndexEntity(*old.fields, key=key, store=store, spread=rows, name=old.name, **options)
+        table, called, pattern = {"fields": list(old.fields), **table, **options}, "list", "index_entities"
+    else:
+        options = {"sums": dict(old.sums), "members": old.key_list.name}
+        made = Summary(key, count=old.count, store=store, spread=rows, name=old.name, **options)
+        table, called, pattern = {**table, "count": old.count or "", **options}, "total", "summary"
+    says = f"spread each {called} of {old.name!r} over {rows} rows{f' of the table {where}' if is_own else ''}"
+    return replace_derived(declared, old.name, made, table, says, pattern)
 
 
 def change_index(declared: DeclaredSet, name: str, key: Key, *, unique: bool, says: str) -> Change:
@@ -257,6 +337,91 @@ def wide(declared: DeclaredSet) -> Change:
         return replace(of, pattern="wide_entity", settings={})
 
     return Change(declared.name, "store each entity in several rows (WideEntity)", model, edit, pattern="wide_entity")
+
+
+def split_entities(declared: DeclaredSet, rows: int, part: str) -> Change:
+    """Return the change that stores each entity as several rows, of which a write changes one and a reader adds up all.
+
+    :param part: the field with the number of the row
+    """
+    key = Key(declared.key.partition_template, f"{declared.key.row_template}_{{{part}:0{len(str(rows))}d}}")
+    count = declared.shape.count * rows
+    # A value that each entity had is now that of its rows
+    shared = [
+        name
+        for name, field in declared.shape.fields.items()
+        if field.distinct is None and field.type != "boolean" and field.within is None
+    ]
+
+    skews = {each.name: _skew_of_rows(declared.shape.count, rows, each.skew) for each in declared.writes if each.skew}
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        fields = dict(of.shape.fields)
+        fields |= {name: replace(fields[name], distinct=declared.shape.count) for name in shared}
+        fields[part] = Field("int32", distinct=rows)
+        shape = replace(of.shape, count=count, growth=of.shape.growth * rows, fields=fields)
+        writes = tuple(replace(each, skew=skews.get(each.name, 0.0)) for each in of.writes)
+        return replace(of, key=key, shape=shape, writes=writes)
+
+    def edit(of: Table) -> None:
+        of["key"], of["count"] = key_table(key), count
+        if of.get("growth"):
+            of["growth"] = of["growth"] * rows
+        for name in shared:
+            of["fields"][name].update({"distinct": declared.shape.count})
+        of["fields"][part] = {"type": "int32", "distinct": rows}
+        for each in of.get("write", []):
+            if each["name"] in skews:
+                each["skew"] = skews[each["name"]]
+
+    says = f"store each entity as {rows} rows, ({key.partition_template}, {key.row_template}), and add them up"
+    return Change(declared.name, says, model, edit)
+
+
+def _skew_of_rows(count: int, rows: int, skew: float) -> float:
+    """Return the skew of calls over rows, of which each entity has several that take the same share of its calls."""
+    most = Zipf(max(1, count), skew).share(1) / rows
+    steps = (round(skew * step / _STEPS, 3) for step in range(_STEPS, 0, -1))
+    return next((each for each in steps if Zipf(max(1, count * rows), each).share(1) <= most), 0.0)
+
+
+def into_table(declared: DeclaredSet, table: str, key: Key) -> Change:
+    """Return the change that stores the entities in the table of another set."""
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, table=table, key=key)
+
+    def edit(of: Table) -> None:
+        of["table"], of["key"] = table, key_table(key)
+
+    says = f"store {declared.name} in the table {table}, ({key.partition_template}, {key.row_template})"
+    return Change(declared.name, says, model, edit, pattern="entity_group_transaction")
+
+
+def change_figures(declared: DeclaredSet, says: str, **figures: Any) -> Change:
+    """Return the change of the declared number of entities, or of their growth."""
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, shape=replace(of.shape, **figures))
+
+    def edit(of: Table) -> None:
+        for name, value in figures.items():
+            of[name] = value
+
+    return Change(declared.name, says, model, edit)
+
+
+def change_settings(declared: DeclaredSet, says: str, **settings: Any) -> Change:
+    """Return the change of arguments of the set's recipe."""
+
+    def model(of: DeclaredSet) -> DeclaredSet:
+        return replace(of, settings={**of.settings, **settings})
+
+    def edit(of: Table) -> None:
+        for name, value in settings.items():
+            of[name] = value
+
+    return Change(declared.name, says, model, edit, pattern=declared.pattern)
 
 
 def change_access(declared: DeclaredSet, access: Query | Write, says: str, **values: Any) -> Change:

@@ -35,7 +35,7 @@ def with_tested_advice(
     found: list[tuple[Finding, Change | None]] = []
     while left:
         finding = left.pop(0)
-        change, after, why = _first_that_works(context, finding, reviewed, simulate)
+        change, after, why = _best_that_works(context, finding, left, reviewed, simulate)
         if change is None or after is None:
             better = f"{why} {_OTHERWISE}" if why is not None else f"{finding.better} {_untested(finding)}"
             found.append((replace(finding, better=better), None))
@@ -105,11 +105,20 @@ def _work_together(made: Iterable[Change], reviewed: Reviewed, simulate: Simulat
         return False
 
 
-def _first_that_works(
-    context: RuleContext, finding: Finding, reviewed: Reviewed, simulate: Simulate
+def _best_that_works(
+    context: RuleContext, finding: Finding, left: Sequence[Finding], reviewed: Reviewed, simulate: Simulate
 ) -> tuple[Change | None, Reviewed | None, str | None]:
-    """Return the first change that removes a finding and causes no other, or why the usual one is not recommended."""
+    """Return a change that removes a finding and causes no other, or why the usual one is not recommended.
+
+    It is the first one that also removes most of the other findings about the same subject: two changes of one index
+    would undo each other.
+
+    :param left: the other findings
+    """
     why: str | None = None
+    same = [each for each in left if each.subject == finding.subject]
+    best: tuple[Change, Reviewed] | None = None
+    fewest = len(same) + 1
     for change in candidates(context, finding):
         try:
             after = simulate(change.applied(reviewed.design))
@@ -117,11 +126,20 @@ def _first_that_works(
             continue
         caused = _caused(reviewed.findings, after.findings)
         if not caused and not _is_there(finding, after.findings):
-            return change, after, why
-        if caused and why is None:
+            remaining = sum(_is_there(each, after.findings) for each in same)
+            if remaining < fewest:
+                best, fewest = (change, after), remaining
+            if not fewest:
+                break
+        elif caused and why is None and best is None:
             worst = caused[0]
-            why = f"The usual change, to {change.says}, was tried: it causes {worst.rule} in {worst.subject}."
-    return None, None, why
+            effect = (
+                f"makes {worst.rule} of {worst.subject} serious"
+                if _is_there(worst, reviewed.findings)
+                else f"causes {worst.rule} in {worst.subject}"
+            )
+            why = f"The usual change, to {change.says}, was tried: it {effect}."
+    return (*best, why) if best else (None, None, why)
 
 
 def _is_there(finding: Finding, among: Sequence[Finding]) -> bool:
@@ -146,8 +164,8 @@ def _was_serious(finding: Finding, before: Sequence[Finding]) -> bool:
 def effect_of(reviewed: Reviewed, finding: Finding) -> Effect:
     """Return the figures of the access pattern that a finding is about, or of the whole design."""
     named = [each for each in reviewed.measured if part_of(each.of.name, each.access.name) == finding.subject]
-    is_of_call = bool(named)
-    shown = named or [each for each in reviewed.measured if not each.rejected]
+    is_of_call = bool(named) and finding.about in ("query", "write")
+    shown = named if is_of_call else [each for each in reviewed.measured if not each.rejected]
     weights = [1.0 if is_of_call else each.rate for each in shown]
     return Effect(
         "call" if is_of_call else "second",

@@ -86,7 +86,7 @@ class Corrections:
             given = f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
             order = "10 sorts before 9" if kind in _INTEGERS else "values sort as text"
             says = f"{name} is written to the key of {subject} as {given}, without padding: {order}."
-            self.flaws.append(Flaw("unpadded", subject, says, f"Write it as {{{name}:{wanted}}}."))
+            self.flaws.append(Flaw("unpadded", subject, says, f"Write it as {{{name}:{wanted}}}.", (name,)))
         return wanted
 
     def _separated(self, subject: str, partition: str, row: str) -> tuple[str, str]:
@@ -152,4 +152,4 @@ def _twice(subject: str, name: str, *, is_same: bool) -> Flaw:
     else:
         says = f"{name} is in both keys of {subject}, in two formats, and a key takes each field once."
         better = "Store what the PartitionKey needs in a field of its own, such as the day of a timestamp."
-    return Flaw("both-keys", subject, says, better)
+    return Flaw("both-keys", subject, says, better, (name,))

@@ -248,12 +248,14 @@ class Flaw:
     :param subject: the set, or its derived data
     :param says: one sentence that states it
     :param better: what to write instead
+    :param fields: the fields that it is about
     """
 
     kind: FlawKind
     subject: str
     says: str
     better: str
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ...figures import money, number, of_target, plural, share, sum_of_money, ti
 from ...filters import QueryClass
 from ..design.model import Write
 from ..model import Effect, Finding, Measured, Reviewed, Severity, TableLoad
+from ..rules.rule import listed
 
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
@@ -113,6 +114,21 @@ def verdict(reviewed: Reviewed) -> str:
     )
 
 
+def subject_of(finding: Finding) -> str:
+    """Return what a finding is about, such as `Employees: index 'by email'` or `Employees: field Age`."""
+    subject = plain(finding.subject)
+    name, _, part = subject.partition(": ")
+    if finding.about == "account":
+        return "Account"
+    if finding.about == "table":
+        return f"table {subject}"
+    if part and finding.about != "set":
+        return f"{name}: {finding.about} {part!r}"
+    if finding.fields and not part:
+        return f"{name}: {'field' if len(finding.fields) == 1 else 'fields'} {plain(listed(finding.fields, most=3))}"
+    return subject
+
+
 def name_of(found: Measured) -> str:
     """Return the name of an access pattern with its set."""
     return f"{plain(found.of.name)}: {plain(found.access.name)}"
@@ -202,7 +218,7 @@ def heat_sentence(heat: TableLoad) -> str:
 def target_sentence(reviewed: Reviewed) -> str:
     """Return sentences about the tables with a partition over its target, and about the account."""
     account = reviewed.account
-    whole = share(max(account.rates, default=0.0) / account.target)
+    whole = of_target(max(account.rates, default=0.0) / account.target)
     sentence = f"The account takes {whole} of {number(account.target)} requests a second."
     if not reviewed.heats:
         return sentence
@@ -248,7 +264,9 @@ def _effect(before: Effect, after: Effect) -> str:
         ("cost a month", sum_of_money(before.cost_a_month), sum_of_money(after.cost_a_month)),
         ("busiest partition", share(before.busiest), share(after.busiest)),
     )
-    return "; ".join(f"{name} {old} → {new}" if old != new else f"{name} {old}, unchanged" for name, old, new in pairs)
+    changed = [f"{name} {old} → {new}" for name, old, new in pairs if old != new]
+    same = [f"{name} {old}" for name, old, new in pairs if old == new]
+    return "; ".join([*changed, *([f"unchanged: {', '.join(same)}"] if same else [])])
 
 
 def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -258,7 +276,7 @@ def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
         found.append((f"--fix {finding.fix}", (f"Tested: {plain(finding.change)}.",)))
         found.append(("Effect", (_effect(finding.before, finding.after),)))
     if finding.resolves:
-        found.append(("Resolves", tuple(f"{each.rule} ({plain(each.subject)})" for each in finding.resolves)))
+        found.append(("Resolves", tuple(f"{each.rule} ({subject_of(each)})" for each in finding.resolves)))
     if finding.causes:
         found.append(("Leads to", tuple(map(plain, finding.causes))))
     if finding.pattern is not None:

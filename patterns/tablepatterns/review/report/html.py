@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from ...extras import how_to_install
 from ...figures import money, number, plural, share
 from ..measure.log_pace import entries_of
-from ..model import Finding, Reviewed
+from ..model import Finding, Reviewed, part_of
 from .explorer import explorer
 from .fine import fine
-from .formatting import SEVERITIES, lines, loads, plain, verdict
-from .json import document
+from .formatting import SEVERITIES, lines, loads, plain, subject_of, verdict
 from .markup import Markup, element, joined
 from .pins import Pins
 from .plots import NEEDED, Plot, Plots, available, plots
@@ -50,14 +49,18 @@ def html(reviewed: Reviewed, *, version: str = "") -> str:
     :param version: the version of a served page, which reloads when its server has another version
     """
     drawn = plots(reviewed) if available() else _NO_PLOTS
-    data = document(reviewed)
-    pins = Pins(data)
-    shown = [explorer(data, pins), scale(data)]
+    pins = Pins(reviewed.findings)
+    shown = [explorer(reviewed, pins), scale(reviewed)]
     parts = [
-        _findings(reviewed.findings, data),
+        _findings(reviewed),
         element("section", element("h2", "No findings"), *fine(reviewed), id="fine"),
     ]
-    parts += [*shown, *(_section(sheet, _plots_of(sheet, drawn)) for sheet in sheets(reviewed))]
+    account = pins.on("account", reviewed.design.name, kinds=["account"])
+    parts += shown
+    parts += [
+        _section(sheet, _plots_of(sheet, drawn), account if sheet.name == "heat" else joined())
+        for sheet in sheets(reviewed)
+    ]
     title = f"Design review: {plain(reviewed.design.name)}"
     opening = _opening(reviewed, [part for part in ("design", "scale") if any(shown)])
     return page(title, opening, element("main", *parts), _closing(), version=version)
@@ -127,19 +130,24 @@ def _fact(name: str, value: str, more: str) -> Markup:
     return element("div", element("dt", name), element("dd", value, element("span", more)))
 
 
-def _findings(findings: tuple[Finding, ...], data: Mapping[str, Any]) -> Markup:
+def _findings(reviewed: Reviewed) -> Markup:
+    findings = reviewed.findings
     if not findings:
         said = element("p", element("span", "clean", class_="label clean"), " No findings.")
         return element("section", element("h2", "Findings"), said, id="findings")
     said = element("p", "The worst first." if len(findings) > 1 else "", class_="quiet")
-    shown = [_finding(number, each, _call_of(each, data)) for number, each in enumerate(findings, start=1)]
+    shown = [_finding(number, each, _call_of(each, reviewed)) for number, each in enumerate(findings, start=1)]
     return element("section", element("h2", "Findings"), said, *shown, id="findings")
 
 
-def _call_of(finding: Finding, data: Mapping[str, Any]) -> Markup:
+def _call_of(finding: Finding, reviewed: Reviewed) -> Markup:
     """Return a link to the access pattern that a finding is about, if any."""
-    calls = enumerate(data["access_patterns"] if data["simulation"] else ())
-    found = [at for at, call in calls if f"{call['set']}: {call['name']}" == finding.subject]
+    calls = enumerate(reviewed.measured if reviewed.simulation else ())
+    found = [
+        at
+        for at, call in calls
+        if part_of(call.of.name, call.access.name) == finding.subject and finding.about in ("query", "write")
+    ]
     return joined(*(element("a", "Show its rows", href=f"#call-{at}") for at in found[:1]))
 
 
@@ -152,7 +160,7 @@ def _finding(number: int, finding: Finding, link: Markup) -> Markup:
             "header",
             element("span", str(number), class_=f"pin {severity}", aria_hidden="true"),
             element("span", severity, class_="label"),
-            element("h3", plain(finding.subject)),
+            element("h3", subject_of(finding)),
             element("code", plain(finding.rule)),
             link,
         ),
@@ -182,8 +190,8 @@ def _figure(plot: Plot) -> Markup:
     return element("figure", caption, *pictures, id=plot.name)
 
 
-def _section(sheet: Sheet, pictures: Markup) -> Markup:
-    parts = [element("h2", sheet.title), element("p", sheet.says), pictures]
+def _section(sheet: Sheet, pictures: Markup, links: Markup) -> Markup:
+    parts = [element("h2", sheet.title, links), element("p", sheet.says), pictures]
     if sheet.rows:
         parts.append(_table(sheet))
         parts += [element("p", note, class_="quiet") for note in sheet.notes]

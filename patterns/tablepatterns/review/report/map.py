@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
+from ..model import Place
 from .formatting import plain, shortened
 from .markup import Markup, element, joined
-
-Place = Mapping[str, Any]
 
 SYMBOLS: Final = {
     "primary": ("●", "entity"),
@@ -56,7 +55,7 @@ _NARROW: Final = _Columns(350, (_INSET, 34, 34), (322, 302, 302), is_stacked=Tru
 def design_map(places: Sequence[Place]) -> Markup:
     """Return the map as two drawings, for wide and for narrow screens.
 
-    :param places: the places as in JSON
+    :param places: the places of the sample
     """
     return joined(
         *(
@@ -68,22 +67,20 @@ def design_map(places: Sequence[Place]) -> Markup:
 
 def _text_alternative(places: Sequence[Place]) -> str:
     """Return a text alternative of the map."""
-    return "; ".join(
-        f"{plain(each['name'])}: {_kind(each)} of {plain(each['set'])} in {plain(each['where'])}" for each in places
-    )
+    return "; ".join(f"{plain(each.name)}: {_kind(each)} of {plain(each.of)} in {plain(each.where)}" for each in places)
 
 
 def _kind(place: Place) -> str:
-    return _CALLED.get(place["kind"], "container")
+    return _CALLED.get(place.kind, "container")
 
 
 def _drawing(places: Sequence[Place], columns: _Columns) -> Markup:
     drawn, y = list[Markup](), 0
     sets = sorted(
-        (each for each in places if each["kind"] in _OWN),
-        key=lambda each: (list(_OWN).index(each["kind"]), str(each["where"]).lower()),
+        (each for each in places if each.kind in _OWN),
+        key=lambda each: (list(_OWN).index(each.kind), each.where.lower()),
     )
-    for (kind, table), group in groupby(sets, key=lambda each: (each["kind"], each["where"])):
+    for (kind, table), group in groupby(sets, key=lambda each: (each.kind, each.where)):
         inner, height = _table(list(group), places, columns, y + _TITLE)
         frame = element(
             "rect",
@@ -105,9 +102,9 @@ def _table(sets: Sequence[Place], places: Sequence[Place], columns: _Columns, to
     """Return the sets of one table with their derived data, and the height."""
     drawn, y = list[Markup](), top
     for declared in sets:
-        own = [each for each in places if each["set"] == declared["name"] and each["kind"] not in _OWN]
-        derived = [each for each in own if each["kind"] not in ("queue", "container")]
-        others = [each for each in own if each["kind"] in ("queue", "container")]
+        own = [each for each in places if each.of == declared.name and each.kind not in _OWN]
+        derived = [each for each in own if each.kind not in ("queue", "container")]
+        others = [each for each in own if each.kind in ("queue", "container")]
         drawn.append(_box(declared, columns, 0, y))
         start = y + (_HEIGHT + _GAP // 2 if columns.is_stacked else 0)
         for at, each in enumerate(derived):
@@ -134,15 +131,15 @@ def _joined_to(place: Place, columns: _Columns, column: int, set_top: int, y: in
             if column == 1
             else (f"M{right} {set_top + 8}H{turn}V{y - 3}H{left - 14}V{middle}H{left}")
         )
-    yield element("path", d=path, class_="late" if place["is_eventual"] else "same")
+    yield element("path", d=path, class_="late" if place.is_eventual else "same")
     yield _box(place, columns, column, y)
 
 
 def _box(place: Place, columns: _Columns, column: int, y: int) -> Markup:
-    kind = "primary" if place["kind"] == "set" else "container" if place["kind"] == "log" else place["kind"]
+    kind = "primary" if place.kind == "set" else "container" if place.kind == "log" else place.kind
     symbol, _ = SYMBOLS.get(kind, ("✉", "") if kind == "queue" else ("▣", ""))
     width, left = columns.box[column], columns.left[column]
-    partition, _, row = plain(place["template"]).partition(" | ")
+    partition, _, row = plain(place.template).partition(" | ")
     notes = [f"PartitionKey {partition}", f"RowKey {row}"] if row else [_kind(place), partition]
     lines = [
         element("text", _cut(note, (width - 20) // 7), x=str(left + 10), y=str(y + 38 + 16 * at), class_="key")
@@ -153,7 +150,7 @@ def _box(place: Place, columns: _Columns, column: int, y: int) -> Markup:
         element("rect", x=str(left), y=str(y), width=str(width), height=str(_HEIGHT), rx="5", class_=f"box {kind}"),
         element("text", symbol, x=str(left + 10), y=str(y + 20), class_=f"symbol {kind}"),
         element(
-            "text", shortened(plain(place["name"]), (width - 40) // 8), x=str(left + 30), y=str(y + 20), class_="name"
+            "text", shortened(plain(place.name), (width - 40) // 8), x=str(left + 30), y=str(y + 20), class_="name"
         ),
         *lines,
     )

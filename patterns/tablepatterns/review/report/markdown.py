@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..model import Finding, Reviewed
-from .formatting import SEVERITIES, lines, plain, verdict
+from .formatting import SEVERITIES, lines, plain, subject_of, verdict
 from .tables import Cell, Sheet, sheets
 
 # An underscore within a word has no meaning in Markdown
@@ -34,7 +34,7 @@ def markdown(reviewed: Reviewed) -> str:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    yield f"### {SEVERITIES[finding.severity].capitalize()}: {escaped(finding.subject)} ({escaped(finding.rule)})"
+    yield f"### {SEVERITIES[finding.severity].capitalize()}: {escaped(subject_of(finding))} ({escaped(finding.rule)})"
     yield f"{escaped(finding.says)}"
     yield "\n".join(_item(name, texts) for name, texts in lines(finding))
 

@@ -3,68 +3,68 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 from ...figures import money, number, plural, share
+from ..model import Projections, Reviewed
 from .formatting import plain
 from .markup import Markup, element, joined
 
-Part = Mapping[str, Any]
 
-
-def scale(document: Part) -> Markup:
+def scale(reviewed: Reviewed) -> Markup:
     """Return the section with the sliders; empty if the review was not detailed.
 
     The review has computed the figures of each slider position, as text: the script only shows them.
 
-    :param document: the report as in JSON
+    :param reviewed: the result of `review`
     """
-    found = document["projections"]
+    found = reviewed.projections
     if found is None:
         return joined()
-    sets = document["design"]["sets"]
-    entities = sum(each["shape"]["count"] for each in sets)
-    growth = sum(each["shape"]["growth"] + each["shape"]["moves"]["net"] for each in sets)
+    sets = reviewed.design.sets
+    entities = sum(each.shape.count for each in sets)
+    growth = sum(each.shape.growth + each.shape.moves.net for each in sets)
     axes = {
-        "entities": [f"× {number(each)}: {number(entities * each)}" for each in found["entities"]],
-        "rates": [f"× {number(each)}" for each in found["rates"]],
-        "years": [plural(each, "year") for each in found["years"]],
+        "entities": [f"× {number(each)}: {number(entities * each)}" for each in found.entities],
+        "rates": [f"× {number(each)}" for each in found.rates],
+        "years": [plural(each, "year") for each in found.years],
     }
-    starts = [found["entities"].index(1), found["rates"].index(1), 0]
+    starts = [found.entities.index(1), found.rates.index(1), 0]
     fields = [_slider(name, texts, at) for (name, texts), at in zip(axes.items(), starts, strict=True)]
-    if len(found["years"]) == 1:
+    if len(found.years) == 1:
         fields.append(element("p", "Nothing grows, so the years change nothing.", class_="quiet"))
     says = (
         "Figures with other numbers of entities, other rates, and after years of growth, each computed by this review. "
         f"The design has {number(entities)} entities, and {number(growth)} more after a year."
     )
-    if document["design"]["logs"]:
+    if reviewed.design.logs:
         says += " A blob log grows with the rates."
+    shown = points(found, plain(reviewed.bill.currency))
     return element(
         "section",
         element("h2", "Scale"),
         element("p", says),
-        element("div", element("div", *fields, class_="sliders"), _figures(document, starts), class_="scale"),
-        _data({"axes": list(axes.values()), "points": points(document)}),
+        element("div", element("div", *fields, class_="sliders"), _figures(shown, found, starts), class_="scale"),
+        _data({"axes": list(axes.values()), "points": shown}),
         id="scale",
     )
 
 
-def points(document: Part) -> list[list[Any]]:
+def points(found: Projections, currency: str) -> list[list[Any]]:
     """Return the texts of each point (cost, partition, account, limits), and which limits are exceeded."""
-    found, currency = document["projections"], plain(document["bill"]["currency"])
     shown: list[list[Any]] = []
-    for at, cost in enumerate(found["cost"]):
-        used = [each if each is not None else 0 for each in found["used"][at]]
+    for at, cost in enumerate(found.cost):
+        used = [each if isfinite(each) else 0 for each in found.used[at]]
         shown.append(
             [
                 money(cost, currency),
-                share(found["busiest"][at]),
-                plain(found["partition"][at]),
-                share(found["account"][at]),
+                share(found.busiest[at]),
+                plain(found.partition[at]),
+                share(found.account[at]),
                 [share(each) for each in used],
-                [int(each > 1) for each in (found["busiest"][at], found["account"][at], *used)],
+                [int(each > 1) for each in (found.busiest[at], found.account[at], *used)],
             ]
         )
     return shown
@@ -86,24 +86,23 @@ def _slider(name: str, texts: Sequence[str], at: int) -> Markup:
     return element("div", label, slider, element("output", texts[at], for_=f"scale-{name}"))
 
 
-def _figures(document: Part, starts: Sequence[int]) -> Markup:
-    found = document["projections"]
+def _figures(shown: Sequence[Sequence[Any]], found: Projections, starts: Sequence[int]) -> Markup:
     entities, rates, years = starts
-    at = (entities * len(found["rates"]) + rates) * len(found["years"]) + years
-    cost, busiest, partition, account, used, over = points(document)[at]
+    at = (entities * len(found.rates) + rates) * len(found.years) + years
+    cost, busiest, partition, account, used, over = shown[at]
     facts = [
         ("Cost a month", cost, "cost", 0),
         ("Busiest partition, of its target", busiest, "busiest", over[0]),
         ("Account, of its target", account, "account", over[1]),
     ]
-    shown = [
+    told = [
         joined(element("dt", name), element("dd", element("span", text, id=f"at-{key}", class_="bad" if bad else "")))
         for name, text, key, bad in facts
     ]
     name = element("p", "The busiest partition: ", element("span", partition, id="at-partition"), class_="quiet")
     limits = [
         element("li", f"{plain(limit)}: ", element("span", text, class_="bad" if bad else ""))
-        for limit, text, bad in zip(found["limits"], used, over[2:], strict=True)
+        for limit, text, bad in zip(found.limits, used, over[2:], strict=True)
     ]
     listed = (
         element("ul", *limits, id="at-limits")
@@ -111,7 +110,7 @@ def _figures(document: Part, starts: Sequence[int]) -> Markup:
         else element("p", "No limit is near at any of these.", class_="quiet")
     )
     return element(
-        "div", element("dl", *shown, class_="facts"), name, element("h3", "Limits, of what may be used"), listed
+        "div", element("dl", *told, class_="facts"), name, element("h3", "Limits, of what may be used"), listed
     )
 
 

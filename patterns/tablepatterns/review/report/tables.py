@@ -72,6 +72,7 @@ _TONES: Final[dict[QueryClass | None, Tone]] = {
 }
 _NEAR: Final = 0.5
 _RETRIES: Final = 0.05
+_LEAST_HEADROOM: Final = 0.01
 
 
 _SCAN_NOTE: Final = (
@@ -187,8 +188,8 @@ def _heat_row(heat: TableLoad) -> tuple[Cell, ...]:
         Cell(share(portion), tone=tone),
         Cell("never" if heat.over_target_from is None else time_of_day(heat.over_target_from)),
         Cell(share(first.throttled) if first else "0%"),
-        Cell(f"× {number(heat.headroom)}" if peak else ""),
-        Cell(spread if heat.buckets > 1 else "not needed"),
+        Cell((f"× {number(heat.headroom)}" if heat.headroom >= _LEAST_HEADROOM else "none") if peak else ""),
+        Cell("not needed" if heat.buckets <= 1 else spread if heat.spread_peak <= heat.target else "not enough"),
     )
 
 
@@ -198,9 +199,15 @@ def _limits(reviewed: Reviewed) -> Sheet:
     passed = [each for each in found if each.reached is not None]
     after = f"after {plural(horizon, 'year')}"
     if not found:
-        says = f"No entity, key, transaction or account is near a limit, now or {after} of the declared growth."
+        says = (
+            "No entity, key or transaction is near a limit, nor is the capacity of the account, "
+            f"now or {after} of the declared growth."
+        )
     elif not passed:
-        says = f"No limit of an entity, key, transaction or account is reached {after} of the declared growth."
+        says = (
+            "No limit of an entity, key or transaction, nor the capacity of the account, "
+            f"is reached {after} of the declared growth."
+        )
     else:
         verb = "is" if len(passed) == 1 else "are"
         within = after.replace("after", "within")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..model import Finding, Reviewed, Severity
-from .formatting import SEVERITIES, lines, plain, verdict
+from .formatting import SEVERITIES, lines, plain, subject_of, verdict
 from .tables import Cell, Sheet, Tone, sheets
 
 _STYLES: Final = {Severity.SERIOUS: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
@@ -42,7 +42,7 @@ def _finding(finding: Finding) -> RenderableType:
     grid.add_column(width=_LABEL_WIDTH, no_wrap=True)
     grid.add_column()
     label = Text(SEVERITIES[finding.severity].upper(), style=_STYLES[finding.severity])
-    grid.add_row(label, Text.assemble((plain(finding.subject), "bold"), (f"  {plain(finding.rule)}", "dim")))
+    grid.add_row(label, Text.assemble((subject_of(finding), "bold"), (f"  {plain(finding.rule)}", "dim")))
     grid.add_row("", Text(plain(finding.says)))
     for name, texts in lines(finding):
         grid.add_row(Text(name, style="dim"), Text("\n".join(texts)))

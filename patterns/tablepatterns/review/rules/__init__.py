@@ -6,11 +6,12 @@ Each module covers one concern: its rules, and `found`, which applies them. The 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from ..design.model import Design
-from ..model import AccountLoad, Bill, Consistency, Finding, LimitUse, Measured, TableLoad
+from ..model import About, AccountLoad, Bill, Consistency, Finding, LimitUse, Measured, TableLoad
 from . import (
     consistency,
     cost,
@@ -74,4 +75,23 @@ def findings(
     found |= dict.fromkeys(limits.unreported(context, found))
     reported = {each.subject for each in found if each.rule != cost.MOST_OF_THE_BILL.name}
     kept = [each for each in found if each.rule != cost.MOST_OF_THE_BILL.name or each.subject not in reported]
+    kept = [_named(design, each) for each in kept]
     return tuple(sorted(kept, key=lambda each: (-each.severity, each.subject, each.rule)))
+
+
+_DERIVED: Final[Mapping[str, About]] = {"copies": "index", "lists": "list", "totals": "summary"}
+
+
+def _named(design: Design, finding: Finding) -> Finding:
+    """Return a finding with what its subject is: a log, or which kind of derived data."""
+    name, _, part = finding.subject.partition(": ")
+    if any(each.name == finding.subject for each in design.logs):
+        return replace(finding, about="log")
+    if not part or finding.about not in ("set", "index"):
+        return finding
+    for declared in design.sets:
+        for derived, profile in declared.profiles():
+            if (declared.name, derived.name) == (name, part):
+                is_index = profile.layout is not None or profile.called != "copies"
+                return replace(finding, about=_DERIVED[profile.called] if is_index else "copies")
+    return finding

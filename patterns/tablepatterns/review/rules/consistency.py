@@ -21,6 +21,7 @@ STALE_READ: Final = Rule(
     ),
     guide="Inter-partition secondary index pattern; eventually consistent transactions pattern",
     pattern="intra_partition_index",
+    about="query",
 )
 TOGETHER_APART: Final = Rule(
     name="together-apart",
@@ -29,7 +30,7 @@ TOGETHER_APART: Final = Rule(
     why="Only an entity group transaction changes several entities atomically, and it is limited to one partition.",
     guide="Entity group transactions; eventually consistent transactions pattern",
     pattern="eventual_transaction",
-    why_not_automatic="which of the sets moves to the partition of the other must be decided",
+    about="write",
 )
 RULES: Final = (STALE_READ, TOGETHER_APART)
 

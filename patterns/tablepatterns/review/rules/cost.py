@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...figures import money, number, share
-from ..model import Finding, Severity
+from ..design.model import Query
+from ..model import About, Finding, Severity
 from .context import RuleContext
 from .rule import Rule, part_of
 
@@ -39,8 +40,9 @@ def found(context: RuleContext) -> Iterator[Finding]:
             f"{each.access.name!r} of {each.of.name} is {share(amount / context.bill.total)} of the bill: "
             f"{number(each.transactions)} transactions per call, {money(amount, context.bill.currency)} a month."
         )
+        about: About = "query" if isinstance(each.access, Query) else "write"
         better = (
             "Check what each of its transactions is for: keep fewer copies elsewhere, return "
             "fewer results, or cache the answer."
         )
-        yield MOST_OF_THE_BILL.finding(Severity.NOTE, subject, says, better)
+        yield MOST_OF_THE_BILL.finding(Severity.NOTE, subject, says, better, about=about)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,8 @@ _LEVELS: Final = "serious if the busiest partition reaches its target, a warning
 _NEAR: Final = 2.0
 """The headroom up to which a partition counts as near its target."""
 _FEW: Final = 32
+_MOST: Final = 0.5
+"""The share of the requests from which an access pattern is named."""
 _SMALL: Final = 1000
 """The number of entities that fit on one page, so that readers can cache them all."""
 _GUIDE: Final = "Scalability targets; designing your Table service solution to be write efficient"
@@ -64,6 +66,7 @@ HOT_INDEX: Final = Rule(
     guide="Index entities pattern; inter-partition secondary index pattern",
     pattern="compound_key",
     why_not_automatic="the field that divides the rows must be chosen",
+    about="table",
 )
 ACCOUNT_TARGET: Final = Rule(
     name="account-target",
@@ -72,6 +75,7 @@ ACCOUNT_TARGET: Final = Rule(
     why="Know the throughput that you need, and stay within the scalability targets.",
     guide=_GUIDE,
     why_not_automatic="tables have to be divided among accounts",
+    about="account",
 )
 
 
@@ -126,15 +130,15 @@ def _partitions(access: MeasuredQuery | MeasuredWrite) -> float:
 
 def _finding(context: RuleContext, heat: TableLoad, severity: Severity, cause: _Cause | None) -> Finding:
     if cause is None or _is_of_derived(heat, cause):
-        return _index(heat, severity)
+        return _index(context, heat, severity)
     declared = cause.of
     if heat.follows_time and declared.pattern != "partition_spread":
         return _prepend_append(context, heat, severity, declared)
     if not declared.key.partition_fields and declared.pattern != "partition_spread":
-        return _one_partition(heat, severity, cause)
+        return _one_partition(context, heat, severity, cause)
     if values_in(declared.shape, declared.key.partition_fields) <= _FEW:
-        return _few_partitions(heat, severity, declared)
-    return _hot_partition(heat, severity, cause)
+        return _few_partitions(context, heat, severity, declared)
+    return _hot_partition(context, heat, severity, cause)
 
 
 def _is_of_derived(heat: TableLoad, cause: _Cause) -> bool:
@@ -144,11 +148,14 @@ def _is_of_derived(heat: TableLoad, cause: _Cause) -> bool:
     return bool(own) and not hottest.startswith(own) and any(each.is_eventual for each in cause.of.derived)
 
 
-def reaches(heat: TableLoad) -> str:
+def reaches(context: RuleContext, heat: TableLoad) -> str:
     """Describe the peak of a table's busiest partition, and when it exceeds the target."""
     hottest = heat.partitions[0]
+    asked = [each for each in context.queries() if each.of.table == heat.table]
+    is_scanned = any(waste_severity(each.measured) is not None for each in asked)
+    before = "apart from scans, " if is_scanned else ""
     peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.headroom)}"
-    says = f"partition {hottest.partition!r} of {heat.table} handles up to {peak}"
+    says = f"{before}partition {hottest.partition!r} of {heat.table} handles up to {peak}"
     if heat.over_target_from is None:
         return says
     return f"{says}, and exceeds it from {time_of_day(heat.over_target_from)} on"
@@ -163,7 +170,7 @@ def _prepend_append(context: RuleContext, heat: TableLoad, severity: Severity, d
     says = (
         f"The PartitionKey {declared.key.partition_template} follows time, so all inserts go to one "
         "partition at a time: "
-        f"{reaches(heat)}."
+        f"{reaches(context, heat)}."
     )
     by_time = any(
         name in declared.shape.fields and declared.shape.fields[name].type == "datetime" and how != "="
@@ -180,9 +187,9 @@ def _prepend_append(context: RuleContext, heat: TableLoad, severity: Severity, d
     return PREPEND_APPEND.finding(severity, declared.name, says, better)
 
 
-def _one_partition(heat: TableLoad, severity: Severity, cause: _Cause) -> Finding:
+def _one_partition(context: RuleContext, heat: TableLoad, severity: Severity, cause: _Cause) -> Finding:
     declared = cause.of
-    says = f"All of {declared.name} is in one partition: {reaches(heat)}."
+    says = f"All of {declared.name} is in one partition: {reaches(context, heat)}."
     if isinstance(cause.access, MeasuredQuery) and declared.shape.count <= _SMALL:
         better = f"Cache the {entities(declared.shape.count)} in each reader, and refresh them when they expire."
         return ONE_PARTITION.finding(severity, declared.name, says, better, pattern="lookup")
@@ -193,9 +200,9 @@ def _one_partition(heat: TableLoad, severity: Severity, cause: _Cause) -> Findin
     return ONE_PARTITION.finding(severity, declared.name, says, better)
 
 
-def _few_partitions(heat: TableLoad, severity: Severity, declared: DeclaredSet) -> Finding:
+def _few_partitions(context: RuleContext, heat: TableLoad, severity: Severity, declared: DeclaredSet) -> Finding:
     count = number(values_in(declared.shape, declared.key.partition_fields))
-    says = f"The PartitionKey {declared.key.partition_template} has {count} values: {reaches(heat)}."
+    says = f"The PartitionKey {declared.key.partition_template} has {count} values: {reaches(context, heat)}."
     better = (
         "Add a field with more values to the PartitionKey, if the queries know it; otherwise spread it over buckets: "
         f"{cooled(heat)}."
@@ -203,9 +210,9 @@ def _few_partitions(heat: TableLoad, severity: Severity, declared: DeclaredSet) 
     return FEW_PARTITIONS.finding(severity, declared.name, says, better)
 
 
-def _hot_partition(heat: TableLoad, severity: Severity, cause: _Cause) -> Finding:
+def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity, cause: _Cause) -> Finding:
     declared, hottest = cause.of, heat.partitions[0]
-    says = f"One of many partitions takes {share(hottest.share)} of the work: {reaches(heat)}."
+    says = f"One of many partitions takes {share(hottest.share)} of the work: {reaches(context, heat)}."
     if isinstance(cause.access.measured.access, Query):
         better = f"Cache what is read most, or store copies in several partitions: {cooled(heat)}."
         return HOT_PARTITION.finding(severity, declared.name, says, better)
@@ -216,8 +223,8 @@ def _hot_partition(heat: TableLoad, severity: Severity, cause: _Cause) -> Findin
     return HOT_PARTITION.finding(severity, declared.name, says, better)
 
 
-def _index(heat: TableLoad, severity: Severity) -> Finding:
-    says = f"Index, list or summary rows are in too few partitions: {reaches(heat)}."
+def _index(context: RuleContext, heat: TableLoad, severity: Severity) -> Finding:
+    says = f"Index, list or summary rows are in too few partitions: {reaches(context, heat)}."
     better = (
         "Start their PartitionKey with a field that has more values, or spread each list or "
         "total over several rows (spread)."
@@ -231,13 +238,17 @@ def _account(context: RuleContext) -> Iterator[Finding]:
         return
     severity = Severity.SERIOUS if peak >= target else Severity.WARNING
     says = (
-        f"All access patterns together send {number(peak)} requests a second at their peak, {of_target(peak / target)}."
+        f"All access patterns together send {number(peak)} requests a second at their peak, {of_target(peak / target)}"
     )
+    most = max(context.measured, key=lambda each: each.requests * each.access.busiest, default=None)
+    part = most.requests * most.access.busiest / peak if most else 0.0
+    if most is not None and part >= _MOST:
+        says += f"; {most.access.name!r} of {most.of.name} sends {share(min(1.0, part))} of them"
     better = (
         "Move sets that share no transaction to other accounts, batch writes in entity group transactions, or "
         "read less."
     )
-    yield ACCOUNT_TARGET.finding(severity, "account", says, better)
+    yield ACCOUNT_TARGET.finding(severity, "account", f"{says}.", better)
 
 
 _WRITERS: Final = 4
@@ -251,6 +262,7 @@ SINGLE_WRITES: Final = Rule(
     guide="Entity group transactions; cost considerations",
     pattern="bulk_load",
     why_not_automatic="the writes are sent by your code",
+    about="write",
 )
 
 
@@ -300,7 +312,6 @@ CONTENTION: Final = Rule(
     why="When many clients update one entity by its ETag, all but one of them must retry.",
     guide="Data series pattern; managing concurrency",
     pattern="summary",
-    why_not_automatic="fewer writers, or totals that may lag, are a decision of the program",
 )
 
 
@@ -326,8 +337,25 @@ def _lost(rate: float) -> str:
     return f"about {share(1 - 1 / (1 + retries_at(rate)))} of the attempts conflict and are retried"
 
 
+def changes_of_busiest_entity(declared: DeclaredSet, write: Write) -> float:
+    """Return how often a write changes the busiest entity, in changes a second."""
+    return write.busiest * Zipf(max(1, declared.shape.count), write.skew).share(1)
+
+
+def changes_of_busiest_row(declared: DeclaredSet, derived: Derived, writes: Iterable[Write]) -> float:
+    """Return how often writes change the busiest row that entities share, in changes a second."""
+    profile = declared.profile(derived)
+    names = [name for name in profile.groups if name in declared.shape.fields]
+    return sum(each.busiest for each in writes if _changes(each, derived)) * _top(declared, names) / profile.spread
+
+
+def rows_for(rate: float) -> int:
+    """Return over how many rows to spread one that is changed so often."""
+    return max(2, round(rate / _OFTEN) + 1)
+
+
 def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
-    rate = write.busiest * Zipf(max(1, declared.shape.count), write.skew).share(1)
+    rate = changes_of_busiest_entity(declared, write)
     severity = _contention_severity(rate)
     if severity is not None:
         says = (
@@ -335,18 +363,16 @@ def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
             f"{plural(write.writers, 'writer')}: {_lost(rate)}."
         )
         better = (
-            "Insert each change as an entity of its own and add them up (an eventually consistent "
-            "Summary with spread), "
+            "Spread a counter over several rows that readers add up, insert each change as an entity of its own, "
             "or let one worker make all changes of an entity."
         )
-        yield CONTENTION.finding(severity, part_of(declared.name, write.name), says, better)
+        yield CONTENTION.finding(severity, part_of(declared.name, write.name), says, better, about="write")
 
 
 def _shared(context: RuleContext, declared: DeclaredSet, derived: Derived, profile: RowProfile) -> Iterator[Finding]:
-    names, rows = [name for name in profile.groups if name in declared.shape.fields], profile.spread
-    writes = [each.write for each in context.writes_of(declared) if _changes(each.write, derived)]
-    writers = max((each.writers for each in writes), default=1)
-    rate = sum(each.busiest for each in writes) * _top(declared, names) / rows
+    writes = [each.write for each in context.writes_of(declared)]
+    writers = max((each.writers for each in writes if _changes(each, derived)), default=1)
+    rate = changes_of_busiest_row(declared, derived, writes)
     severity = _contention_severity(rate)
     if severity is None or writers < 2:
         return
@@ -355,12 +381,13 @@ def _shared(context: RuleContext, declared: DeclaredSet, derived: Derived, profi
         f"The busiest {kind} of {derived.name!r} in {declared.name} changes {often(rate)}, by "
         f"{plural(writers, 'writer')}: {_lost(rate)}."
     )
-    wanted = max(2, round(rate * rows / _OFTEN) + 1)
+    wanted = rows_for(rate * profile.spread)
     better = (
         f"Spread each {kind} over {number(wanted)} rows in another table (spread={wanted}), or read a range instead of "
         f"keeping a {kind}."
     )
-    yield CONTENTION.finding(severity, part_of(declared.name, derived.name), says, better, pattern=profile.pattern)
+    subject = part_of(declared.name, derived.name)
+    yield CONTENTION.finding(severity, subject, says, better, pattern=profile.pattern, about="derived")
 
 
 def _changes(write: Write, derived: Derived) -> bool:

@@ -12,7 +12,7 @@ from ...key import Key
 from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet, Field, FieldType
 from ..key_parts import pieces_of
-from ..measure.sample import names_one, values_of
+from ..measure.sample import found_by, names_one, values_of
 from ..model import Finding, Severity
 from .context import MeasuredQuery, RuleContext
 from .keys import pairs_alike
@@ -29,6 +29,7 @@ UNUSED_INDEX: Final = Rule(
     severity=_COSTS,
     why="Only add indexes for queries that the application runs.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
+    about="derived",
 )
 REDUNDANT_INDEX: Final = Rule(
     name="redundant-index",
@@ -36,6 +37,7 @@ REDUNDANT_INDEX: Final = Rule(
     severity=_COSTS,
     why="Each index is written with every change, and billed for its capacity.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
+    about="derived",
 )
 SECOND_READ: Final = Rule(
     name="second-read",
@@ -47,6 +49,7 @@ SECOND_READ: Final = Rule(
     why="A copy that answers a query on its own is better than a small index row that needs a second read.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
     pattern="intra_partition_index",
+    about="query",
 )
 INDEX_NOT_UNIQUE: Final = Rule(
     name="index-not-unique",
@@ -55,6 +58,7 @@ INDEX_NOT_UNIQUE: Final = Rule(
     why="If two entities have the same index key, the first keeps the copy and the second is not found.",
     guide="Inter-partition secondary index pattern (the RowKey must be unique)",
     pattern="inter_partition_index",
+    about="derived",
 )
 COLLIDING_INDEX_KEYS: Final = Rule(
     name="colliding-index-keys",
@@ -63,6 +67,7 @@ COLLIDING_INDEX_KEYS: Final = Rule(
     why="The key of a row must be unique: a second insert is rejected, or the second entity has no copy.",
     guide="Intra-partition secondary index pattern (the RowKey must be unique; compound keys)",
     pattern="compound_key",
+    about="derived",
 )
 
 
@@ -221,13 +226,18 @@ def _colliding(declared: DeclaredSet, index: Derived, names: tuple[str, ...]) ->
 
 
 def _second_read(asked: MeasuredQuery) -> Iterator[Finding]:
-    via, more = asked.via, asked.measured.returned * asked.query.busiest
+    via = asked.via
     if via is None:
         return
     profile = asked.of.profile(via)
+    returned = asked.measured.returned
+    if profile.layout is not None:
+        # The rows of the index are measured, too
+        returned = min(returned, found_by(asked.of.shape, asked.query))
+    more = returned * asked.query.busiest
     if profile.finder == "find_all" and more >= _LISTED:
         says = (
-            f"{asked.query.name!r} reads a list and then {entities(asked.measured.returned)} one by one, "
+            f"{asked.query.name!r} reads a list and then {entities(returned)} one by one, "
             f"{often(asked.query.busiest)}: {number(more)} reads a second."
         )
         better = "Use an index ordered by the value and the key instead: one range query reads them all."
@@ -239,7 +249,8 @@ def _second_read(asked: MeasuredQuery) -> Iterator[Finding]:
             f"{number(more)} extra reads a second."
         )
         better = f"Include {listed(missing)} in {via.name!r}, or all properties."
-        yield SECOND_READ.finding(severity, _subject(asked), says, better, pattern=_copies(via.is_eventual))
+        pattern = _copies(via.is_eventual)
+        yield SECOND_READ.finding(severity, _subject(asked), says, better, pattern=pattern, fields=missing)
 
 
 def _subject(asked: MeasuredQuery) -> str:

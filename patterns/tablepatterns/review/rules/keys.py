@@ -37,6 +37,7 @@ KEY_CHANGES: Final = Rule(
     guide="One-to-many relationships (moving an employee); eventually consistent transactions pattern",
     pattern="partition_move",
     why_not_automatic="the value that replaces it in the key must be chosen",
+    about="write",
 )
 COLLIDING_KEYS: Final = Rule(
     name="colliding-keys",
@@ -118,7 +119,7 @@ def _changing(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
         )
         pattern = "partition_move" if moves else "intra_partition_index"
         yield KEY_CHANGES.finding(
-            Severity.WARNING, part_of(declared.name, done.write.name), says, better, pattern=pattern
+            Severity.WARNING, part_of(declared.name, done.write.name), says, better, pattern=pattern, fields=changed
         )
 
 
@@ -233,7 +234,7 @@ def _unsafe(declared: DeclaredSet) -> Iterator[Finding]:
                 better = (
                     f"Write it as {{{piece.name}:escape}}, which escapes what a key cannot contain and keeps the order."
                 )
-                yield UNSAFE_KEY.finding(Severity.WARNING, declared.name, says, better)
+                yield UNSAFE_KEY.finding(Severity.WARNING, declared.name, says, better, fields=[piece.name])
                 return
 
 
@@ -244,7 +245,6 @@ TEXT_ORDER: Final = Rule(
     why="Keys are strings: numbers only sort as numbers if they are padded to one length.",
     guide="Sorting data in the Table service",
     pattern="compound_key",
-    why_not_automatic="the type of the values is declared as text",
 )
 NARROW_NUMBER: Final = Rule(
     name="narrow-number",
@@ -280,7 +280,7 @@ def _text(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
         if field.type == "string" and field.order == "rising" and name in wanted and name in in_keys:
             says = f"{name} increases but is text: {wanted[name]!r} gets '10' before '9', and '01.02.' before '31.01.'."
             better = f"Store it as a number or a timestamp, and write the key as {{{name}:010d}} or {{{name}:ticks}}."
-            yield TEXT_ORDER.finding(Severity.WARNING, declared.name, says, better)
+            yield TEXT_ORDER.finding(Severity.WARNING, declared.name, says, better, fields=[name])
             is_reported = True
     if not is_reported:
         yield from islice(chain.from_iterable(map(_unsorted, context.queries_of(declared))), 1)
@@ -298,7 +298,7 @@ def _unsorted(asked: MeasuredQuery) -> Iterator[Finding]:
                 f"{entities(measured.examined)} to return {number(wanted(measured))}."
             )
             better = f"Write it as {{{name}:escape}}, which keeps the order, or store a number or a timestamp."
-            yield TEXT_ORDER.finding(Severity.WARNING, asked.of.name, says, better)
+            yield TEXT_ORDER.finding(Severity.WARNING, asked.of.name, says, better, fields=[name])
             return
 
 
@@ -331,7 +331,7 @@ def _one_narrow(context: RuleContext, declared: DeclaredSet, name: str, digits: 
     )
     wide = len(str(int(now + growth * context.design.years))) + 2
     better = f"Write it as {{{name}:0{wide}d}}; widening a key later means rewriting every entity."
-    yield NARROW_NUMBER.finding(Severity.SERIOUS, declared.name, says, better)
+    yield NARROW_NUMBER.finding(Severity.SERIOUS, declared.name, says, better, fields=[name])
 
 
 _FLAWS: Final = {
@@ -354,15 +354,15 @@ def _flawed(context: RuleContext) -> Iterator[Finding]:
         reported.add((flaw.kind, flaw.subject))
         is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(context, flaw))
         severity = Severity.SERIOUS if is_serious else Severity.WARNING
-        yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better)
+        yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better, fields=flaw.fields)
 
 
 def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
     """Whether a query reads a range of the flawed field, or sorts by it."""
-    name = flaw.says.partition(" ")[0]
     whole = flaw.subject.partition(": ")[0]
     return any(
         name in terms_of(asked.query, asked.of.key).ranged or (asked.query.order or "").lstrip("-") == name
+        for name in flaw.fields
         for asked in context.queries()
         if asked.of.name == whole
     )

@@ -11,8 +11,9 @@ from ..model import Finding, Severity
 from .context import RuleContext
 from .rule import Rule, entities
 
-_DAY: Final = 86_400
-_YEAR: Final = 365.25 * _DAY
+DAY: Final = 86_400
+"""The seconds of a day, and of a year."""
+YEAR: Final = 365.25 * DAY
 _THOUSANDS: Final = 1_000
 _TEN_THOUSANDS: Final = 10_000
 _MANY: Final = 1e8
@@ -42,7 +43,6 @@ GROWTH_MISMATCH: Final = Rule(
     severity="a warning if one is more than twice the other",
     why="Estimate both capacity and transactions when you evaluate a design.",
     guide="Cost considerations",
-    why_not_automatic="either the rates or the growth is wrong",
 )
 RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
 
@@ -66,10 +66,10 @@ def _deleted(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
         return
     # As many entities expire as are inserted
     gone = _rate(context, declared, "insert") if retention is not None else _rate(context, declared, "delete")
-    if gone * _DAY < _THOUSANDS or (retention is None and not _ages(declared)):
+    if gone * DAY < _THOUSANDS or (retention is None and not _ages(declared)):
         return
-    severity = Severity.WARNING if gone * _DAY >= _TEN_THOUSANDS else Severity.NOTE
-    says = f"{entities(gone * _DAY)} of {declared.name} are found and deleted one by one every day."
+    severity = Severity.WARNING if gone * DAY >= _TEN_THOUSANDS else Severity.NOTE
+    says = f"{entities(gone * DAY)} of {declared.name} are found and deleted one by one every day."
     better = "Use a table per day, week or month (PeriodTables), and drop expired tables: 1 transaction each."
     yield DELETE_BY_ENTITY.finding(severity, declared.name, says, better)
 
@@ -83,8 +83,8 @@ def _kept(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     if declared.retention is not None:
         yield from _expired(context, declared)
         return
-    inserted = _rate(context, declared, "insert") * _YEAR
-    added = (_rate(context, declared, "insert") - _rate(context, declared, "delete")) * _YEAR
+    inserted = _rate(context, declared, "insert") * YEAR
+    added = (_rate(context, declared, "insert") - _rate(context, declared, "delete")) * YEAR
     growth = declared.shape.growth
     if max(added, growth) >= _MANY:
         more = max(added, growth)
@@ -108,7 +108,7 @@ def _kept(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
 
 
 def _logged(log: DeclaredLog) -> Iterator[Finding]:
-    added = log.rate * _YEAR
+    added = log.rate * YEAR
     if log.retention_days is None and added >= _MANY:
         severity = Severity.WARNING if added >= _TOO_MANY else Severity.NOTE
         says = f"{plural(added, 'entry')} a year are added to {log.name}, and none is ever deleted."
@@ -119,7 +119,7 @@ def _logged(log: DeclaredLog) -> Iterator[Finding]:
 def _expired(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     """Yield a finding if a set has far more entities than the retained days have inserts."""
     days = declared.retention.days if declared.retention else 0.0
-    count, there = _rate(context, declared, "insert") * _DAY * days, declared.shape.count
+    count, there = _rate(context, declared, "insert") * DAY * days, declared.shape.count
     if count and there > _FOUR_TIMES * count + _TEN_THOUSANDS:
         says = (
             f"The inserts of {number(days)} days of {declared.name} are {entities(count)}, and it has {number(there)}."

@@ -16,8 +16,8 @@ from ...limits import (
     MAX_TRANSACTION_OPERATIONS,
     PARTITION_ENTITIES_PER_SECOND,
 )
-from ..design.model import DeclaredSet, Field
-from ..model import Finding, LimitUse, Severity
+from ..design.model import DeclaredSet, Field, Query
+from ..model import About, Finding, LimitUse, Severity
 from .context import ONCE_AN_HOUR, MeasuredQuery, RuleContext, in_order, terms_of, waste_severity
 from .rule import Rule, entities, part_of
 
@@ -58,7 +58,7 @@ LIST_TOO_LONG: Final = Rule(
     ),
     guide="Index entities pattern",
     pattern="index_entities",
-    why_not_automatic="the field that divides the list must be chosen",
+    about="derived",
 )
 KEY_TOO_LONG: Final = Rule(
     name="key-too-long",
@@ -77,6 +77,7 @@ TRANSACTION_TOO_LARGE: Final = Rule(
     guide="Entity group transactions",
     pattern="eventual_transaction",
     why_not_automatic="which rows may follow later must be decided",
+    about="write",
 )
 ACCOUNT_FULL: Final = Rule(
     name="account-full",
@@ -86,6 +87,7 @@ ACCOUNT_FULL: Final = Rule(
     guide="Capacity considerations",
     pattern="archive",
     why_not_automatic="what may be archived or stored in another account must be decided",
+    about="account",
 )
 QUEUE_TARGET: Final = Rule(
     name="queue-target",
@@ -94,7 +96,6 @@ QUEUE_TARGET: Final = Rule(
     why="A queue handles about 2,000 messages of 1 KiB a second.",
     guide="Scalability targets; eventually consistent transactions pattern",
     pattern="intra_partition_index",
-    why_not_automatic="which derived data may move into the partition must be decided",
 )
 LIMIT_EXCEEDED: Final = Rule(
     name="limit-exceeded",
@@ -120,6 +121,7 @@ LONG_ANSWER: Final = Rule(
     guide="Retrieving large numbers of entities from a query",
     pattern="parallel_reads",
     why_not_automatic="the answer must be divided, or fewer results be read, by your code",
+    about="query",
 )
 
 
@@ -197,9 +199,22 @@ def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
             continue
         if each.limit in _LIMIT_TEXTS:
             text = _LIMIT_TEXTS[each.limit]
-            yield text.rule.finding(severity, each.subject, _says(each, text), text.better)
+            declared = next((one for one in context.design.sets if one.name == each.subject), None)
+            fields = large_fields(declared) if declared is not None and text.rule is VALUE_TOO_LARGE else ()
+            yield text.rule.finding(severity, each.subject, _says(each, text), text.better, fields=fields)
         elif each.limit == _SLOW:
             yield from _slow(context, each)
+
+
+def large_fields(declared: DeclaredSet) -> list[str]:
+    """Return the fields whose values are larger than a property holds, unless they are in the key."""
+    return [
+        name
+        for name, field in declared.shape.fields.items()
+        if name not in declared.key.fields
+        and field.type in ("string", "binary")
+        and (field.largest or field.size) * (2 if field.type == "string" else 1) > MAX_STRING_BYTES
+    ]
 
 
 def _severity(sight: LimitUse) -> Severity | None:
@@ -260,7 +275,8 @@ def _rejected(context: RuleContext) -> Iterator[Finding]:
         reported.add((each.of.name, reason))
         says = f"{each.access.name!r} of {each.of.name} is rejected: {reason}."
         better = "Change the key, the sizes or the parts of the set so that the call succeeds."
-        yield REJECTED.finding(Severity.SERIOUS, part_of(each.of.name, each.access.name), says, better)
+        about: About = "query" if isinstance(each.access, Query) else "write"
+        yield REJECTED.finding(Severity.SERIOUS, part_of(each.of.name, each.access.name), says, better, about=about)
 
 
 def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -279,7 +295,14 @@ def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Fi
         says = f"{each.subject}: {each.limit}: {now}{growth}; the limit is {most}."
         severity = Severity.SERIOUS if each.reached == 0 else Severity.WARNING
         better = "Read, write or keep less at a time, or divide it over several keys."
-        yield LIMIT_EXCEEDED.finding(severity, each.subject, says, better)
+        yield LIMIT_EXCEEDED.finding(severity, each.subject, says, better, about=_kind(context, each.subject))
+
+
+def _kind(context: RuleContext, subject: str) -> About:
+    """Return what a limit is about."""
+    asked = (part_of(each.of.name, each.query.name) for each in context.queries())
+    done = (part_of(each.of.name, each.write.name) for each in context.writes())
+    return "query" if subject in asked else "write" if subject in done else "set"
 
 
 _FEWEST: Final = 10

@@ -26,6 +26,7 @@ SMALL_FLUSHES: Final = Rule(
     why="A blob write costs as much as 139 operations of a table, whether it has one entry or thousands.",
     guide="Log data anti-pattern",
     pattern="blob_log",
+    about="write",
 )
 MANY_BLOBS: Final = Rule(
     name="many-log-blobs",
@@ -35,6 +36,7 @@ MANY_BLOBS: Final = Rule(
     guide="Log data anti-pattern",
     pattern="blob_log",
     why_not_automatic="how many processes log, and which spans are read, is a decision of the program",
+    about="query",
 )
 RULES: Final = (SMALL_FLUSHES, MANY_BLOBS)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from ...figures import number, plural
-from ..model import Finding, Severity, part_of, trade_offs
+from ..model import About, Finding, Severity, part_of, trade_offs
 from .context import RuleContext
 
 
@@ -21,6 +21,7 @@ class Rule:
     :param why: the guide's reason
     :param guide: the section of the guide
     :param pattern: the pattern that is usually better, by its name in the catalogue; None if there is none
+    :param about: what its subject is, unless a finding says otherwise; `derived` for derived data of any kind
     :param why_not_automatic: why no change of the design can be derived from the finding; None if one is tested
     """
 
@@ -31,18 +32,32 @@ class Rule:
     guide: str
     pattern: str | None = None
     why_not_automatic: str | None = None
+    about: About | Literal["derived"] = "set"
 
     def finding(
-        self, severity: Severity, subject: str, says: str, better: str, *, pattern: str | None = None
+        self,
+        severity: Severity,
+        subject: str,
+        says: str,
+        better: str,
+        *,
+        pattern: str | None = None,
+        about: About | Literal["derived"] | None = None,
+        fields: Sequence[str] = (),
     ) -> Finding:
         """Return a finding of this kind.
 
         :param says: one sentence with the figures
         :param pattern: the better pattern in this case; by default that of the rule
+        :param about: what the subject is; by default what the rule is about
+        :param fields: the fields of the set that it is about
         """
+        kind = about or self.about
         fits = pattern or self.pattern
         costs = trade_offs(fits) if fits else ()
-        return Finding(self.name, severity, subject, says, self.why, better, self.guide, fits, costs)
+        found = Finding(self.name, severity, subject, says, self.why, better, self.guide, fits, costs)
+        # `findings` tells the kinds of derived data apart
+        return replace(found, about="index" if kind == "derived" else kind, fields=tuple(fields))
 
 
 __all__ = ["Check", "Rule", "entities", "listed", "part_of"]

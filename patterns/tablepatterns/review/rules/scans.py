@@ -36,6 +36,7 @@ MISSING_INDEX: Final = Rule(
     why="Only PartitionKey and RowKey are indexed: a filter on anything else scans the partition, or the whole table.",
     guide="Designing for querying; optimizing queries",
     pattern="intra_partition_index",
+    about="query",
 )
 TABLE_SCAN: Final = Rule(
     name="table-scan",
@@ -44,6 +45,7 @@ TABLE_SCAN: Final = Rule(
     why="Without PartitionKey, every partition is scanned, whether or not RowKey is in the filter.",
     guide="Designing for querying",
     why_not_automatic="the key must change with what callers know, or the query be accepted",
+    about="query",
 )
 PARTITION_SCAN: Final = Rule(
     name="partition-scan",
@@ -52,6 +54,7 @@ PARTITION_SCAN: Final = Rule(
     why="Only the keys are indexed: without a range of RowKeys, every entity of the partition is examined.",
     guide="Designing for querying",
     why_not_automatic="the filter must be expressed as equal values, which a file cannot decide",
+    about="query",
 )
 OR_OF_KEYS: Final = Rule(
     name="or-of-keys",
@@ -61,6 +64,7 @@ OR_OF_KEYS: Final = Rule(
     guide="Designing for querying (the rule on 'or')",
     pattern="parallel_reads",
     why_not_automatic="the queries are sent by your code",
+    about="query",
 )
 CLIENT_SORT: Final = Rule(
     name="client-sort",
@@ -69,6 +73,7 @@ CLIENT_SORT: Final = Rule(
     why="Results are sorted by PartitionKey and RowKey, and cannot be sorted otherwise.",
     guide="Sorting data in the Table service",
     pattern="intra_partition_index",
+    about="query",
 )
 LOG_DATA: Final = Rule(
     name="log-data",
@@ -79,6 +84,7 @@ LOG_DATA: Final = Rule(
     pattern="blob_log",
     why_not_automatic="a blob log is only appended to, and read by time span; this set is used in other ways"
     " or its writes are not declared",
+    about="query",
 )
 
 
@@ -90,6 +96,7 @@ class _Advice:
     says: str
     better: str
     pattern: str | None = None
+    fields: tuple[str, ...] = ()
 
 
 def _scans(context: RuleContext) -> Iterator[Finding]:
@@ -99,7 +106,9 @@ def _scans(context: RuleContext) -> Iterator[Finding]:
         if severity is not None:
             advice = _advice(context, asked)
             subject = part_of(asked.of.name, asked.query.name)
-            yield advice.rule.finding(severity, subject, advice.says, advice.better, pattern=advice.pattern)
+            yield advice.rule.finding(
+                severity, subject, advice.says, advice.better, pattern=advice.pattern, fields=advice.fields
+            )
 
 
 def _advice(context: RuleContext, asked: MeasuredQuery) -> _Advice:
@@ -206,15 +215,15 @@ def _missing_index(context: RuleContext, asked: MeasuredQuery) -> _Advice:
                 f"{better} Lists of the entities with a value (IndexEntity) take less space, but "
                 "each entity is read separately."
             )
-        return _Advice(MISSING_INDEX, says, better)
+        return _Advice(MISSING_INDEX, says, better, fields=tuple(left))
     code = index_elsewhere(asked, chosen)
     written = sum(each.write.rate for each in context.writes_of(asked.of))
-    rate = f", {often(written)}" if written else ""
+    rate = f" ({often(written)})" if written else ""
     better = (
         f"Add an index in other partitions, {code}: a point or range query reads it, and it is eventually consistent. "
-        f"It takes {copies_take(asked.of)}, and at least {COPY_ELSEWHERE} per write{rate}."
+        f"It takes {copies_take(asked.of)}, and each write{rate} at least {COPY_ELSEWHERE}."
     )
-    return _Advice(MISSING_INDEX, says, better, "inter_partition_index")
+    return _Advice(MISSING_INDEX, says, better, "inter_partition_index", tuple(left))
 
 
 def _scan(asked: MeasuredQuery) -> _Advice:
@@ -244,7 +253,8 @@ BLOB_WITH_EVERY_READ: Final = Rule(
     why="A complete entity costs one transaction for the entity and one for the blob: read only what you need.",
     guide="Large entities pattern; one-to-one relationships (large entities)",
     pattern="one_to_one",
-    why_not_automatic="which properties a reader needs is not declared",
+    why_not_automatic="the large values must move into a set of their own",
+    about="query",
 )
 
 
@@ -268,7 +278,8 @@ def _blob_finding(asked: MeasuredQuery, large: list[str]) -> Finding:
         f"{number(reads)} needless reads a second."
     )
     better = f"Store {listed(large)} in a separate entity in the same partition (OneToOne), and read it when needed."
-    return BLOB_WITH_EVERY_READ.finding(severity, part_of(asked.of.name, asked.query.name), says, better)
+    subject = part_of(asked.of.name, asked.query.name)
+    return BLOB_WITH_EVERY_READ.finding(severity, subject, says, better, fields=large)
 
 
 _SEVERAL_PARTS: Final = 4.0
@@ -284,7 +295,7 @@ ASKS_EVERY_PART: Final = Rule(
         "them and aggregate them."
     ),
     guide="High volume delete pattern; prepend/append anti-pattern (issues and considerations)",
-    why_not_automatic="which period or bucket callers can know is not declared",
+    about="query",
 )
 NEEDLESS_SPREAD: Final = Rule(
     name="needless-spread",
@@ -351,7 +362,8 @@ JOIN_ONE_BY_ONE: Final = Rule(
     why="Copies of related data in the same entity save the requests that fetch it, and those are what is paid for.",
     guide="Denormalization pattern; join in the client",
     pattern="denormalize",
-    why_not_automatic="which properties of the other entity are shown is not declared",
+    why_not_automatic="the fields that hold the copies must be declared",
+    about="query",
 )
 
 

@@ -40,6 +40,7 @@ MERGE_REFUSED: Final = Rule(
     guide="Encrypting table data",
     pattern="one_to_one",
     why_not_automatic="which properties are stored apart must be chosen",
+    about="write",
 )
 RULES: Final = (PLAIN, IN_KEY, MERGE_REFUSED)
 
@@ -53,7 +54,7 @@ def found(context: RuleContext) -> Iterator[Finding]:
         if in_keys:
             says = f"{listed(in_keys)} of {declared.name} must be secret, but can be read in a key."
             better = "Use another property as the key, encrypt this one, and look it up by its blind index if needed."
-            yield IN_KEY.finding(Severity.SERIOUS, declared.name, says, better)
+            yield IN_KEY.finding(Severity.SERIOUS, declared.name, says, better, fields=in_keys)
         if plain := [name for name in secrets if name not in hidden and name not in in_keys]:
             says = (
                 f"{listed(plain)} of {declared.name} must be secret, but can be read by everyone with read access to "
@@ -62,7 +63,7 @@ def found(context: RuleContext) -> Iterator[Finding]:
             better = (
                 f"Encrypt {listed(plain)} (EncryptedProperties). Merges are then rejected, and filters cannot use it."
             )
-            yield PLAIN.finding(Severity.SERIOUS, declared.name, says, better)
+            yield PLAIN.finding(Severity.SERIOUS, declared.name, says, better, fields=plain)
 
     for done in context.writes():
         yield from _merged(done)

@@ -20,6 +20,7 @@ TEXT_SEARCH: Final = Rule(
     why="A filter compares whole values and ranges: there is no condition on a part of a text.",
     guide="Designing for querying",
     why_not_automatic="a search index is another service",
+    about="query",
 )
 COUNT_BY_READING: Final = Rule(
     name="count-by-reading",
@@ -31,6 +32,7 @@ COUNT_BY_READING: Final = Rule(
     why="The service has no count: each entity is read, and each page of 1,000 is a transaction.",
     guide="Denormalization pattern (summary entities)",
     pattern="summary",
+    about="query",
 )
 DEEP_PAGING: Final = Rule(
     name="deep-paging",
@@ -39,6 +41,7 @@ DEEP_PAGING: Final = Rule(
     why="A page is found by the continuation token of the page before; results cannot be skipped.",
     guide="Retrieving large numbers of entities from a query",
     why_not_automatic="the pages are requested by your code",
+    about="query",
 )
 LOST_UPDATE: Final = Rule(
     name="lost-update",
@@ -46,6 +49,7 @@ LOST_UPDATE: Final = Rule(
     severity="a warning",
     why="Without an ETag, the last writer replaces what the others wrote, and none of them notices.",
     guide="Managing concurrency",
+    about="write",
 )
 ACCESS_NOT_BY_KEY: Final = Rule(
     name="access-not-by-key",
@@ -55,6 +59,7 @@ ACCESS_NOT_BY_KEY: Final = Rule(
     guide="Managing access with shared access signatures",
     pattern="grant",
     why_not_automatic="what readers share must become the PartitionKey, or the beginning of the RowKey",
+    about="reader",
 )
 ACCESS_TO_HIDDEN: Final = Rule(
     name="access-to-hidden-property",
@@ -64,6 +69,7 @@ ACCESS_TO_HIDDEN: Final = Rule(
     guide="Managing access with shared access signatures",
     pattern="one_to_one",
     why_not_automatic="where the hidden property is stored must be chosen",
+    about="reader",
 )
 RULES: Final = (TEXT_SEARCH, COUNT_BY_READING, DEEP_PAGING, LOST_UPDATE, ACCESS_NOT_BY_KEY, ACCESS_TO_HIDDEN)
 
@@ -104,7 +110,7 @@ def _text_search(asked: MeasuredQuery) -> Finding:
         f"Index {listed(names)} in a search service such as Azure AI Search, or store an index row for each word; for "
         "beginnings, use an index and 'prefix'."
     )
-    return TEXT_SEARCH.finding(severity, _subject(asked), says, better)
+    return TEXT_SEARCH.finding(severity, _subject(asked), says, better, fields=names)
 
 
 def _work_severity(work: float, *, is_small: bool) -> Severity | None:
@@ -173,7 +179,7 @@ def _access(declared: DeclaredSet, access: Access) -> Iterator[Finding]:
     if plain := [name for name in access.hidden if name not in sealed]:
         says = f"{access.name!r} may read the entities of {declared.name}, but must not see {listed(plain)}."
         better = f"Store {listed(plain)} in another table, in entities with the same key, or encrypt it."
-        yield ACCESS_TO_HIDDEN.finding(Severity.SERIOUS, subject, says, better)
+        yield ACCESS_TO_HIDDEN.finding(Severity.SERIOUS, subject, says, better, fields=plain)
 
 
 def _hides(mapping: PropertyMapping) -> bool:

@@ -1,0 +1,97 @@
+"""What each finding is about: it is there, is named in every report, and is where the page shows the finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from review.recall.recalled import DESIGNS, FOLDER
+from tablepatterns.review import Finding, Severity, read_design, review
+from tablepatterns.review.design.model import DeclaredSet, Design
+from tablepatterns.review.model import Reviewed
+from tablepatterns.review.report import html
+from tablepatterns.review.report.formatting import subject_of
+from tablepatterns.review.report.json import document
+from tablepatterns.review.report.pins import DERIVED, Pins
+
+
+def every(found: Reviewed) -> list[Finding]:
+    return [each for first in found.findings for each in (first, *first.resolves)]
+
+
+def parts(declared: DeclaredSet, about: str) -> set[str]:
+    """Return the names of what a set has of a kind."""
+    match about:
+        case "query":
+            return {each.name for each in declared.queries}
+        case "write":
+            return {each.name for each in declared.writes}
+        case "reader":
+            return {each.name for each in declared.access}
+        case _:
+            called = {"index": "copies", "copies": "copies", "list": "lists", "summary": "totals"}[about]
+            return {each.name for each, profile in declared.profiles() if profile.called == called}
+
+
+def check(design: Design, finding: Finding) -> None:
+    name, _, part = finding.subject.partition(": ")
+    sets = {each.name: each for each in design.sets}
+    if finding.about == "account":
+        assert finding.subject in ("account", design.name)
+    elif finding.about == "table":
+        derived = (each for declared in design.sets for each in declared.derived)
+        assert finding.subject in {each.table for each in design.sets} | {each.table("") for each in derived}
+    elif finding.about == "log":
+        assert finding.subject in {each.name for each in design.logs}
+    elif finding.about == "set":
+        assert finding.subject in sets
+        assert not part
+    elif name in sets:
+        assert part in parts(sets[name], finding.about)
+    else:
+        assert part in {each.name for log in design.logs if log.name == name for each in log.calls}
+    if finding.fields:
+        assert set(finding.fields) <= set(sets[name].shape.fields)
+
+
+@pytest.mark.parametrize("path", DESIGNS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_finding_is_about_something_that_is_there(path: Path) -> None:
+    design = read_design(path)
+    found = review(design)
+    for each in every(found):
+        check(design, each)
+        name = each.subject.partition(": ")[2]
+        told = subject_of(each)
+        assert not name or each.about in told
+        assert all(field in told for field in each.fields[:1]) or name
+    pins = Pins(found.findings)
+    in_json = document(found)["findings"]
+    for number, first in enumerate(found.findings, start=1):
+        for each in (first, *first.resolves):
+            link = f'href="#finding-{number}"'
+            assert link in pins.on(each.subject, kinds=[each.about])
+            assert all(link in pins.on_field(each.subject.partition(": ")[0], field) for field in each.fields)
+        assert (in_json[number - 1]["about"], in_json[number - 1]["fields"]) == (first.about, list(first.fields))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "held_out_4/tenants_and_keys",
+        "held_out_6/insurance_claims",
+        "held_out_6/warehouse_picks",
+    ],
+)
+def test_the_page_shows_each_finding_where_it_belongs(name: str) -> None:
+    found = review(read_design(FOLDER / f"{name}.toml"), detailed=True)
+    page = html(found)
+    for number, each in enumerate(found.findings, start=1):
+        assert f'<a href="#finding-{number}" class="pin ' in page, each.subject
+
+
+def test_an_index_and_a_query_of_one_name_are_told_apart() -> None:
+    says = ("'by email' is unused.", "", "Remove it.", "")
+    pins = Pins([Finding("unused-index", Severity.NOTE, "Employees: by email", *says, about="index")])
+    assert "finding-1" in pins.on("Employees: by email", kinds=DERIVED)
+    assert "finding-1" not in pins.on("Employees: by email", kinds=["query"])
