@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -25,7 +26,6 @@ from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
 from .sdk.table import Table, table_names
 from .set_identity import account_identity
-from .threads import can_start_threads
 from .traffic.hooks import Watch
 
 if TYPE_CHECKING:
@@ -39,6 +39,13 @@ T = TypeVar("T")
 _REAL_SECONDS: Final = 0.2
 """How long a thread really waits per second of backoff on the in-memory engine."""
 _LONGEST_PAUSE_SECONDS: Final = 0.5
+
+
+def _can_start_threads() -> bool:
+    """Return whether this Python can start threads; in a browser it usually cannot, and reads run in turn."""
+    # Exists on Emscripten only, where it is documented
+    build = getattr(sys, "_emscripten_info", None)
+    return sys.platform != "wasi" and (build is None or build.pthreads)
 
 
 def connect(target: str | Engine | None = None, *, credential: Any = None, **options: Any) -> Storage:
@@ -101,7 +108,7 @@ class Storage(BlockingAccount):
         self.engine = engine
         """The engine of an in-memory account, with its clock and ledger; None for other accounts."""
         self._keeps_key_order = target.keeps_key_order
-        self._has_threads = can_start_threads()
+        self._has_threads = _can_start_threads()
         self._declared_rows = DeclaredRows()
         self._identity = account_identity(engine, target.urls["table"])
         options = {"credential": target.credential} | options

@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[2] / "patterns"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
-    ("errors", "limits", "figures", "cost", "extras", "threads", "write_id"),
+    ("errors", "limits", "figures", "cost", "extras", "write_id"),
     ("argument_types", "connection"),
     ("edm",),
     ("entity", "key", "filters"),

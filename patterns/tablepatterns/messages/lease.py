@@ -45,13 +45,11 @@ class Lease:
         self._ends_at = (requested_at or account.now()) + timedelta(seconds=seconds)
 
     @classmethod
-    async def on_new(
-        cls, account: Account, queue: Queue, work: Envelope, seconds: int, *, base64: bool = False
-    ) -> Lease:
+    async def on_new(cls, account: Account, queue: Queue, work: Envelope, seconds: int) -> Lease:
         """Send a message that is hidden for `seconds`, and return its lease. Cost: 1 transaction."""
         before = account.now()
-        message = await queue.send(work.text(base64=base64), delay=seconds)
-        return cls(account, queue, message, seconds, base64=base64, requested_at=before)
+        message = await queue.send(work.text(), delay=seconds)
+        return cls(account, queue, message, seconds, requested_at=before)
 
     @property
     def remaining(self) -> float:

@@ -41,11 +41,6 @@ class Instances:
         known = self._found.get(id(instance))
         return known[1].get(home) if known is not None and known[0]() is instance else None
 
-    def is_in_another_set(self, instance: object) -> bool:
-        """Whether some set remembers the instance."""
-        known = self._found.get(id(instance))
-        return known is not None and known[0]() is instance
-
     def __len__(self) -> int:
         return len(self._found)
 

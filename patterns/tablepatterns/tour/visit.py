@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, contextmanager
+from typing import Any
 from uuid import uuid4
 
 from rich.console import Console
@@ -13,7 +16,6 @@ from .load import load
 from .meter import Meter
 from .questions import QUESTIONS, Question
 from .report import Finding, answered, report
-from .tables import tables
 
 
 def visit(target: str, console: Console, *, days: int = DAYS, keep: bool = False) -> list[Finding]:
@@ -23,12 +25,12 @@ def visit(target: str, console: Console, *, days: int = DAYS, keep: bool = False
     :param days: the number of days of January 2013 to load
     :param keep: keep the tables, and print their names
     :raises ModuleNotFoundError: the flights are not installed; nothing was requested
-    :raises BadTarget: the target is none that `connect` knows
+    :raises BadTarget: `connect` does not know the target
     """
     source, meter = Source.installed(), Meter()
     with connect(target, raw_response_hook=meter) as storage:
         design = Design.on(storage, "" if storage.engine else uuid4().hex[:8])
-        with tables(storage, design.table_names, keep=keep):
+        with _tables(storage, design.table_names, keep=keep):
             console.print(f"Tables {', '.join(design.table_names)} on {storage.target.address}\n")
             load(
                 source,
@@ -47,3 +49,18 @@ def _ask(storage: Storage, design: Design, meter: Meter, question: Question) -> 
     with meter.measuring(storage) as cost:
         answer = question.ask(design)
     return Finding(question, answer, cost)
+
+
+@contextmanager
+def _tables(storage: Storage, names: Iterable[str], *, keep: bool) -> Generator[None, None, None]:
+    """Create new tables, and delete them after the block, even if it fails.
+
+    It comes before loading, so an unreachable account or an existing table is reported first.
+    """
+    service: Any = storage.tables
+    with ExitStack() as made:
+        for name in names:
+            service.create_table(name)
+            if not keep:
+                made.callback(service.delete_table, name)
+        yield

@@ -19,8 +19,6 @@ from ...sdk.table import Page, Table
 
 Keys: TypeAlias = tuple[str, str]
 
-MOST_REQUESTS: Final = 50
-"""How many queries read a sample, unless the caller says."""
 _PARTITION, _ROW = prop("PartitionKey"), prop("RowKey")
 _LEAD: Final = re.compile(r"[A-Za-z]+(?:[_\-|:.~=]+|(?=[0-9]))")
 """The word that the keys of one kind of rows often begin with."""
