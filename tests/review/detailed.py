@@ -73,6 +73,6 @@ def design(name: str = "Staff", lookup: str = "employee by e-mail") -> Design:
 
 
 @cache
-def reviewed(name: str = "Staff", lookup: str = "employee by e-mail") -> Reviewed:
+def reviewed() -> Reviewed:
     """Return its detailed review."""
-    return review(design(name, lookup), detailed=True)
+    return review(design(), detailed=True)

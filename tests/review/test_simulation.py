@@ -28,7 +28,9 @@ def declared(request: pytest.FixtureRequest) -> Design:
 
 @pytest.fixture(scope="module")
 def simulation(declared: Design) -> Simulation:
-    return simulate(declared)
+    found = reviewed().simulation if declared.name == design().name else simulate(declared)
+    assert found is not None
+    return found
 
 
 def call(found: Simulation, name: str) -> Walkthrough:
@@ -142,5 +144,5 @@ def test_the_deletion_of_a_retention_is_carried_out() -> None:
 def test_nothing_is_sent_to_another_account() -> None:
     engine = Engine()
     with connect(engine):
-        simulate(design())
+        simulate(read_design(FOLDER / "employees_improved.toml"))
     assert engine.ledger.totals.requests == 0

@@ -211,9 +211,11 @@ def test_kinds_of_rows_are_told_by_more_than_their_color(page: Page) -> None:
     assert len(set(symbols.values())) == len(symbols) == 4
 
 
-def test_hostile_names_are_text(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_names_are_text(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each number of entities is measured
+    monkeypatch.setattr("tablepatterns.review.capacity.projections.ENTITIES", (1.0,))
     path = tmp_path / "hostile.html"
-    path.write_text(html(reviewed(HOSTILE, HOSTILE)), encoding="utf-8")
+    path.write_text(html(review(design(HOSTILE, HOSTILE), detailed=True)), encoding="utf-8")
     with opened(browser, path, 1280) as page:
         assert page.locator("h1").inner_text() == plain(HOSTILE)
         assert page.locator(".choice label").nth(1).inner_text() == f"Employees: {plain(HOSTILE)}"
