@@ -92,7 +92,16 @@ def line_of(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.guide("G-142", "G-146")
-@pytest.mark.parametrize(("name", "number"), [("app:worker", signal.SIGTERM), ("app:make", signal.SIGINT)])
+@pytest.mark.parametrize(
+    ("folder", "name", "number"),
+    [
+        ("sync", "app:worker", signal.SIGTERM),
+        ("aio", "app:make", signal.SIGINT),
+        pytest.param("sync", "app:make", signal.SIGINT, marks=pytest.mark.nightly),
+        pytest.param("aio", "app:worker", signal.SIGTERM, marks=pytest.mark.nightly),
+    ],
+    indirect=["folder"],
+)
 def test_a_worker_handles_messages_until_a_signal_comes(
     folder: Path, served: str, name: str, number: signal.Signals
 ) -> None:
@@ -147,6 +156,7 @@ def test_an_unknown_worker_is_rejected_with_a_hint(
     assert "tablepatterns help BadInput" in said.output
 
 
+@pytest.mark.parametrize("folder", ["sync", pytest.param("aio", marks=pytest.mark.nightly)], indirect=True)
 def test_an_account_that_rejects_ends_the_process_with_an_error(folder: Path, served: str) -> None:
     wrong = served.replace("AccountKey=", "AccountKey=AAAA")
     with working(folder, wrong, "app:worker") as process:
