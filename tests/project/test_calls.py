@@ -25,12 +25,14 @@ LIMITS = {
     # 12 of them read the entity, in place of some 200 of the SDK's
     "get": 43,
     "find": 49,
-    "insert": 85,
+    "insert": 78,
+    "merge": 86,
     # 20 of them encode and read the transaction, in place of some 8,000 of the SDK's
-    "insert with an intra-partition index": 153,
-    "insert with an inter-partition index": 285,
+    "insert with an intra-partition index": 148,
+    "insert with an inter-partition index": 272,
+    "LogTail.append": 86,
     # 13 of them read the page, which for a thousand rows takes a seventh of the time of the SDK
-    "LogTail.latest(2)": 125,
+    "LogTail.latest(2)": 124,
 }
 """The calls that each took when this was written, and a few more. Raise one only with a reason."""
 
@@ -74,11 +76,15 @@ def counted() -> Iterator[tuple[str, Callable[[], object]]]:
         log.append({"Employee": "e", "Amount": amount})
     intra.find(INTRA, Department="Sales", Email="e1@x")
     log.latest(2, Employee="e")
+    held = plain.insert(employee(4))
+    plain.merge(held, {"Age": 4})
     yield "get", lambda: plain.get(Department="Sales", EmployeeId=1)
     yield "find", lambda: intra.find(INTRA, Department="Sales", Email="e1@x")
     yield "insert", lambda: plain.insert(employee(3))
+    yield "merge", lambda: plain.merge(held, {"Age": 5})
     yield "insert with an intra-partition index", lambda: intra.insert(employee(3))
     yield "insert with an inter-partition index", lambda: inter.insert(employee(3))
+    yield "LogTail.append", lambda: log.append({"Employee": "e", "Amount": 3})
     yield "LogTail.latest(2)", lambda: log.latest(2, Employee="e")
 
 

@@ -102,7 +102,7 @@ def _layout_of(row: Row) -> _Layout:
     stated = {name.removesuffix(_TYPE): row[name] for name in types}
     names = [name for name in names if name != WRITE_ID]
     converted = [(name, _converter(row[name], stated.get(name))) for name in names if name not in keys]
-    type_names: Callable[[Row], Any] = itemgetter(*types) if types else _no_types
+    type_names = _types_of(types)
     return _Layout(
         type_names,
         type_names(row),
@@ -113,11 +113,15 @@ def _layout_of(row: Row) -> _Layout:
     )
 
 
-def _no_types(row: Row) -> None: ...
-
-
 def _is_metadata(name: str) -> bool:
     return name.startswith("odata.") or name.endswith(_TYPE) or name == "Timestamp"
+
+
+def _types_of(names: tuple[str, ...]) -> Callable[[Row], Any]:
+    if not names:
+        return lambda _: None
+    getter: itemgetter[Any] = itemgetter(*names)
+    return getter
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:
