@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, replace
 from typing import Any, Final
 
+from ...figures import number
 from ..design.model import DeclaredLog, DeclaredSet, Design, Field, FieldType, LogOptions, LogRead, LogWrite, Query
 from ..measure.sample import equal, found_by
 from .changes import Change, Table
@@ -123,7 +124,7 @@ def larger_flushes(log: DeclaredLog) -> Iterator[Change]:
             says = f"flush entries after {seconds:g} s"
             if (count := math.ceil(most * seconds - 1e-6)) > log.flush_count:
                 options["flush_count"] = count
-                says += f", or when there are {count:,}"
+                says += f", or when there are {number(count)}"
             yield _changed(log, f"{says}; a crash loses them", **options)
 
 
