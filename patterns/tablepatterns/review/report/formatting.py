@@ -178,7 +178,7 @@ def cost_sentence(reviewed: Reviewed) -> str:
     """Return a sentence about the most expensive access pattern."""
     found = costs(reviewed)
     if not found:
-        return "Nothing is asked and nothing is written"
+        return "The design has no access patterns"
     first, whole = found[0], sum(each.money or 0.0 for each in found)
     if whole > 0 and first.money:
         total = money(whole, plain(reviewed.bill.currency))
@@ -204,7 +204,7 @@ def load_sentence(reviewed: Reviewed) -> str:
 def heat_sentence(heat: TableLoad) -> str:
     """Return a sentence about the peak of a table's busiest partition."""
     if not heat.partitions:
-        return f"{plain(heat.table)}: nothing is asked of it"
+        return f"{plain(heat.table)}: no requests"
     first = heat.partitions[0]
     busiest = f"“{plain(first.partition)}”, the busiest partition,"
     whose = "the current partition" if heat.follows_time else busiest
