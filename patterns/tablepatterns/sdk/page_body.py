@@ -118,10 +118,7 @@ def _is_metadata(name: str) -> bool:
 
 
 def _types_of(names: tuple[str, ...]) -> Callable[[Row], Any]:
-    if not names:
-        return lambda _: None
-    getter: itemgetter[Any] = itemgetter(*names)
-    return getter
+    return itemgetter(names[0]) if len(names) == 1 else _values_of(names)
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:
