@@ -31,7 +31,7 @@ def build_lite(site: Path, plotting: Iterable[Path]) -> None:
     :param plotting: the wheels of pandas and matplotlib
     """
     assert lite.JUPYTER.exists(), "make test-nightly and make lite install JupyterLite"
-    others = [path for path in assets.WHEELS.glob("*.whl") if not path.name.startswith(lite.PLOTTING)]
+    others = [path for path in assets.WHEELS.glob("*.whl") if path.name.partition("-")[0] not in lite.PLOTTING]
     lite.build(site, [*others, *plotting])
     # The application tells what its cells say; on the page, those out of sight are not there
     settings = json.loads((site / _SETTINGS).read_text("utf-8"))
