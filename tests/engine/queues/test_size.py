@@ -8,10 +8,10 @@ from time import process_time
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import Queues
 
-SHORT, LONG = 100, 10_000
+SHORT, LONG = 100, 20_000
 ROUNDS = 100
-MOST = 10
-"""How many times longer it may take; going through the messages would take a hundred times."""
+MOST = 5
+"""How many times longer it may take; going through the messages would take 200 times."""
 
 
 def filled(size: int) -> Queues:
