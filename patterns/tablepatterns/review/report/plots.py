@@ -138,9 +138,9 @@ def scale(axes: Axes, ticks: Sequence[float], words: Callable[[float], str], lab
     axes.set_xticks(shown, [words(each) for each in shown])
     axes.minorticks_off()
     axes.set_xlabel(label)
-    for tick, label in zip(shown, axes.get_xticklabels(), strict=True):
+    for tick, text in zip(shown, axes.get_xticklabels(), strict=True):
         if tick in (low, high):
-            label.set_horizontalalignment("left" if tick == low else "right")
+            text.set_horizontalalignment("left" if tick == low else "right")
 
 
 def _svg(name: str, draw: Callable[[Size], Figure], size: Size) -> str:
