@@ -222,6 +222,11 @@ class Actor:
         return "crashed" if self.has_crashed else self.node.state
 
     @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return not self.has_crashed and self.node.state == "running"
+
+    @property
     def result(self) -> Any:
         """What it returned."""
         return self.node.result

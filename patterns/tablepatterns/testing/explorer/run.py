@@ -74,7 +74,7 @@ class Position(NamedTuple):
     actors: tuple[tuple[Node, bool], ...]
     current: int | None
     last: _Step
-    faults: int
+    fault_kinds: tuple[Kind, ...]
     preemptions: int
 
     @property
@@ -110,8 +110,7 @@ class Run:
         self.world.actors = self.actors
         self.current: Actor | None = None
         """The actor that had the last turn."""
-        self.faults = 0
-        """The number of faults so far."""
+        self._fault_kinds: tuple[Kind, ...] = ()
         self.preemptions = 0
         """The number of switches away from an actor that could have continued."""
         self._last = _Step(None, None, [], [*cast.records], 0)
@@ -124,7 +123,7 @@ class Run:
                 actor.node, actor.has_crashed = node, has_crashed
             self.current = None if position.current is None else self.actors[position.current]
             self._last = position.last
-            self.faults, self.preemptions = position.faults, position.preemptions
+            self._fault_kinds, self.preemptions = position.fault_kinds, position.preemptions
         self.world.snapshots.go_to(self.account)
 
     def begin(self) -> None:
@@ -137,7 +136,12 @@ class Run:
         """Return the current position."""
         actors = tuple((actor.node, actor.has_crashed) for actor in self.actors)
         current = None if self.current is None else self.actors.index(self.current)
-        return Position(self.account, self.state(), actors, current, self._last, self.faults, self.preemptions)
+        return Position(self.account, self.state(), actors, current, self._last, self._fault_kinds, self.preemptions)
+
+    @property
+    def faults(self) -> int:
+        """The number of faults so far."""
+        return len(self._fault_kinds)
 
     @property
     def length(self) -> int:
@@ -168,11 +172,11 @@ class Run:
     @property
     def running(self) -> list[Actor]:
         """The actors that have not ended."""
-        return [actor for actor in self.actors if actor.state == "running"]
+        return [actor for actor in self.actors if actor.is_running]
 
     def count(self, *kinds: Kind) -> int:
         """Return the number of choices so far of the given kinds, which must be faults."""
-        return sum(choice.kind in kinds for choice in self.choices) if self.faults else 0
+        return sum(kind in kinds for kind in self._fault_kinds)
 
     def turns(self) -> list[Choice]:
         """Return the choices without a fault or a delay, the current actor's first."""
@@ -202,7 +206,8 @@ class Run:
             rule = f"it cannot come next, after {self.length} others; actors with a request to send: {waiting}"
             raise BadInput("schedule", str(choice), rule, "take the line from a counterexample of the same actors")
         self.preemptions += self.preempts(choice)
-        self.faults += choice.is_fault
+        if choice.is_fault:
+            self._fault_kinds += (choice.kind,)
         self._last = _Step(self._last, choice, [], [], self._last.length + 1)
         if choice.kind == "wake":
             self._wait_for_sleepers()
