@@ -93,6 +93,8 @@ GUARANTEE = "an archived entity is always in at least one place, and at the end 
 
 TWO_WORKERS: dict[str, Any] = {"writer": False}
 WORKER_AND_WRITER: dict[str, Any] = {"workers": ("ann",)}
+ALL_THREE: dict[str, Any] = {}
+"""Two workers and a writer."""
 
 
 @pytest.mark.guide("G-147", "G-148", "G-149", "G-151", "G-158", "G-161")
@@ -107,6 +109,10 @@ WORKER_AND_WRITER: dict[str, Any] = {"workers": ("ann",)}
         (InBlobs, WORKER_AND_WRITER, {"crashes": 1}),
         pytest.param(InFiles, TWO_WORKERS, {"crashes": 1}, marks=pytest.mark.nightly),
         (InFiles, WORKER_AND_WRITER, {"lost_responses": 1}),
+        (InTable, ALL_THREE, {"crashes": 1}),
+        pytest.param(InTable, ALL_THREE, {"lost_responses": 1}, marks=pytest.mark.nightly),
+        pytest.param(InBlobs, ALL_THREE, {"crashes": 1}, marks=pytest.mark.nightly),
+        (InBlobs, ALL_THREE, {"lost_responses": 1}),
     ],
     ids=str,
 )

@@ -17,6 +17,7 @@ from support.indexed_staff import (
     prepared,
     read,
     right_once_drained,
+    three_moves,
     two_inserts,
     two_moves,
 )
@@ -32,6 +33,15 @@ RECIPE = "InterPartitionIndex"
 )
 def test_copies_follow_two_moves_after_any_crash() -> None:
     explored(two_moves, crashes=1)
+
+
+@pytest.mark.guide("G-134", "G-136")
+@pytest.mark.guarantee(
+    RECIPE, "copies match their primaries once the queue is drained, also if one of three writers crashes"
+)
+@pytest.mark.parametrize("preemptions", [0, pytest.param(1, marks=pytest.mark.nightly)])
+def test_copies_follow_three_moves_after_any_crash(preemptions: int) -> None:
+    explored(three_moves, crashes=1, preemptions=preemptions)
 
 
 @pytest.mark.guide("G-136")

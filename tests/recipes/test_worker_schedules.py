@@ -54,6 +54,11 @@ def two_workers(*, text: str | None = None, remember: bool = False, deliveries: 
     return make
 
 
+def three_workers(world: World) -> dict[str, Any]:
+    """Return three workers, after one message was sent."""
+    return {**two_workers()(world), "cid": Worker(world.storage, [orders_of(world)]).run_once()}
+
+
 def are_in_order(world: World) -> None:
     assert done(world) == ["4711-1-pay", "4711-2-ship"][: len(done(world))], "a step was left out"
 
@@ -80,6 +85,24 @@ STEPS = "all steps are completed, in order"
 @pytest.mark.guarantee("EventualTransaction", f"{STEPS}, after any crash, lost response or expired lease")
 def test_all_steps_run_in_order(faults: dict[str, Any], remember: bool) -> None:
     assert explored(two_workers(remember=remember), always=are_in_order, invariant=are_all_done, **faults) > 10
+
+
+@pytest.mark.guide("G-152", "G-161")
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"crashes": 1},
+        {"stalls": [OVER]},
+        pytest.param({"lost_responses": 1}, marks=pytest.mark.nightly),
+        pytest.param({"stalls": [OVER], "crashes": 1}, marks=pytest.mark.nightly),
+    ],
+    ids=str,
+)
+@pytest.mark.guarantee(
+    "EventualTransaction", f"{STEPS}, by three workers, after a crash, lost response or expired lease"
+)
+def test_all_steps_run_in_order_with_three_workers(faults: dict[str, Any]) -> None:
+    assert explored(three_workers, always=are_in_order, invariant=are_all_done, **faults) > 50
 
 
 # ------------------------------------------------------------------ poison

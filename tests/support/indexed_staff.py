@@ -73,19 +73,24 @@ def right_once_drained(world: World, *, unique: bool = False) -> None:
 def explored(
     make: Any, invariant: Callable[[World], object] | None = None, *, unique: bool = False, **options: Any
 ) -> None:
-    """Explore two writers, by default with one preemption."""
+    """Explore writers, by default with one preemption."""
     invariant = invariant or partial(right_once_drained, unique=unique)
     result = explore(make, invariant=invariant, **{"expected": REFUSED, "preemptions": 1, **options})
     assert result.exhaustive
     assert result.schedules + result.pruned > 20
 
 
-# -- two writers of one entity
+# -- writers of one entity
 
 
 def two_moves(world: World) -> list[Any]:
     staff = prepared(world, "a")
     return [staff.merge(read(world, staff), {"Email": email}) for email in ("b", "c")]
+
+
+def three_moves(world: World) -> list[Any]:
+    staff = prepared(world, "a")
+    return [staff.merge(read(world, staff), {"Email": email}) for email in ("b", "c", "d")]
 
 
 def a_move_and_a_move_back(world: World) -> list[Any]:
