@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from review.test_code import ROOT, check, run
 from tablepatterns import (
     BlobArchive,
     EncryptedProperties,
@@ -330,3 +334,41 @@ def test_a_set_of_a_program_is_checked_like_that_of_a_file() -> None:
     with pytest.raises(BadDesign, match="without the mapping"):
         review(Design("Staff", (of,)))
     assert issubclass(BlobArchive, Store)
+
+
+# -- As Python
+
+ORDERS = """
+name = "Orders"
+[[set]]
+name = "Orders"
+key = { partition = "{CustomerId:08d}", row = "order_{OrderId:012d}" }
+count = 3_000_000
+growth = 3_000_000
+archive = { container = "orders-archive", after_days = 365, peak = 20, count = 5_000_000 }
+[set.fields]
+CustomerId = { type = "int32", distinct = 100_000 }
+OrderId = { type = "int64" }
+Placed = { type = "datetime", order = "rising" }
+Lines = { size = 2_000 }
+[[set.query]]
+name = "old order"
+known = { CustomerId = "=", OrderId = "=" }
+archived = true
+rate = 0.5
+[[set.write]]
+name = "place"
+operation = "insert"
+rate = 0.1
+"""
+
+
+def test_archives_are_written_as_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(tmp_path, [("former", read_design(FILE)), ("orders", read_design(ORDERS))], monkeypatch)
+    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT / "patterns")], "pythonVersion": "3.10"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    run(tmp_path, "pyright", "-p", ".", "--pythonpath", sys.executable)
+    test = (tmp_path / "test_orders.py").read_text(encoding="utf-8")
+    assert "def test_orders_archive_to_orders_archive(" in test
+    assert "traffic.assert_transactions(at_most=6)" in test
+    assert "traffic.assert_transactions(at_most=2)" in test

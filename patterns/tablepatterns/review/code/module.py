@@ -47,7 +47,7 @@ _SHARED: Final = (
     *("datetime", "declare", "declare_set", "design", "key", "replace", "sets", "storage", "timedelta", "account"),
     *("table", "timezone", "annotations", "NOW", "Clock", "Engine", "Entity", "Iterator", "QueryClass", "Traffic"),
     *("between", "change", "found", "parse", "prefix", "pytest", "traffic", "BlobLog", "LogRead", "LogWrite"),
-    *("begin", "declare_log"),
+    *("begin", "declare_log", "worker", "Archive", "ArchivePolicy", "BlobArchive", "Worker"),
 )
 """What the two modules import and define in addition to the parts of the design."""
 
@@ -60,12 +60,14 @@ class Parts:
     :param models: the model of each set that has one, by the name of the set
     :param keys: the constant of the key of each set
     :param derived: the constant of derived data, by the name of the set and its number
+    :param archives: the attribute of the archive of a set, by the name of the set
     """
 
     sets: Mapping[str, str]
     models: Mapping[str, str]
     keys: Mapping[str, str]
     derived: Mapping[tuple[str, int], str]
+    archives: Mapping[str, str]
 
     @classmethod
     def of(cls, design: Design) -> Parts:
@@ -80,7 +82,8 @@ class Parts:
             for number, via in enumerate(each.derived)
             if each.profile(via).filled_from is None
         }
-        return cls(sets, models, keys, derived)
+        archives = {each.name: names.new(f"{sets[each.name]}_archive") for each in design.sets if each.archive}
+        return cls(sets, models, keys, derived, archives)
 
 
 def _has_model(declared: DeclaredSet) -> bool:
@@ -217,8 +220,9 @@ class Module:
 
     def _sets(self) -> list[str]:
         found = ["@dataclass(frozen=True)", "class Sets:", f'    """The {self._parts()} of an account."""', ""]
-        found += (f"    {self.parts.sets[each.name]}: {self._type(each)}" for each in self.design.sets)
-        return [*found, *(f"    {self.parts.sets[each.name]}: BlobLog[Storage]" for each in self.design.logs)]
+        found += [f"    {self.parts.sets[each.name]}: {self._type(each)}" for each in self.design.sets]
+        found += [f"    {self.parts.sets[each.name]}: BlobLog[Storage]" for each in self.design.logs]
+        return [*found, *(f"    {name}: Archive[Storage]" for name in self.parts.archives.values())]
 
     def _parts(self) -> str:
         return "sets and blob logs" if self.design.logs else "sets"
@@ -246,10 +250,21 @@ class Module:
         for each in sorted(self.design.sets, key=holds_copies):
             lines = self._set(each)
             found += [*(lines[1:] if found[-1] == lines[0] == "" else lines), ""]
+        for each in self.design.sets:
+            if each.archive is not None:
+                found += [*lines_of(f"{self.parts.archives[each.name]} = ", self._archive(each), indent=4), ""]
         for log in self.design.logs:
             found += [*lines_of(f"{self.parts.sets[log.name]} = ", logs.made(log), indent=4), ""]
-        made = [(f"{name}=", name) for name in self.parts.sets.values()]
+        made = [(f"{name}=", name) for name in (*self.parts.sets.values(), *self.parts.archives.values())]
         return [*found, *lines_of("return ", Brackets("Sets(", made), indent=4)]
+
+    def _archive(self, declared: DeclaredSet) -> Brackets:
+        policy = declared.archive
+        if policy is None or policy.to is None:
+            target: Expression = call("BlobArchive", "storage", text("" if policy is None else policy.container or ""))
+        else:
+            target = self.parts.sets[policy.to]
+        return call("Archive", self.parts.sets[declared.name], target)
 
     def _set(self, declared: DeclaredSet) -> list[str]:
         name, table = self.parts.sets[declared.name], text(declared.table)
@@ -348,6 +363,7 @@ class Module:
             shape=shape,
             **{name: listed(map(declared, values)) for name, values in many.items() if values},
             retention=None if each.retention is None else declared(each.retention),
+            archive=None if each.archive is None else declared(each.archive),
         )
         if each.pattern not in PLAIN or each.pattern == "entity_set":
             return made
@@ -397,10 +413,10 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
         ),
         *("IndexEntity", "Int64", "InterPartitionIndex", "IntraPartitionIndex", "Key", "LargeProperties", "LocalKey"),
         *("LogTail", "PartitionSpread", "Period", "PeriodTables", "QueryClass", "Storage", "Summary", "Traffic"),
-        *("WideEntity", "between", "connect", "parse", "prefix"),
+        *("WideEntity", "between", "connect", "parse", "prefix", "Archive", "BlobArchive", "Worker"),
     ),
     "tablepatterns.review": (
-        *("Access", "Design", "Field", "LogRead", "LogWrite", "Query", "Retention", "Shape", "Write"),
+        *("Access", "ArchivePolicy", "Design", "Field", "LogRead", "LogWrite", "Query", "Retention", "Shape", "Write"),
         *("declare_log", "declare_set"),
     ),
     "tablepatterns.testing": ("Clock", "Engine"),

@@ -12,6 +12,7 @@ from ...entity_set.derived import Derived
 from ...key.ranges import Between
 from ...storage import connect
 from ...testing import Clock, Engine
+from ..design.archives import is_of_archive
 from ..design.model import DeclaredLog, DeclaredSet, Query, Write
 from ..measure.account import SampleAccount, set_up
 from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
@@ -139,11 +140,36 @@ class Tests:
             or account.rejected
         ):
             return None
+        if is_of_archive(each.of, each.access):
+            return self._move(account, each.of)
         if isinstance(each.access, Write):
             return self._write(account, each.of, each.access)
         return self._query(account, each.of, each.access)
 
+    def _move(self, account: SampleAccount, declared: DeclaredSet) -> list[str]:
+        """Return the lines that archive an entity, after one for which the queue and the archive are created."""
+        archive, stored = f"sets.{self.module.parts.archives[declared.name]}", account.samples[declared.name].stored
+        lines = [f"    worker = Worker(storage, [{archive}])"]
+        for fields, indent in ((stored[0], 4), (stored[-1], 8)):
+            if indent > 4:
+                lines.append("    with Traffic(storage) as traffic:")
+            key = entries(_part(fields, declared.key.fields))
+            lines += lines_of("", call(f"{archive}.archive", key), indent=indent)
+            lines.append(f"{' ' * indent}assert worker.run_once().handled == 1")
+        return lines
+
+    def _archived(self, account: SampleAccount, declared: DeclaredSet) -> list[str]:
+        """Return the lines that read an entity from the archive."""
+        archive = f"sets.{self.module.parts.archives[declared.name]}"
+        key = entries(_part(account.samples[declared.name].stored[0], declared.key.fields))
+        lines = lines_of("", call(f"{archive}.archive", key), indent=4)
+        lines += [f"    Worker(storage, [{archive}]).run_once()", "    with Traffic(storage) as traffic:"]
+        lines += lines_of("found = ", call(f"{archive}.get", key), indent=8)
+        return [*lines, "    assert found is not None"]
+
     def _query(self, account: SampleAccount, declared: DeclaredSet, query: Query) -> list[str] | None:
+        if query.archived:
+            return self._archived(account, declared)
         found, shape = answer(declared, query), account.made.shapes[declared.name]
         if found.completes or query.region == "secondary":
             return None
