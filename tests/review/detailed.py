@@ -14,7 +14,7 @@ from tablepatterns import (
     connect,
 )
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.review import Design, Field, Query, Reviewed, Shape, Write, declare_set, review
+from tablepatterns.review import ArchivePolicy, Design, Field, Query, Reviewed, Shape, Write, declare_set, review
 
 HOSTILE = "</script><script>alert('&\"x')</script>\u2028<!-- `a`"
 """A name that would end a script, begin one, or break a line of JavaScript."""
@@ -62,14 +62,19 @@ def design(name: str = "Staff", lookup: str = "employee by e-mail") -> Design:
             Write("transfer", "update", ("Department",), rate=0.01),
             Write("leave", "delete", rate=0.05),
         ],
+        archive=ArchivePolicy(container="former-employees", rate=0.02, peak=3),
     )
+    by_day = Key("{Day:%Y-%m-%d}", "{ChangeId:uuid}")
+    changes = {"Day": Field("datetime", order="rising"), "ChangeId": Field("guid")}
     log = declare_set(
-        EntitySet(storage, "Changes", Key("{Day:%Y-%m-%d}", "{ChangeId:uuid}")),
-        shape=Shape("Change", 50_000, {"Day": Field("datetime", order="rising"), "ChangeId": Field("guid")}),
+        EntitySet(storage, "Changes", by_day),
+        shape=Shape("Change", 50_000, changes),
         queries=[Query("changes of a day", {"Day": "="}, rate=0.01)],
         writes=[Write("log change", "insert", rate=0.2, peak=4)],
+        archive=ArchivePolicy(to="OldChanges", after_days=90),
     )
-    return Design(name, (staff, log), years=2)
+    old = declare_set(EntitySet(storage, "OldChanges", by_day), shape=Shape("Change", 9_000, changes))
+    return Design(name, (staff, log, old), years=2)
 
 
 @cache

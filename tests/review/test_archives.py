@@ -180,14 +180,16 @@ def growths(of: Design) -> list[float]:
         # What is added leaves at the declared age, so the set keeps its size
         ({"growth": 5_000}, [0, 5_000]),
         ({"writes": [HIRE]}, [0, round(0.01 * YEAR)]),
-        ({"writes": [HIRE], "growth": 5_000}, [0, round(0.01 * YEAR)]),
+        # The capacity is that of the declared growth, whatever the rates
+        ({"writes": [HIRE], "growth": 5_000}, [0, 5_000]),
+        ({"writes": [HIRE], "growth": 5_000, "policy": {"rate": 0.004}}, [3_000, 2_000]),
         # Nothing is added: the existing ones are archived evenly, and replaced
         ({}, [0, 20_014]),
         # A declared rate takes what it takes
         ({"growth": 5_000, "policy": {"rate": 2_000 / YEAR}}, [3_000, 2_000]),
         ({"growth": 1_000, "policy": {"rate": 3_000 / YEAR}}, [-2_000, 3_000]),
-        # No more than there are within the years
-        ({"growth": 1_000, "policy": {"rate": 1e6 / YEAR}}, [-6_667, 7_667]),
+        # No more than there are
+        ({"growth": 1_000, "policy": {"rate": 1e6 / YEAR}}, [-20_000, 21_000]),
         # Each is deleted before it would be archived
         ({"growth": 1_000, "retention": Retention(90)}, [1_000, 0]),
     ],
@@ -204,9 +206,9 @@ def test_the_growth_of_an_archive_includes_what_it_receives() -> None:
 def test_an_archive_that_is_retained_grows_until_its_days_are_full() -> None:
     of = design(20_000, growth=3_000)
     kept = replace(of, sets=(of.sets[0], declared("Former", 0, retention=Retention(365.25))))
-    assert growths(kept) == [0, 1_000]
-    full = replace(of, sets=(of.sets[0], declared("Former", 3_000, retention=Retention(365.25))))
-    assert growths(full) == [0, 0]
+    assert [grown(with_moves(kept).sets[1].shape, years) for years in (0.5, 1, 3)] == [1_500, 3_000, 3_000]
+    full = replace(of, sets=(of.sets[0], declared("Former", 4_000, retention=Retention(365.25))))
+    assert grown(with_moves(full).sets[1].shape, 3) == 4_000
     expired = [each.rate for each in measure(full, most=40) if each.access.name.startswith("retention")]
     assert expired == [pytest.approx(3_000 / YEAR)]
 
@@ -244,6 +246,8 @@ def test_each_scale_has_the_moves_of_its_rates() -> None:
     assert write.rate == pytest.approx(0.1)
     assert write.peak == 50
     assert other.sets[1].shape.moves.received == pytest.approx(0.1 * YEAR)
+    kept = scaled(design(1_000, growth=500, writes=[HIRE], policy={"rate": 0.005}), 2.0, 10.0)
+    assert growths(kept) == [500, 500]
 
 
 def test_a_move_loads_the_partitions_of_both_tables() -> None:

@@ -130,8 +130,22 @@ def test_places_tell_what_follows_later() -> None:
     found = reviewed().simulation
     assert found is not None
     late = {place.name for place in found.places if place.is_eventual}
-    assert {"by phone", "employees-intents"} <= late
-    assert {place.kind for place in found.places} == {"set", "copy", "list", "summary", "queue", "container"}
+    assert {"by phone", "employees-intents", "employees-archive", "former-employees", "OldChanges"} <= late
+    kinds = {"set", "copy", "list", "summary", "queue", "container", "archive"}
+    assert {place.kind for place in found.places} == kinds
+    assert [place.kind for place in found.places if place.name == "former-employees"] == ["archive"]
+
+
+def test_a_worker_completes_the_move_of_an_archive_after_each_crash() -> None:
+    found = reviewed().simulation
+    assert found is not None
+    walks = [each for each in found.walkthroughs if each.access.name.startswith("archive to ")]
+    assert [(each.rejected, len(each.steps)) for each in walks] == [(None, 14), (None, 6)]
+    for each in walks:
+        *before, last = each.steps
+        assert {step.recovery for step in before} == {"A worker completes the call."}
+        assert all("-archive." in (step.crash or "") for step in before)
+        assert (last.crash, last.request.split(" ")[0]) == (None, "DeleteMessage")
 
 
 def test_the_deletion_of_a_retention_is_carried_out() -> None:

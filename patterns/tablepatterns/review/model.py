@@ -359,7 +359,7 @@ class Finding:
 
 
 RowKind = Literal["primary", "copy", "list", "summary", "part"]
-PlaceKind = Literal["set", "copy", "list", "summary", "queue", "container", "log"]
+PlaceKind = Literal["set", "copy", "list", "summary", "queue", "container", "log", "archive"]
 
 
 @dataclass(frozen=True)
@@ -397,7 +397,7 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class Place:
-    """A set, its derived data, a queue or container that its writes use, or a blob log.
+    """A set, its derived data, a queue or container that its writes use, its archive, or a blob log.
 
     :param of: the name of the set, or of the log
     :param where: the table, queue or container

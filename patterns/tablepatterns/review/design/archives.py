@@ -38,7 +38,7 @@ def archive_write(declared: DeclaredSet) -> Write | None:
     policy = declared.archive
     if policy is None:
         return None
-    rate = declared.shape.moves.archived / YEAR if policy.rate is None else policy.rate
+    rate = declared.shape.moves.archived_rate
     peak = None if policy.peak is None else max(rate, policy.peak)
     return Write(archive_name(policy), "delete", rate=rate, peak=peak)
 
@@ -47,17 +47,17 @@ def with_moves(design: Design) -> Design:
     """Return a design with the number of entities that its archives move in a year.
 
     As many entities are archived as are added, unless a rate is declared; if none are added, the existing ones are
-    archived evenly. The declared growth of an archive includes what it receives.
+    archived evenly, and replaced. The declared growth of an archive includes what it receives.
     """
     if not any(each.archive for each in design.sets):
         return design
-    received = dict.fromkeys((each.name for each in design.sets), 0.0)
+    received = {each.name: (0.0, 0.0) for each in design.sets}
     moves: dict[str, Moves] = {}
     for declared in _sources_first(design):
-        came = received[declared.name]
-        moves[declared.name] = found = _moves(declared, came, design.years)
+        moves[declared.name] = found = _moves(declared, *received[declared.name])
         if declared.archive is not None and declared.archive.to in received:
-            received[declared.archive.to] += found.archived
+            entities, rate = received[declared.archive.to]
+            received[declared.archive.to] = (entities + found.archived, rate + found.archived_rate)
     sets = (replace(each, shape=replace(each.shape, moves=moves[each.name])) for each in design.sets)
     return replace(design, sets=tuple(sets))
 
@@ -76,24 +76,23 @@ def _sources_first(design: Design) -> list[DeclaredSet]:
     return found
 
 
-def _moves(declared: DeclaredSet, received: float, years: float) -> Moves:
+def _moves(declared: DeclaredSet, received: float, received_rate: float) -> Moves:
     shape, policy, retention = declared.shape, declared.archive, declared.retention
-    inserted, deleted = (_rate(declared, operation) * YEAR for operation in ("insert", "delete"))
-    added = max(shape.growth, inserted - deleted + received)
-    if policy is None:
-        if retention is not None:
-            # Until the archive holds what it receives within the retention
-            room = received * retention.days / YEAR_DAYS - shape.count
-            received_net = max(0.0, min(received, room / years))
-            return Moves(received, 0.0, max(0.0, received_net - shape.growth))
-        return Moves(received, 0.0, max(0.0, added - shape.growth) if received else 0.0)
-    if policy.rate is not None:
-        archived = min(policy.rate * YEAR, added + shape.count / years)
-        return Moves(received, archived, added - archived - shape.growth)
-    days = policy.after_days or YEAR_DAYS
-    if retention is not None and retention.days <= days:
-        return Moves(received)
-    return Moves(received, added or shape.count / days * YEAR_DAYS, -shape.growth)
+    rates = max(0.0, _rate(declared, "insert") - _rate(declared, "delete") + received_rate)
+    added = max(shape.growth, received) or rates * YEAR
+    here = Moves(received, received_rate=received_rate, net=max(0.0, received - shape.growth))
+    if policy is None or policy.is_late(retention):
+        # With a retention, until there are as many as are received within its days
+        most = None if retention is None or not received else received * retention.days / YEAR_DAYS
+        return replace(here, most=most)
+    if policy.rate is None:
+        steady = shape.count / (policy.after_days or YEAR_DAYS) / DAY
+        rate = rates or added / YEAR or steady
+        return replace(here, archived=added or rate * YEAR, archived_rate=rate, net=-shape.growth)
+    # The declared rates may be those of more entities than the declared growth
+    archived = policy.rate * YEAR * (added / YEAR / rates if rates else 1.0)
+    archived = min(archived, added + shape.count)
+    return replace(here, archived=archived, archived_rate=policy.rate, net=added - archived - shape.growth)
 
 
 def _rate(declared: DeclaredSet, operation: str) -> float:

@@ -68,16 +68,22 @@ class Field:
 
 @dataclass(frozen=True)
 class Moves:
-    """How many entities the archives of a design move in a year; a review computes it.
+    """How many entities the archives of a design move; a review computes it.
 
-    :param received: entities that the archives of other sets bring
-    :param archived: entities that the set's own archive takes
-    :param net: how much this adds to the declared growth
+    :param received: entities that the archives of other sets add in a year, by the declared growth
+    :param archived: entities that the set's own archive takes in a year, by the declared growth
+    :param received_rate: entities that are received per second, by the declared rates
+    :param archived_rate: entities that are archived per second, by the declared rates
+    :param net: how much this adds to the growth of a year
+    :param most: how many entities there are at most, if they are received and deleted again; None for no maximum
     """
 
     received: float = 0.0
     archived: float = 0.0
+    received_rate: float = 0.0
+    archived_rate: float = 0.0
     net: float = 0.0
+    most: float | None = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,10 @@ class ArchivePolicy:
     def place(self) -> str:
         """The set or the container that holds archived entities."""
         return self.to or self.container or ""
+
+    def is_late(self, retention: Retention | None) -> bool:
+        """Whether entities are deleted before they are old enough to be archived."""
+        return self.rate is None and retention is not None and retention.days <= (self.after_days or 0)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ..capacity.contention import RETRY_REQUESTS, retries_of
 from ..capacity.day import SECONDS
 from ..capacity.load import key_of, touched
 from ..capacity.sizes import entry_size
-from ..design.archives import YEAR, archive_write, is_of_archive, with_moves
+from ..design.archives import archive_write, is_of_archive, with_moves
 from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Shape, Write
 from ..model import Measured
 from .account import SampleAccount, rejection, set_up
@@ -133,8 +133,8 @@ def _with_deletes(declared: DeclaredSet) -> DeclaredSet:
         sum(write.rate for write in declared.writes if write.operation == operation)
         for operation in ("insert", "delete")
     )
-    inserted += declared.shape.moves.received / YEAR
-    deleted += declared.shape.moves.archived / YEAR
+    inserted += declared.shape.moves.received_rate
+    deleted += declared.shape.moves.archived_rate
     # As many entities are deleted as inserted; without declared inserts, the existing ones are deleted evenly
     expired = inserted - deleted if inserted or deleted else declared.shape.count / retention.days / SECONDS
     if retention.by == "table":

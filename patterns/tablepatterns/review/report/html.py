@@ -10,6 +10,7 @@ from typing import Final
 
 from ...extras import how_to_install
 from ...figures import money, number, plural, share
+from ..capacity.growth import grown
 from ..measure.log_pace import entries_of
 from ..model import Finding, Reviewed, part_of
 from .explorer import explorer
@@ -105,13 +106,13 @@ def _opening(reviewed: Reviewed, parts: Sequence[str]) -> Markup:
 def _facts(reviewed: Reviewed) -> list[Markup]:
     design, bill, currency = reviewed.design, reviewed.bill, plain(reviewed.bill.currency)
     entities = sum(each.shape.count for each in design.sets)
-    growth = sum(each.shape.net_growth for each in design.sets)
+    then = sum(grown(each.shape, design.years) for each in design.sets)
     horizon = f"after {plural(design.years, 'year')}"
     hottest, *_ = loads(reviewed)
     return [
         _fact("Sets", number(len(design.sets)), plural(len(reviewed.measured), "access pattern")),
         *_logs_fact(reviewed),
-        _fact("Entities", number(entities), f"{number(entities + growth * design.years)} {horizon}"),
+        _fact("Entities", number(entities), f"{number(then)} {horizon}"),
         _fact("Cost a month", money(bill.total, currency), f"{money(bill.then, currency)} {horizon}"),
         _fact("Nearest to its target", share(hottest.share), hottest.name),
     ]

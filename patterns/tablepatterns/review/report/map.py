@@ -27,9 +27,12 @@ _CALLED: Final = {
     "summary": "summary",
     "queue": "queue",
     "log": "blob log",
+    "archive": "archive",
 }
 _OWN: Final = {"set": "Table", "log": "Container"}
 """What a place of its own is in."""
+_APART: Final = ("container", "queue", "archive")
+"""What is beside the derived data of a set, from top to bottom."""
 
 
 @dataclass(frozen=True)
@@ -103,18 +106,30 @@ def _table(sets: Sequence[Place], places: Sequence[Place], columns: _Columns, to
     drawn, y = list[Markup](), top
     for declared in sets:
         own = [each for each in places if each.of == declared.name and each.kind not in _OWN]
-        derived = [each for each in own if each.kind not in ("queue", "container")]
-        others = [each for each in own if each.kind in ("queue", "container")]
+        derived = [each for each in own if each.kind not in _APART]
+        others = sorted((each for each in own if each.kind in _APART), key=_order)
         drawn.append(_box(declared, columns, 0, y))
         start = y + (_HEIGHT + _GAP // 2 if columns.is_stacked else 0)
         for at, each in enumerate(derived):
             drawn += _joined_to(each, columns, 1, y, start + at * (_HEIGHT + _GAP // 2))
         below = start + len(derived) * (_HEIGHT + _GAP // 2) if columns.is_stacked else y
         for at, each in enumerate(others):
-            drawn += _joined_to(each, columns, 2, y, below + at * (_HEIGHT + _GAP // 2))
+            start = below + at * (_HEIGHT + _GAP // 2)
+            if each.kind == "archive":
+                # A worker moves entities there, from the queue above
+                line = f"M{columns.left[2] + 40} {start - _GAP // 2}v{_GAP // 2}"
+                drawn.append(element("path", d=line, class_="late"))
+                drawn.append(_box(each, columns, 2, start))
+            else:
+                drawn += _joined_to(each, columns, 2, y, start)
         rows = 1 + len(own) if columns.is_stacked else max(1, len(derived), len(others))
         y += rows * (_HEIGHT + _GAP // 2) + _GAP // 2
     return drawn, y - top
+
+
+def _order(place: Place) -> tuple[int, bool]:
+    """Sort queues and containers, with the queue of the archive just before it."""
+    return _APART.index(place.kind), plain(place.name).endswith("-archive")
 
 
 def _joined_to(place: Place, columns: _Columns, column: int, set_top: int, y: int) -> Iterator[Markup]:
@@ -141,6 +156,8 @@ def _box(place: Place, columns: _Columns, column: int, y: int) -> Markup:
     width, left = columns.box[column], columns.left[column]
     partition, _, row = plain(place.template).partition(" | ")
     notes = [f"PartitionKey {partition}", f"RowKey {row}"] if row else [_kind(place), partition]
+    if place.kind == "archive":
+        notes.append("of blobs" if place.where == "blobs" else f"in table {plain(place.where)}")
     lines = [
         element("text", _cut(note, (width - 20) // 7), x=str(left + 10), y=str(y + 38 + 16 * at), class_="key")
         for at, note in enumerate(filter(None, notes))

@@ -13,6 +13,7 @@ from ...figures import number
 from ...filters import And, Comparison, Filter, QueryClass, parse
 from ...key import Key
 from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
+from ..capacity.growth import grown
 from ..design.model import DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
 from ..measure.questions import is_sorted
@@ -82,7 +83,7 @@ class RuleContext:
 
     def entities_then(self, declared: DeclaredSet) -> float:
         """Return how many entities a set has at the end of the declared growth."""
-        return max(0.0, declared.shape.count + declared.shape.net_growth * self.design.years)
+        return grown(declared.shape, self.design.years)
 
 
 KEYS: Final = ("PartitionKey", "RowKey")

@@ -11,6 +11,7 @@ from typing import Any, Final
 from ...edm import Ticks, ordinal
 from ...figures import count
 from ...key import Key
+from ..design.archives import archive_set
 from ..design.model import DeclaredSet, Design
 from ..key_parts import pieces_of
 from ..measure.sets import SampleSet, Spread
@@ -70,6 +71,10 @@ def places_of(design: Design) -> Iterator[Place]:
             key = profile.key
             template = _template(key) if key else ""
             yield Place(_CALLED[profile.called], via.name, declared.name, where, template, via.is_eventual)
+        if declared.archive is not None:
+            target = archive_set(design, declared)
+            where = "blobs" if target is None else target.table
+            yield Place("archive", declared.archive.place, declared.name, where, "", True)
 
 
 def stored_tables(

@@ -98,7 +98,7 @@ class _Simulator:
         return Simulation(
             {name: len(made.stored) for name, made in self._stand.samples.items()},
             tables,
-            (*places_of(self._design), *_used(recorded), *map(logs.place_of, self._design.logs)),
+            (*_places(self._design, recorded), *map(logs.place_of, self._design.logs)),
             tuple(_walkthrough(each, self._before, numbers) for each in recorded),
         )
 
@@ -244,6 +244,13 @@ def _state_after_recovery(before: Contents, left: Contents, done: Contents) -> s
     if orphans <= 0:
         return f"{sentence}."
     return f"{sentence}; {counted(orphans, 'blob')} {'stays' if orphans == 1 else 'stay'} without an entity."
+
+
+def _places(design: Design, recorded: Sequence[_Recorded]) -> Iterator[Place]:
+    declared = list(places_of(design))
+    archives = {(each.of, each.name) for each in declared if each.kind == "archive"}
+    yield from declared
+    yield from (each for each in _used(recorded) if each.kind == "queue" or (each.of, each.name) not in archives)
 
 
 def _used(recorded: Sequence[_Recorded]) -> Iterator[Place]:
