@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -29,7 +30,9 @@ from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Pattern
 from tablepatterns.review import (
+    ArchivePolicy,
     DeclaredLog,
+    DeclaredSet,
     Design,
     Field,
     LogRead,
@@ -40,6 +43,7 @@ from tablepatterns.review import (
     Write,
     declare_set,
 )
+from tablepatterns.review.design.archives import is_of_archive, with_moves
 from tablepatterns.review.design.checks import faults
 from tablepatterns.review.design.model import FieldType
 from tablepatterns.review.measure.measure import measure
@@ -144,19 +148,41 @@ def designs(draw: st.DrawFn) -> Design:
     changes = draw(st.sampled_from([(), ("Any",), ("Text",)]))
     writes = [Write(f"write {number}", deed, changes) for number, deed in enumerate(deeds)]
     kept = draw(st.sampled_from([None, Retention(1), Retention(60)]))
-    declared = declare_set(draw(keepers()), shape=shape, queries=asked, writes=writes, retention=kept)
-    return Design("Any", (declared,), logs=draw(st.sampled_from([(), (LOG,)])))
+    entities, archive, others = draw(keepers()), None, tuple[DeclaredSet, ...]()
+    if isinstance(entities, EntitySet) and draw(st.booleans()):
+        container = None
+        if draw(st.booleans()):
+            elsewhere = Key(f"old_{entities.key.partition_template}", f"old_{entities.key.row_template}")
+            there = EntitySet(connect(), draw(st.sampled_from(["Things", "Old"])), elsewhere)
+            others = (declare_set(there, shape=replace(shape, count=draw(counts)), name="Old", retention=kept),)
+        else:
+            container = "old-things"
+        archive = ArchivePolicy(
+            "Old" if others else None,
+            container,
+            draw(st.sampled_from([1.0, 900.0])),
+            draw(st.sampled_from([None, 0.1, 5.0])),
+            count=0 if others else draw(counts),
+        )
+        asked.append(Query("archived", dict.fromkeys(entities.key.fields, "="), rate=1, archived=True))
+    declared = declare_set(entities, shape=shape, queries=asked, writes=writes, retention=kept, archive=archive)
+    return Design("Any", (declared, *others), logs=draw(st.sampled_from([(), (LOG,)])))
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(designs())
 def test_whatever_fits_together_is_tried(design: Design) -> None:
     assume(not list(faults(design)))
-    (declared,) = design.sets
+    declared = design.sets[0]
     found = measure(design, most=60)
     of_set = [each for each in found if each.of is not LOG]
     assert [each.access for each in of_set if not each.is_implied] == [*declared.queries, *declared.writes]
     assert [each.access for each in found if each.of is LOG] == [call for log in design.logs for call in log.calls]
+    moves = [each for each in of_set if is_of_archive(declared, each.access)]
+    assert len(moves) == (declared.archive is not None)
+    if moves and declared.shape.count and moves[0].rejected is None and not declared.derived:
+        assert moves[0].requests >= 6
+    assert all(each.shape.count + each.shape.net_growth >= -1e-6 for each in with_moves(design).sets)
     for each in of_set:
         figures = (each.transactions, each.examined, each.returned, each.written, each.bytes_out, each.partitions)
         assert all(0 <= figure < float("inf") for figure in figures)

@@ -35,6 +35,7 @@ from tablepatterns.review import (
     Field,
     Query,
     Retention,
+    Severity,
     Shape,
     Write,
     declare_set,
@@ -65,6 +66,7 @@ FIELDS = {
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 NAME_ELSEWHERE = InterPartitionIndex(Key("name_{LastName}", "{Department}_{EmployeeId:06d}"), table="ByName")
 ALONE, INDEXED, AWAY = ((), (BY_EMAIL,), (NAME_ELSEWHERE,))
+TO_FORMER = "Employees: archive to Former"
 TARGETS: Mapping[str, tuple[Any, Any]] = {
     "a set": (ALONE, ALONE),
     "a set, with an index in each": (INDEXED, INDEXED),
@@ -229,9 +231,10 @@ def test_blobs_take_what_is_archived() -> None:
 
 
 def test_the_bill_of_the_archive_grows_and_that_of_the_set_does_not() -> None:
-    found = review(design(20_000_000, growth=5_000_000, former=0))
+    of = design(20_000_000, growth=5_000_000, former=0)
+    found = review(of)
     assert found.bill.then > found.bill.total
-    assert grown(found.measured[0].of.shape, 3) == 20_000_000
+    assert grown(with_moves(of).sets[0].shape, 3) == 20_000_000
     lines = {(each.subject, each.unit): each.quantity for each in found.bill.lines}
     moved = 5_000_000 / 365.25 * 30.44
     for unit, each in {"queue operations": 3, "table reads": 1, "table writes": 1, "table deletes": 1}.items():
@@ -256,10 +259,68 @@ def test_a_move_loads_the_partitions_of_both_tables() -> None:
     assert tables["Employees"] > 500
     assert tables["Former"] > 250
     assert tables["ByName"] > 50
-    assert {each.subject for each in found.in_sight if each.limit == "messages of a queue in a second"} == {
+    assert {each.subject for each in found.in_sight if each.limit == "messages of an archive in a second"} == {
         "Employees: archive to Former"
     }
     assert found.account.peak >= 4_000 * 6
+
+
+# -- Rules
+
+
+def reported(of: Design) -> dict[str, tuple[str, Severity]]:
+    return {each.rule: (each.subject, each.severity) for each in review(of).findings if "archive" in each.rule}
+
+
+SCAN = Query("all", {"LastName": "="}, rate=0.01)
+
+
+def with_scan(of: Design) -> Design:
+    first = of.sets[0]
+    return replace(of, sets=(replace(first, queries=(*first.queries, SCAN)), *of.sets[1:]))
+
+
+def test_an_archive_of_a_set_that_is_scanned_has_no_finding() -> None:
+    assert reported(with_scan(design(500, growth=400))) == {}
+    assert reported(design(500, (), None, growth=400)) == {}
+
+
+@pytest.mark.parametrize(
+    ("count", "options", "expected"),
+    [
+        (300, {"retention": Retention(90)}, {"archive-or-retention": ("Employees", Severity.WARNING)}),
+        (300, {"retention": Retention(900)}, {"archive-or-retention": ("Employees", Severity.WARNING)}),
+        (300, {"retention": Retention(900), "policy": {"rate": 1e-6}}, {}),
+        # 4 times what is added in a year, and 10,000
+        (10_401, {"growth": 100}, {"archive-backlog": ("Employees", Severity.NOTE)}),
+        (10_399, {"growth": 100}, {}),
+        (12_000, {"writes": [Write("hire", "insert", rate=1e-5)]}, {"archive-backlog": ("Employees", Severity.NOTE)}),
+        (300, {"policy": {"rate": 3e-6}}, {}),
+        (300, {"policy": {"rate": 4e-6}}, {"archive-empties-set": ("Employees", Severity.WARNING)}),
+        (300, {"policy": {"rate": 1e-6, "peak": 999.0}}, {}),
+        (300, {"policy": {"rate": 1e-6, "peak": 1_001.0}}, {"archive-too-fast": (TO_FORMER, Severity.SERIOUS)}),
+    ],
+)
+def test_a_rule_finds(count: int, options: Mapping[str, Any], expected: Mapping[str, object]) -> None:
+    assert reported(with_scan(design(count, former=9, **options))) == expected
+
+
+def test_a_move_that_saves_no_query_anything_is_a_note() -> None:
+    first = design(500, growth=400).sets[0]
+    lookup = Query("employee", {"Department": "=", "EmployeeId": "="}, rate=1)
+    alone = replace(design(500, growth=400), sets=(replace(first, queries=(lookup,)), declared("Former", 9)))
+    assert reported(alone) == {"archive-without-benefit": (TO_FORMER, Severity.NOTE)}
+
+
+def test_the_archive_grows_without_end_and_the_set_does_not() -> None:
+    found = review(with_scan(design(10**9, growth=2e9, former=10**9)))
+    assert [each.subject for each in found.findings if each.rule == "unbounded-growth"] == ["Former"]
+    assert not [each for each in found.findings if each.rule == "growth-mismatch"]
+
+
+def test_equal_keys_in_one_table_are_a_finding() -> None:
+    text = FILE.replace('name = "Former"\n', 'name = "Former"\ntable = "Employees"\n')
+    assert [each.rule for each in review(read_design(text)).findings if each.rule.startswith("overlap")]
 
 
 # -- What is rejected

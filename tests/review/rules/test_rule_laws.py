@@ -10,7 +10,7 @@ from support.examples import examples
 from tablepatterns import IndexEntity, InTable, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
+from tablepatterns.review.design.model import ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
 from tablepatterns.review.model import Finding, Measured, Severity
 from tablepatterns.review.rules import RULES
 
@@ -37,6 +37,7 @@ fields = st.builds(
     order=st.sampled_from(["none", "rising"]),
 )
 NAMES = ("A", "C", "C2", "Url")
+EMPTIES = ArchivePolicy(to="Other", rate=1e4)
 
 
 @st.composite
@@ -58,6 +59,7 @@ def sets(draw: st.DrawFn) -> DeclaredSet:
         {"buckets": 4},
         draw(st.sampled_from(DERIVED)),
         retention=draw(st.sampled_from([None, Retention(3, "entity"), Retention(3, "table")])),
+        archive=draw(st.sampled_from([None, ArchivePolicy(container="old", after_days=9), EMPTIES])),
     )
 
 

@@ -306,7 +306,7 @@ def _of_messages(declared: DeclaredSet) -> Iterator[_Use]:
     archive = archive_write(declared)
     if archive is not None:
         subject, used = f"{declared.name}: {archive.name}", 2 * archive.busiest
-        yield _fixed("messages of a queue in a second", subject, used, limits.QUEUE_MESSAGES_PER_SECOND)
+        yield _fixed("messages of an archive in a second", subject, used, limits.QUEUE_MESSAGES_PER_SECOND)
 
 
 def _of_log(log: DeclaredLog) -> Iterator[_Use]:

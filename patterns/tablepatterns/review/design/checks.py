@@ -113,7 +113,11 @@ def _of_moves(design: Design) -> Iterator[Fault]:
     if not any(each.archive for each in design.sets):
         return
     with connect() as storage:
-        made = create_sets(design, storage)
+        try:
+            made = create_sets(design, storage)
+        except BadInput as error:
+            yield Fault((), "design", said(error))
+            return
         for number, declared in enumerate(design.sets):
             says = _unmovable(storage, declared, made)
             if says is not None:

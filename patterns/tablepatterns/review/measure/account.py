@@ -318,7 +318,7 @@ def set_up(
 
 def _archive_one(storage: Storage, kept: SampleSet, made: Sample, archive: Archive[Storage]) -> None:
     """Archive an entity, so that queries of the archive have one to read."""
-    with suppress(EntityAlreadyExists):
+    with suppress(TablePatternsError, HttpResponseError):
         kept.insert(made.spare[-1])
         archive_now(storage, archive, kept.key_of(made.spare[-1]))
 
@@ -330,7 +330,7 @@ def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str
         target = archive_set(design, each)
         if target is not None:
             made, names = samples[each.name], each.key.fields
-            moved = [*inactive(made.stored), *made.spare[-1:]]
+            moved = [*inactive(made.stored), *made.spare]
             found[target.name] = without(found[target.name], [{name: of[name] for name in names} for of in moved])
     return found
 

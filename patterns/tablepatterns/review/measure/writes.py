@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from azure.core.exceptions import HttpResponseError
+
 from ...entity_set.commit import Write as Change
-from ...errors import EntityAlreadyExists, EntityNotFound
+from ...errors import EntityAlreadyExists, EntityNotFound, TablePatternsError
 from ...recipes.archive.archive import Archive
 from ...recipes.entity_group_transaction import EntityGroupTransaction
 from ...recipes.eventual_transaction import Body, EventualTransaction, Step
@@ -104,7 +106,10 @@ class Part:
         if archive is not None and is_of_archive(declared, write):
             leaving = source.inactive()
             if leaving is None:
-                return None
+                # The set is empty, so that another entity is stored first
+                leaving = source.spare()
+                with suppress(TablePatternsError, HttpResponseError):
+                    kept.insert(leaving)
             source.forget(leaving)
             return cls(declared, kept, write, leaving, {}, archive)
         if write.operation == "insert":

@@ -25,7 +25,7 @@ def scale(reviewed: Reviewed) -> Markup:
         return joined()
     sets = reviewed.design.sets
     entities = sum(each.shape.count for each in sets)
-    growth = sum(each.shape.growth + each.shape.moves.net for each in sets)
+    growth = sum(each.shape.net_growth for each in sets)
     axes = {
         "entities": [f"× {number(each)}: {number(entities * each)}" for each in found.entities],
         "rates": [f"× {number(each)}" for each in found.rates],

@@ -13,6 +13,7 @@ from typing import Final
 from ..design.model import Design
 from ..model import About, AccountLoad, Bill, Consistency, Finding, LimitUse, Measured, TableLoad
 from . import (
+    archives,
     consistency,
     cost,
     hot_partitions,
@@ -36,6 +37,7 @@ _CONCERNS: Final = (
     indexes,
     limits,
     lifecycle,
+    archives,
     logs,
     consistency,
     security,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...figures import number, plural
+from ..design.archives import is_of_archive
 from ..design.model import DeclaredLog, DeclaredSet
 from ..model import Finding, Severity
 from .context import RuleContext
@@ -57,7 +58,8 @@ def found(context: RuleContext) -> Iterator[Finding]:
 
 
 def _rate(context: RuleContext, declared: DeclaredSet, operation: str) -> float:
-    return sum(each.write.rate for each in context.writes_of(declared) if each.write.operation == operation)
+    own = [each.write for each in context.writes_of(declared) if not is_of_archive(declared, each.write)]
+    return sum(write.rate for write in own if write.operation == operation)
 
 
 def _deleted(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
@@ -80,13 +82,20 @@ def _ages(declared: DeclaredSet) -> bool:
 
 
 def _kept(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
+    """Yield a finding if a set grows without end, or its writes contradict its growth."""
     if declared.retention is not None:
         yield from _expired(context, declared)
         return
     inserted = _rate(context, declared, "insert") * YEAR
     added = (_rate(context, declared, "insert") - _rate(context, declared, "delete")) * YEAR
     growth = declared.shape.growth
-    if max(added, growth) >= _MANY:
+    if declared.archive is not None and not growth:
+        # The archive takes what is added
+        return
+    if declared.archive is None and declared.shape.moves.received:
+        inserted, added = (each + declared.shape.moves.received_rate * YEAR for each in (inserted, added))
+        growth = declared.shape.net_growth
+    if declared.archive is None and max(added, growth) >= _MANY:
         more = max(added, growth)
         severity = Severity.WARNING if more >= _TOO_MANY else Severity.NOTE
         says = f"{entities(more)} a year are added to {declared.name}, and none is ever deleted."

@@ -97,6 +97,15 @@ QUEUE_TARGET: Final = Rule(
     guide="Scalability targets; eventually consistent transactions pattern",
     pattern="intra_partition_index",
 )
+ARCHIVE_TOO_FAST: Final = Rule(
+    name="archive-too-fast",
+    finds="an archive sends more messages a second than one queue handles",
+    severity=_LEVELS,
+    why="A queue handles about 2,000 messages of 1 KiB a second.",
+    guide="Scalability targets; eventually consistent transactions pattern",
+    pattern="archive",
+    why_not_automatic="when entities are archived must be decided",
+)
 LIMIT_EXCEEDED: Final = Rule(
     name="limit-exceeded",
     finds="a limit of the service is exceeded, and no other rule says so",
@@ -178,6 +187,11 @@ _LIMIT_TEXTS: Final[Mapping[str, _LimitText]] = {
         QUEUE_TARGET,
         "The writes of {whose} send and delete {amount} messages a second",
         "Use indexes in the partition of the entity, which need no messages, or divide the set over several tables.",
+    ),
+    "messages of an archive in a second": _LimitText(
+        ARCHIVE_TOO_FAST,
+        "The moves of {whose} send and delete {amount} messages a second",
+        "Archive more evenly over the day, with a lower peak.",
     ),
     "bytes of the account": _LimitText(
         ACCOUNT_FULL,
@@ -383,6 +397,7 @@ RULES: Final = (
     TRANSACTION_TOO_LARGE,
     ACCOUNT_FULL,
     QUEUE_TARGET,
+    ARCHIVE_TOO_FAST,
     LIMIT_EXCEEDED,
     REJECTED,
     LONG_ANSWER,
