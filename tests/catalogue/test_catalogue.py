@@ -355,12 +355,15 @@ def test_the_command_rejects_an_unknown_name_in_words(name: str) -> None:
     assert ("did you mean log_tail?" in result.stderr) == (name == "log_trail")
 
 
+def anchors_of(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_every_link_of_the_page_leads_to_a_heading_of_it_or_to_a_page() -> None:
     text = page.render()
-    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    anchors = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    links = set(re.findall(r"\]\(([^)]+)\)", text))
+    links = set(re.findall(r"\]\(([^)]+)\)", text)) | set(re.findall(r'href="([^"]+)"', text))
     assert len(links) > len(ENTRIES)
-    assert {link[1:] for link in links if link.startswith("#")} <= anchors
-    files = {link for link in links if not link.startswith("#")} | set(re.findall(r'href="([^"]+)"', text))
-    assert [file for file in files if not (ROOT / "docs" / file).is_file()] == []
+    pages = {link: link.partition("#") for link in links}
+    texts = {file: (ROOT / "docs" / file).read_text("utf-8") if file else text for file, _, _ in pages.values()}
+    assert [link for link, (file, _, anchor) in pages.items() if anchor and anchor not in anchors_of(texts[file])] == []
