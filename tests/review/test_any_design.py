@@ -45,7 +45,7 @@ from tablepatterns.review import (
 )
 from tablepatterns.review.design.archives import is_of_archive, with_moves
 from tablepatterns.review.design.checks import faults
-from tablepatterns.review.design.model import FieldType
+from tablepatterns.review.design.model import FieldType, WriteOperation
 from tablepatterns.review.measure.measure import measure
 
 KEYS = [
@@ -71,7 +71,7 @@ rates = st.sampled_from([0.0, 0.1, 5.0, 1_000.0])
 @st.composite
 def fields(draw: st.DrawFn, kind: FieldType | None = None) -> Field:
     return Field(
-        kind or draw(st.sampled_from(get_args(FieldType))),
+        draw(st.sampled_from(get_args(FieldType))) if kind is None else kind,
         size=draw(st.sampled_from([0, 1, 16, 200, 70_000])),
         distinct=draw(st.sampled_from([None, 1, 5, 100, 10**5])),
         skew=draw(st.sampled_from([0.0, 0.5, 2.0])),
@@ -144,15 +144,16 @@ def keepers(draw: st.DrawFn) -> Pattern[Any]:
 def designs(draw: st.DrawFn) -> Design:
     shape = draw(shapes())
     asked = [draw(queries(shape, f"query {number}")) for number in range(draw(st.integers(0, 3)))]
-    deeds = draw(st.lists(st.sampled_from(["insert", "update", "delete"]), max_size=2))
+    operations: list[WriteOperation] = draw(st.lists(st.sampled_from(get_args(WriteOperation)), max_size=2))
     changes = draw(st.sampled_from([(), ("Any",), ("Text",)]))
-    writes = [Write(f"write {number}", deed, changes) for number, deed in enumerate(deeds)]
+    writes = [Write(f"write {number}", operation, changes) for number, operation in enumerate(operations)]
     kept = draw(st.sampled_from([None, Retention(1), Retention(60)]))
     entities, archive, others = draw(keepers()), None, tuple[DeclaredSet, ...]()
-    if isinstance(entities, EntitySet) and draw(st.booleans()):
+    source = entities
+    if isinstance(source, EntitySet) and draw(st.booleans()):
         container = None
         if draw(st.booleans()):
-            elsewhere = Key(f"old_{entities.key.partition_template}", f"old_{entities.key.row_template}")
+            elsewhere = Key(f"old_{source.key.partition_template}", f"old_{source.key.row_template}")
             there = EntitySet(connect(), draw(st.sampled_from(["Things", "Old"])), elsewhere)
             others = (declare_set(there, shape=replace(shape, count=draw(counts)), name="Old", retention=kept),)
         else:
@@ -164,7 +165,7 @@ def designs(draw: st.DrawFn) -> Design:
             draw(st.sampled_from([None, 0.1, 5.0])),
             count=0 if others else draw(counts),
         )
-        asked.append(Query("archived", dict.fromkeys(entities.key.fields, "="), rate=1, archived=True))
+        asked.append(Query("archived", dict.fromkeys(source.key.fields, "="), rate=1, archived=True))
     declared = declare_set(entities, shape=shape, queries=asked, writes=writes, retention=kept, archive=archive)
     return Design("Any", (declared, *others), logs=draw(st.sampled_from([(), (LOG,)])))
 
