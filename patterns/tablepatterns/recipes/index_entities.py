@@ -58,9 +58,9 @@ class IndexEntity(Lists):
     :param fields: the fields to find entities by; in the primary's partition, the fields of its PartitionKey are added.
         An entity that lacks one of them is in no list
     :param key: the key of the rows; by default made of the fields, which must then be text
-    :param store: where the rows are: `InPartition()`, `InTable(name)` or `InBlobs(container)`
+    :param store: where the rows are stored: `InPartition()`, `InTable(name)` or `InBlobs(container)`
     :param ids: the property that holds the list; a long list continues in properties with a number after this name
-    :param spread: over how many rows to spread each list, for longer lists and fewer conflicts between writers
+    :param spread: the number of rows to spread each list over, for longer lists and fewer conflicts between writers
     :param name: a label for errors, reports and messages; by default the fields
     :raises BadDesign: the parameters cannot be combined, with each other or with a set
 

@@ -56,12 +56,12 @@ class Summary(Totals):
 
     :param key: the key of the rows; its fields make the groups, and an entity that lacks one of them is in none
     :param count: the property that holds the count; None for no count
-    :param sums: for each field to add up, the property that holds the sum; a missing field adds nothing
-    :param store: where the rows are: `InPartition()` or `InTable(name)`
-    :param spread: over how many rows to spread a group, 1 to 1,000, for fewer conflicts between its writers; each
+    :param sums: maps each field to add up to the property that holds the sum; a missing field adds nothing
+    :param store: where the rows are stored: `InPartition()` or `InTable(name)`
+    :param spread: the number of rows to spread a group over, 1 to 1,000, for fewer conflicts between its writers; each
         entity is counted in one of them. The rows then belong to the summary alone, with a number at the end of the
         RowKey
-    :param members: the property that lists, elsewhere, the entities of a group
+    :param members: the property that lists the entities of a group, if the rows are outside their partition
     :param name: a label for errors, reports and messages; by default the RowKey template
     :raises BadDesign: the parameters cannot be combined, with each other or with a set
 

@@ -53,29 +53,29 @@ class Measured:
 
     A set with too many entities is measured with a sample, and the figures that depend on their number are scaled.
 
-    :param how: the call that answers it, such as `find(<email_{Email}>, ...)`
-    :param via: the name of the derived data that answers it; None for the primary rows
+    :param how: the library call that was measured, such as `find(<email_{Email}>, ...)`
+    :param via: the name of the derived data that the call reads; None if it reads the primary rows
     :param query_class: the worst class of its queries; None for a write
-    :param requests: round trips
-    :param transactions: storage transactions billed, those of workers that follow included
-    :param examined: entities read by the service
-    :param returned: entities in the answers
-    :param matching: entities in the answers that the caller looked for; None for all
-    :param written: entities written or deleted
-    :param bytes_in: bytes sent to the service
-    :param bytes_out: bytes that came back
-    :param partitions: how many partitions of the table it touches
-    :param follows: whether what it writes elsewhere, or reads from elsewhere, follows only eventually
-    :param sample: how many entities were made
-    :param queue_operations: how many of the transactions were of queues
-    :param blob_reads: how many read blobs, or did what costs as much
-    :param blob_writes: how many wrote blobs, or listed them, which costs as much
-    :param blob_deletes: how many deleted blobs, which is free
+    :param requests: the number of round trips
+    :param transactions: the billed storage transactions, including those of workers that finish the call's work
+    :param examined: the number of entities that the service reads
+    :param returned: the number of entities in the responses
+    :param matching: the number of returned entities that the caller asked for; None if all of them
+    :param written: the number of entities written or deleted
+    :param bytes_in: the bytes sent to the service
+    :param bytes_out: the bytes that the service returns
+    :param partitions: the number of partitions of the table that the call touches
+    :param follows: whether the derived data that the call writes or reads is eventually consistent
+    :param sample: the number of entities in the sample
+    :param queue_operations: the queue operations among the transactions
+    :param blob_reads: the blob reads among the transactions, and operations billed as such
+    :param blob_writes: the blob writes among the transactions, and operations billed as such, such as listing
+    :param blob_deletes: the blob deletes among the transactions; they are free
     :param share: the share of its calls that are not part of another access pattern's transaction, from 0 to 1
-    :param is_implied: whether it follows from the retention, and is not declared
-    :param rejected: why the service or the recipe rejects the call; None if it is carried out
-    :param retries: how many times a call is retried on average, because another writer was faster
-    :param cost_a_month: what its calls cost in a month; None if the bill has no line for it
+    :param is_implied: whether the access pattern follows from the retention, instead of being declared
+    :param rejected: why the service or the recipe rejects the call; None if it does not
+    :param retries: the average number of retries of a call after conflicts with other writers
+    :param cost_a_month: the cost of its calls per month; None if the bill has no line for it
     """
 
     IN_JSON: ClassVar[Mapping[str, str]] = {
@@ -142,8 +142,8 @@ class Measured:
 class PartitionLoad:
     """The load of one partition in entities per second, for each step of a day.
 
-    :param throttled: the share of its work that came above the target, from 0 to 1
-    :param share: its share of all the work on its table, from 0 to 1
+    :param throttled: the share of its load that exceeds the target, from 0 to 1
+    :param share: its share of the load of its table, from 0 to 1
     """
 
     IN_JSON: ClassVar[Mapping[str, str]] = {"peak": "peak", "peaks_by_hour": "peaks_by_hour"}
@@ -156,12 +156,12 @@ class PartitionLoad:
 
     @property
     def peak(self) -> float:
-        """The most entities in one second."""
+        """The highest load, in entities per second."""
         return max(self.rates, default=0.0)
 
     @property
     def peaks_by_hour(self) -> tuple[float, ...]:
-        """The most entities in a second, for each hour of the day."""
+        """The highest load of each hour of the day, in entities per second."""
         return _peaks_by_hour(self.rates)
 
 
@@ -169,14 +169,14 @@ class PartitionLoad:
 class TableLoad:
     """The load of the partitions of one table during a simulated day.
 
-    :param step: seconds between two rates
-    :param partitions: the busiest first; no more than the report can show
-    :param others: how many more there are
-    :param target: entities per second that one partition can take
+    :param step: the seconds between two rates
+    :param partitions: the busiest partitions, in descending order; no more than the report can show
+    :param others: the number of partitions that are left out
+    :param target: the scalability target of one partition, in entities per second
     :param headroom: the factor by which all rates can grow before a partition reaches the target
-    :param over_target_from: seconds into the day at which a partition first exceeds the target; None for never
+    :param over_target_from: the second of the day at which a partition first exceeds the target; None if none does
     :param follows_time: whether the key follows time, so that the busiest partition changes
-    :param buckets: how many buckets would keep the busiest partition below half the target; 1 if one is enough
+    :param buckets: the number of buckets that keeps the busiest partition below half the target; 1 if one is enough
     :param spread_peak: the peak of the busiest partition with that many buckets
     """
 
@@ -196,8 +196,8 @@ class TableLoad:
 class AccountLoad:
     """The requests of the whole account per second during a simulated day.
 
-    :param rates: requests per second, step by step
-    :param target: requests per second that an account can take
+    :param rates: the requests per second at each step
+    :param target: the scalability target of an account, in requests per second
     """
 
     IN_JSON: ClassVar[Mapping[str, str]] = {"peak": "peak", "peaks_by_hour": "peaks_by_hour"}
@@ -208,12 +208,12 @@ class AccountLoad:
 
     @property
     def peak(self) -> float:
-        """The most requests in one second."""
+        """The highest load, in requests per second."""
         return max(self.rates, default=0.0)
 
     @property
     def peaks_by_hour(self) -> tuple[float, ...]:
-        """The most requests in a second, for each hour of the day."""
+        """The highest load of each hour of the day, in requests per second."""
         return _peaks_by_hour(self.rates)
 
 
@@ -221,12 +221,12 @@ class AccountLoad:
 class LimitUse:
     """A limit, and how much of it a design uses.
 
-    :param limit: what is limited, such as `bytes of an entity`
-    :param subject: where, such as the set's name
-    :param now: how much there is now
-    :param then: how much at the end of the declared growth
-    :param most: how much there may be
-    :param reached: after how many years it is reached; None for not within the declared growth
+    :param limit: the limited quantity, such as `bytes of an entity`
+    :param subject: the part of the design that it applies to, such as the set's name
+    :param now: the current value
+    :param then: the value at the end of the declared growth
+    :param most: the maximum value
+    :param reached: the years until the maximum is reached; None if it is not reached within the declared growth
     """
 
     limit: str
@@ -241,7 +241,7 @@ class LimitUse:
 class Price:
     """The price of a unit.
 
-    :param per: how many of the unit the amount is for, such as 10,000 transactions
+    :param per: the number of units that the amount is for, such as 10,000 transactions
     """
 
     unit: str
@@ -253,8 +253,8 @@ class Price:
 class BillLine:
     """One line of a monthly bill.
 
-    :param subject: the access pattern or the set that it is for
-    :param quantity: how many units in a month
+    :param subject: the access pattern or the set
+    :param quantity: the number of units per month
     """
 
     subject: str
@@ -268,8 +268,8 @@ class Bill:
     """The monthly cost, now and at the end of the declared growth.
 
     :param then: the total at the end of the declared growth
-    :param dated: the day of the price table
-    :param source: where its prices come from
+    :param dated: the date of the price table
+    :param source: the source of its prices
     """
 
     lines: tuple[BillLine, ...]
@@ -284,9 +284,9 @@ class Bill:
 class Consistency:
     """What a reader of one access pattern sees, and the state after a crash.
 
-    :param reads: what may be seen, such as `the last write` or `index rows up to 60 s behind`
-    :param crash: what is there if a writer dies between two requests
-    :param repaired_by: what repairs it
+    :param reads: what a reader may see, such as `the last write` or `index rows up to 60 s behind`
+    :param crash: what is stored if a writer crashes between two requests
+    :param repaired_by: what repairs the state after a crash
     """
 
     of: DeclaredSet | DeclaredLog = field(metadata=_json("set", by_name=True))
@@ -300,10 +300,10 @@ class Consistency:
 class Effect:
     """The figures of a design or a call that a change can improve.
 
-    :param per: `call` for those of one access pattern, `second` for those of the whole design
-    :param requests: round trips
-    :param examined: entities that the service reads
-    :param cost_a_month: what the whole design costs in a month
+    :param per: `call` for the figures of one access pattern, `second` for those of the whole design
+    :param requests: the number of round trips
+    :param examined: the number of entities that the service reads
+    :param cost_a_month: the cost of the whole design per month
     :param busiest: the load of the busiest partition, as a share of its target
     """
 
@@ -321,22 +321,22 @@ About = Literal["account", "table", "set", "log", "index", "list", "summary", "c
 class Finding:
     """A problem of a design, and what to do about it.
 
-    :param rule: the name of the rule that found it, such as `table-scan`; it stays the same between versions
-    :param subject: the set, its access pattern or derived data, or the table that it is about
-    :param about: which of these the subject is
-    :param fields: the fields of the set that it is about; none if it is about the subject as a whole
-    :param says: one sentence that states it, with its numbers
+    :param rule: the name of the rule, such as `table-scan`; names stay the same between versions
+    :param subject: the part of the design with the problem, such as a set, its access pattern or a table
+    :param about: the kind of the subject
+    :param fields: the affected fields of the set; empty if the finding concerns the subject as a whole
+    :param says: one sentence that states the problem, with its numbers
     :param why: the guide's reason
     :param better: what to do instead, in one or two sentences
-    :param pattern: the pattern that fits better, by its name in the catalogue; None if none does
-    :param trade_offs: what that pattern costs
+    :param pattern: the pattern that fits better, by its name in the catalogue; None if there is none
+    :param trade_offs: the trade-offs of that pattern
     :param guide: the section of the guide
-    :param change: a change that was tried, and removes the finding; None if none was found
+    :param change: a tested change that resolves the finding; None if none was found
     :param before: the figures without the change
     :param after: the figures with the change
-    :param resolves: other findings that the change removes, too
-    :param causes: the findings that it leads to, none of them serious
-    :param fix: the number of the change for `review --fix`; None if there is none
+    :param resolves: the other findings that the change resolves
+    :param causes: the findings that the change causes; none of them is serious
+    :param fix: the number of the change for `review --fix`; None if there is no change
     """
 
     rule: str
@@ -366,14 +366,14 @@ PlaceKind = Literal["set", "copy", "list", "summary", "queue", "container", "log
 class StoredRow:
     """A row of a table of the sample.
 
-    :param number: its number, by which requests refer to it
+    :param number: the number that requests use to refer to the row
     :param partition: the PartitionKey
     :param key: the RowKey
     :param kind: `primary`; `copy`, `list` or `summary` for derived data; `part` for a further row of an entity
-    :param derived: the name of its derived data; None for the entity itself
-    :param template: the template of its key
-    :param properties: its properties with their values, shortened
-    :param stored: whether the sample has it; if not, a write inserts it
+    :param derived: the name of the derived data; None for the entity itself
+    :param template: the template of the key
+    :param properties: the properties with their values, shortened
+    :param stored: whether the row is stored from the start; if not, a write inserts it
     """
 
     number: int
@@ -401,8 +401,8 @@ class Place:
 
     :param of: the name of the set, or of the log
     :param where: the table, queue or container
-    :param template: the template of its key, or of the names of its blobs; an empty text for queues and containers
-    :param is_eventual: whether it is updated after the entity, by a message, and not in its transaction
+    :param template: the template of its key or of its blob names; empty for queues and containers
+    :param is_eventual: whether it is updated after the entity, by a message, instead of in its transaction
     """
 
     kind: PlaceKind
@@ -423,8 +423,8 @@ class Step:
     :param read: the numbers of the rows that the service read
     :param returned: the numbers of the rows in the response
     :param written: the numbers of the rows that were inserted, changed or deleted
-    :param crash: what is stored if the process crashes right after it; None if it changed nothing so far
-    :param recovery: what a worker made of that in the sample; None if there was no worker to run
+    :param crash: what is stored if the process crashes right after the request; None if nothing has changed yet
+    :param recovery: what is stored after a worker has processed the rest; None if there was no worker to run
     """
 
     request: str
@@ -454,7 +454,7 @@ class Walkthrough:
 class Simulation:
     """A small stored sample of a design's entities, and each access pattern carried out on it.
 
-    :param entities: how many entities of each set were stored, by its name
+    :param entities: the number of stored entities of each set, by its name
     """
 
     entities: Mapping[str, int]
@@ -469,15 +469,15 @@ class Projections:
 
     The figures are in the order of the factors of entities, then of rates, then of the years.
 
-    :param entities: the factors of the entities of every set
-    :param rates: the factors of the rate of every access pattern
+    :param entities: the factors for the number of entities of every set
+    :param rates: the factors for the rate of every access pattern
     :param years: the years of growth
-    :param cost: the cost of a month
+    :param cost: the cost per month
     :param busiest: the load of the busiest partition, as a share of its target
-    :param partition: the table and the busiest partition
+    :param partition: the busiest partition, with its table
     :param account: the load of the account, as a share of its target
-    :param limits: the limits that are near at one of the points
-    :param used: for each of these limits, which share of it is used
+    :param limits: the limits that are nearly reached at one or more points
+    :param used: the used share of each of these limits
     """
 
     entities: tuple[float, ...]
@@ -495,7 +495,7 @@ class Projections:
 class Reviewed:
     """The complete result of a review, with the worst findings first.
 
-    :param simulation: a sample as it is stored; only in a detailed review
+    :param simulation: a stored sample of the design; only in a detailed review
     :param projections: the figures at other scales; only in a detailed review
     """
 

@@ -1,7 +1,7 @@
 """The tables of a design file. The parser, its errors, the JSON Schema and the documentation are derived from them.
 
-Fields, queries, writes and the retention are the classes of `model`; here is what a file says in another form than a
-program does.
+Fields, queries, writes and the retention are the classes of `model`. This module has the tables whose form in a file
+differs from that in a program.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Store: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class KeyTable:
-    """A key, as the templates that `Key` takes.
+    """A key, as the two templates of a `Key`.
 
     :param partition: the template of the PartitionKey
     :param row: the template of the RowKey
@@ -75,10 +75,10 @@ class KeyTable:
 
 @dataclass(frozen=True)
 class PartKeyTable:
-    """A key, of which the recipe knows one part.
+    """A key whose recipe provides one of the templates.
 
-    :param partition: the template of the PartitionKey; of an `intra_partition_index`, by default that of the set
-    :param row: the template of the RowKey; of a `log_tail`, by default made of the timestamp and the id
+    :param partition: the template of the PartitionKey; for an `intra_partition_index`, by default that of the set
+    :param row: the template of the RowKey; for a `log_tail`, by default made of the timestamp and the id
     """
 
     __pydantic_config__ = STRICT
@@ -95,7 +95,7 @@ class IntraTable:
     """An index in the partition of the entities.
 
     :param key: the key of the index rows
-    :param include: the properties that the rows hold besides those of both keys; by default all
+    :param include: the properties that the index rows hold, in addition to those of both keys; by default all
     :param name: the name in reports
     """
 
@@ -112,8 +112,8 @@ class InterTable:
     """An index in other partitions.
 
     :param key: the key of the index rows
-    :param include: the properties that the rows hold besides those of both keys; by default all
-    :param table: the table of the rows; by default that of the entities
+    :param include: the properties that the index rows hold, in addition to those of both keys; by default all
+    :param table: the table of the index rows; by default that of the entities
     :param unique: whether a second entity with the same key is rejected
     :param name: the name in reports
     """
@@ -130,14 +130,14 @@ class InterTable:
 
 @dataclass(frozen=True, kw_only=True)
 class ListTable:
-    """Lists of the entities with a value.
+    """Lists of the entities that have the same values.
 
     :param fields: the fields to find entities by
     :param key: the key of the lists; by default made of the fields
-    :param store: where the lists are
+    :param store: where the lists are stored
     :param table: the table of the lists, with `store = "table"`
     :param ids: the property that holds the list
-    :param spread: over how many rows each list is spread
+    :param spread: the number of rows that each list is spread over
     :param name: the name in reports
     """
 
@@ -158,9 +158,9 @@ class CopiesTable:
     """Properties copied into other entities, declared in the set that they are copied from.
 
     :param key: the key of the entities with the copies
-    :param refers: for each field of the key of the copied entity, the field that refers to it
-    :param copies: for each field to copy, the field that holds the copy
-    :param store: where the entities with the copies are
+    :param refers: maps each field of the copied entity's key to the field that refers to it
+    :param copies: maps each field to copy to the field that holds the copy
+    :param store: where the entities with the copies are stored
     :param table: their table, with `store = "table"`
     :param name: the name in reports
     """
@@ -180,7 +180,7 @@ class CopiesTable:
 class FilledTable:
     """Copied properties, declared in the set that holds the copies.
 
-    :param filled_from: the set that they are copied from
+    :param filled_from: the set that the properties are copied from
     """
 
     __pydantic_config__ = STRICT
@@ -194,12 +194,12 @@ class SummaryTable:
     """Totals of groups of entities.
 
     :param key: the key of the totals
-    :param count: the property that holds the count; an empty string for none
-    :param sums: for each field to add up, the property that holds the sum
-    :param store: where the totals are
+    :param count: the property that holds the count; an empty string for no count
+    :param sums: maps each field to add up to the property that holds the sum
+    :param store: where the totals are stored
     :param table: the table of the totals, with `store = "table"`
-    :param spread: over how many rows each total is spread
-    :param members: the property that lists the entities of a group, outside their partition
+    :param spread: the number of rows that each total is spread over
+    :param members: the property that lists the entities of a group, if the totals are in another partition
     :param name: the name in reports
     """
 
@@ -235,7 +235,7 @@ class LargeTable:
 
     :param names: the properties
     :param container: the container of the blobs
-    :param above: up to how many bytes a value stays in the entity
+    :param above: the size in bytes above which a value is stored in a blob
     """
 
     __pydantic_config__ = STRICT
@@ -288,15 +288,15 @@ class SetTable:
 
     :param name: the name in reports
     :param table: the table of its entities; by default `name`
-    :param key: the key of the entities; of a `log_tail` only `partition`
+    :param key: the key of the entities; for a `log_tail`, only `partition`
     :param entity: the name of the entity type; by default `name`
-    :param count: how many entities there are now
-    :param growth: how many more there are after a year, net of deletes, before any are archived
+    :param count: the current number of entities
+    :param growth: the number of entities added per year, net of deletes, before any are archived
     :param retention: how long entities are kept, such as `{ days = 90, by = "entity" }`
     :param archive: which entities are archived, and where, such as `{ to = "FormerEmployees", after_days = 365 }`
-    :param fields: each property, including those of the key; by default those of the set that is archived here
-    :param derived: what is derived from the entities
-    :param mappings: how some properties are stored
+    :param fields: the properties, including those of the key; by default those of the set that is archived here
+    :param derived: the data derived from the entities, such as indexes
+    :param mappings: properties that are stored in another form, such as encrypted
     :param query: the access patterns that read
     :param write: the access patterns that write
     :param access: who may read which entities
@@ -325,7 +325,7 @@ class SetTable:
 
 @dataclass(frozen=True, kw_only=True)
 class PlainTable(SetTable):
-    """A set that an `EntitySet` stores; the other patterns of this table are special by their key.
+    """A set that an `EntitySet` stores; apart from `entity_set`, the patterns differ only in their keys.
 
     :param pattern: the name of the pattern
     """
@@ -339,7 +339,7 @@ class LogTailTable(SetTable):
 
     :param at: the field with the timestamp
     :param entry: the field with the id of an entry
-    :param row_prefix: what each RowKey begins with
+    :param row_prefix: the prefix of each RowKey
     """
 
     pattern: Literal["log_tail"]
@@ -354,7 +354,7 @@ class LogTailTable(SetTable):
 class SpreadTable(SetTable):
     """A set with `pattern = "partition_spread"`.
 
-    :param buckets: over how many buckets each partition is spread
+    :param buckets: the number of buckets that each partition is spread over
     :param by: the fields of the key that choose the bucket; by default all
     :param bucket: the field with the number of the bucket
     """
@@ -371,11 +371,11 @@ class SpreadTable(SetTable):
 class PeriodsTable(SetTable):
     """A set with `pattern = "period_tables"`.
 
-    :param period: the period of a table
-    :param inner: what stores the entities of one table
+    :param period: the period that each table covers
+    :param inner: the recipe that stores the entities of one table
     :param at: the field with the timestamp
     :param entry: the field with the id of an entry, with `inner = "log_tail"`
-    :param row_prefix: what each RowKey begins with, with `inner = "log_tail"`
+    :param row_prefix: the prefix of each RowKey, with `inner = "log_tail"`
     """
 
     pattern: Literal["period_tables"]
@@ -392,10 +392,10 @@ class PeriodsTable(SetTable):
 class SeriesTable(SetTable):
     """A set with `pattern = "data_series"`.
 
-    :param points: how many points a series has
-    :param point_name: what the properties of the points are called, before their number
+    :param points: the number of points of a series
+    :param point_name: the name of the points' properties, without their number
     :param of: the type of the points
-    :param split: whether a series may take several rows
+    :param split: whether a series may be stored in several rows
     """
 
     pattern: Literal["data_series"]
@@ -448,7 +448,7 @@ class DesignTable:
     """A design file.
 
     :param name: the title of the report
-    :param years: how many years of growth to follow
+    :param years: the number of years of growth to project
     :param set: the sets of entities
     :param blob_log: the logs in blobs
     """
@@ -476,7 +476,7 @@ TABLES: Final[Mapping[str, tuple[type[Any], ...]]] = {
     "[[blob_log.write]]": (LogWrite,),
     "[[blob_log.read]]": (LogRead,),
 }
-"""The tables of a file, by what the documentation calls them."""
+"""The tables of a file, by their names in the documentation."""
 
 
 def schema() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The model of a design: its sets, their access patterns and growth. A design file declares the same.
+"""The model of a design: its sets, their access patterns and growth, as a design file declares them.
 
 The tables `[set.fields]`, `[[set.query]]`, `[[set.write]]` and `retention` of a design file are these classes: the
 parser, the JSON Schema and the documentation of the format are derived from their fields and docstrings.
@@ -45,13 +45,13 @@ class Field:
     """What the values of one property look like.
 
     :param type: the EDM type
-    :param size: the usual length: characters of a string, bytes of a binary; ignored for other types
-    :param largest: the greatest length; by default `size`
-    :param distinct: how many different values there are; by default each entity has its own
-    :param skew: how unevenly the values occur: the exponent of a Zipf distribution, 0 for evenly
-    :param order: `rising` if newer entities have higher values, as timestamps and sequence numbers do
-    :param within: the field within whose values this one is numbered, such as the employees of a department
-    :param secret: whether readers of the table must not see the value
+    :param size: the typical length, in characters of a string or bytes of a binary; ignored for other types
+    :param largest: the maximum length; by default `size`
+    :param distinct: the number of distinct values; by default, each entity has its own
+    :param skew: how unevenly the values are distributed: the exponent of a Zipf distribution; 0 means evenly
+    :param order: `rising` if newer entities have higher values, as with timestamps and sequence numbers
+    :param within: the field within whose values this one is unique, such as the department of an employee number
+    :param secret: whether the value must be hidden from readers of the table
     """
 
     __pydantic_config__ = STRICT
@@ -70,12 +70,12 @@ class Field:
 class Moves:
     """How many entities the archives of a design move; a review computes it.
 
-    :param received: entities that the archives of other sets add in a year, by the declared growth
-    :param archived: entities that the set's own archive takes in a year, by the declared growth
-    :param received_rate: entities that are received per second, by the declared rates
-    :param archived_rate: entities that are archived per second, by the declared rates
-    :param net: how much this adds to the growth of a year
-    :param most: how many entities there are at most, if they are received and deleted again; None for no maximum
+    :param received: entities per year that the archives of other sets move here, at the declared growth
+    :param archived: entities per year that the set's own archive moves away, at the declared growth
+    :param received_rate: entities received per second, at the declared rates
+    :param archived_rate: entities archived per second, at the declared rates
+    :param net: the change of the growth per year because of these moves
+    :param most: the maximum number of entities, if received ones are deleted later; None for no maximum
     """
 
     received: float = 0.0
@@ -91,10 +91,10 @@ class Shape:
     """What the entities of a set look like, and how many there are.
 
     :param entity: the name of the entity type, such as `Employee`
-    :param count: how many entities there are now
-    :param growth: how many more there are after a year, net of deletes, before any are archived
-    :param fields: each property, including those of the key
-    :param moves: what archives move; computed by a review, not declared
+    :param count: the current number of entities
+    :param growth: the number of entities added per year, net of deletes, before any are archived
+    :param fields: the properties, including those of the key
+    :param moves: the entities that archives move; computed by a review, not declared
     """
 
     entity: str
@@ -105,7 +105,7 @@ class Shape:
 
     @property
     def net_growth(self) -> float:
-        """How many more entities there are after a year; negative if archives take more than are added."""
+        """The number of entities added per year; negative if more are archived than added."""
         return self.growth + self.moves.net
 
 
@@ -114,11 +114,11 @@ class ArchivePolicy:
     """Which entities are archived, and where: a worker moves each of them (`Archive`).
 
     :param to: the set that holds archived entities
-    :param container: the container of the blobs that hold them, instead of a set
+    :param container: the container of the blobs that hold archived entities, instead of a set
     :param after_days: the age in days at which entities are archived
-    :param rate: archived entities per second, averaged over a day; by default as many as reach that age
-    :param peak: archived entities per second at the busiest time; by default `rate`
-    :param count: how many entities the blobs hold now
+    :param rate: entities archived per second, averaged over a day; by default, all entities that reach that age
+    :param peak: entities archived per second at the busiest time; by default `rate`
+    :param count: the number of entities that the blobs hold now
     """
 
     __pydantic_config__ = STRICT
@@ -145,7 +145,7 @@ class Retention:
     """How long entities are kept.
 
     :param days: the number of days
-    :param by: `entity` if each entity is deleted, `table` if the table of a period is dropped
+    :param by: `entity` to delete each entity, `table` to drop the table of a period
     """
 
     __pydantic_config__ = STRICT
@@ -158,23 +158,23 @@ class Retention:
 class Query:
     """An access pattern that reads.
 
-    :param name: what is asked, such as `employee by e-mail`
+    :param name: the name of the query, such as `employee by e-mail`
     :param known: the fields that the caller knows, and how: a value (`=`), a `range`, a `prefix` of a string, or
         text that a string `contains`
     :param filter: a filter, exactly as it is sent, instead of `known`
-    :param order: the field to sort by; with a `-` in front, highest first
-    :param take: how many results the caller needs; by default all
-    :param skip: how many results come before those, as on a later page that is opened by its number
+    :param order: the field to sort by; a leading `-` sorts in descending order
+    :param take: the number of results that the caller needs; by default all
+    :param skip: the number of results to skip before those, as when a later page is opened by its number
     :param count_only: whether the caller only needs the number of results
     :param select: the properties that the caller needs; by default all
     :param rate: calls per second, averaged over a day
     :param peak: calls per second at the busiest time; by default `rate`
-    :param skew: how unevenly the calls are spread over the values: the exponent of a Zipf distribution, 0 for evenly
-    :param max_staleness: by how many seconds an answer may lag behind the last write
-    :param region: which region is read: the secondary of a geo-redundant account may lag behind
+    :param skew: how unevenly the calls are spread over the values: the exponent of a Zipf distribution; 0 means evenly
+    :param max_staleness: the seconds that a result may lag behind the last write
+    :param region: the region to read; the secondary of a geo-redundant account may lag behind
     :param archived: whether the entity is read from the set's archive, by its key
-    :param results: how many entities match if `known` has a range or a prefix; by default a tenth of those that the
-        other fields leave
+    :param results: the number of matching entities if `known` has a range or a prefix; by default, a tenth of the
+        entities that match the other fields
     """
 
     __pydantic_config__ = STRICT
@@ -205,15 +205,16 @@ class Query:
 class Write:
     """An access pattern that writes one entity.
 
-    :param name: what happens, such as `hire`
-    :param operation: what happens to the entity
-    :param changes: the properties that an update changes; by default all but those of the key
+    :param name: the name of the write, such as `hire`
+    :param operation: the operation on the entity
+    :param changes: the properties that an update changes; by default, all except those of the key
     :param rate: calls per second, averaged over a day
     :param peak: calls per second at the busiest time; by default `rate`
-    :param skew: how unevenly the calls are spread over the entities: the exponent of a Zipf distribution, 0 for evenly
-    :param writers: how many processes write at the same time
-    :param overwrite: whether an update is written without an ETag, whatever is stored
-    :param atomic_with: the writes of other sets that must succeed or fail with this one
+    :param skew: how unevenly the calls are spread over the entities: the exponent of a Zipf distribution; 0 means
+        evenly
+    :param writers: the number of processes that write at the same time
+    :param overwrite: whether an update is unconditional: it sends no ETag and overwrites concurrent changes
+    :param atomic_with: the writes of other sets that must succeed or fail together with this one
     """
 
     __pydantic_config__ = STRICT
@@ -238,9 +239,9 @@ class Write:
 class Access:
     """Who may read which entities, by a shared access signature (SAS) for a range of keys.
 
-    :param name: who reads, such as `tenant portal`
-    :param by: the fields of which a reader sees one value only, such as the tenant
-    :param hidden: the properties that the reader must not see
+    :param name: the name of the reader, such as `tenant portal`
+    :param by: the fields for which a reader may see only one value, such as the tenant
+    :param hidden: the properties that must be hidden from the reader
     """
 
     __pydantic_config__ = STRICT
@@ -254,11 +255,11 @@ class Access:
 class Flaw:
     """A part of a design file that a recipe would reject; the review continues with a corrected form of it.
 
-    :param kind: what is wrong
+    :param kind: the kind of problem
     :param subject: the set, or its derived data
-    :param says: one sentence that states it
+    :param says: one sentence that states the problem
     :param better: what to write instead
-    :param fields: the fields that it is about
+    :param fields: the fields concerned
     """
 
     kind: FlawKind
@@ -274,14 +275,14 @@ class DeclaredSet:
 
     :param name: the name in reports
     :param table: the table of its entities
-    :param key: their key
-    :param shape: what they look like
+    :param key: the key of its entities
+    :param shape: what the entities look like, and how many there are
     :param pattern: the recipe that stores them, by its name in the catalogue
-    :param settings: other arguments of that recipe, such as `buckets` of a `partition_spread`
-    :param derived: indexes, lists, copies and totals
-    :param mappings: how some properties are stored, such as encrypted
+    :param settings: further arguments of that recipe, such as `buckets` of a `partition_spread`
+    :param derived: the indexes, lists, copies and totals
+    :param mappings: properties that are stored in another form, such as encrypted
     :param access: who may read which entities
-    :param archive: which entities are archived, and where; None if none are
+    :param archive: which entities are archived, and where; None to archive none
     """
 
     name: str
@@ -321,10 +322,10 @@ class DeclaredSet:
 class LogWrite:
     """An access pattern that appends entries to a blob log.
 
-    :param name: what is logged, such as `log request`
+    :param name: the name of the write, such as `log request`
     :param rate: entries per second, averaged over a day
     :param peak: entries per second at the busiest time; by default `rate`
-    :param writers: how many processes log at the same time, each with its own buffer and blobs
+    :param writers: the number of processes that write at the same time, each with its own buffer and blobs
     """
 
     __pydantic_config__ = STRICT
@@ -339,7 +340,7 @@ class LogWrite:
 class LogRead:
     """An access pattern that reads the entries of a time span.
 
-    :param name: what is asked, such as `errors of ten minutes`
+    :param name: the name of the query, such as `errors of ten minutes`
     :param seconds: the length of the time span
     :param rate: calls per second, averaged over a day
     :param peak: calls per second at the busiest time; by default `rate`
@@ -359,16 +360,18 @@ class LogOptions:
 
     :param name: the name in reports
     :param container: the container of the blobs
-    :param service: what the names of the blobs begin with; by default the container
-    :param size: the usual length of a message with its fields, in bytes
-    :param count: how many entries there are now; by default as many as are written while they are kept, else none
-    :param retention_days: how many days entries are kept, after which their blobs are deleted; by default indefinitely
-    :param write_through: whether each entry is written at once, rather than to a buffer
-    :param flush_count: how many entries a buffer holds
-    :param flush_bytes: how many bytes a buffer holds
-    :param flush_seconds: the age of the oldest entry at which the next one flushes the buffer
-    :param ahead_seconds: how far the `last` of a blob's metadata may lie after its last entry
-    :param blob_bytes: the size at which a blob is full
+    :param service: the prefix of the blob names; by default the container
+    :param size: the typical size of a message with its fields, in bytes
+    :param count: the current number of entries; by default, those written within `retention_days`, or none without a
+        retention
+    :param retention_days: the number of days after which entries are deleted with their blobs; by default, they are
+        kept indefinitely
+    :param write_through: whether each entry is written immediately, instead of buffered
+    :param flush_count: the maximum number of entries in the buffer
+    :param flush_bytes: the maximum number of bytes in the buffer
+    :param flush_seconds: the age in seconds of the oldest buffered entry at which an append flushes the buffer
+    :param ahead_seconds: how many seconds the `last` in a blob's metadata may be later than its last entry
+    :param blob_bytes: the size in bytes at which a blob is full
     :param blob_blocks: the number of flushes after which a blob is full
     """
 
@@ -390,7 +393,7 @@ class LogOptions:
 
     @property
     def prefix(self) -> str:
-        """What the names of the blobs begin with."""
+        """The prefix of the blob names."""
         return self.service or self.container
 
 
@@ -448,12 +451,12 @@ def _faster(access: LogAccessT, factor: float) -> LogAccessT:
 
 @dataclass(frozen=True)
 class Design:
-    """A design to review: its sets and blob logs, and how many years to look ahead.
+    """A design to review: its sets and blob logs, and the number of years to look ahead.
 
     :param name: the title of the report
     :param sets: the sets; those in one table share its partitions
-    :param years: how many years of growth to follow
-    :param flaws: what was corrected, so that it can be reviewed
+    :param years: the number of years of growth to project
+    :param flaws: the parts that were corrected so that the design can be reviewed
     :param logs: the blob logs
     """
 

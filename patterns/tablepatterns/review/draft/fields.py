@@ -40,7 +40,7 @@ def field_of(values: Sequence[Any], count: int, *, is_whole: bool) -> Field:
 def distinct_of(values: Sequence[Hashable], count: int, *, is_whole: bool) -> int | None:
     """Return how many different values a property has, estimated from a sample; None if each entity has its own.
 
-    The estimate is that of Chao: values that were seen once, and twice, tell how many were not seen.
+    This is the Chao1 estimator: the numbers of values seen once and seen twice estimate how many were not seen.
     """
     often = Counter(values)
     seen, read = len(often), len(values)

@@ -48,8 +48,8 @@ class Sheet:
 
     :param name: its name in links
     :param title: the heading
-    :param says: a sentence about what it shows
-    :param rows: the rows; if there are none, `says` tells why
+    :param says: a sentence on what it shows
+    :param rows: the rows; if there are none, `says` explains why
     :param total: the last line, with the totals
     :param notes: how to read the table
     """

@@ -350,7 +350,10 @@ def changes_of_busiest_row(declared: DeclaredSet, derived: Derived, writes: Iter
 
 
 def rows_for(rate: float) -> int:
-    """Return over how many rows to spread one that is changed so often."""
+    """Return the number of rows to spread a row over.
+
+    :param rate: its changes per second
+    """
     return max(2, round(rate / _OFTEN) + 1)
 
 
