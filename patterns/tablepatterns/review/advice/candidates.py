@@ -131,7 +131,7 @@ def _layout_key(target: Target) -> Key | None:
     return None if layout is None else layout.key
 
 
-def _told_apart(target: Target) -> Iterator[Change]:
+def _append_primary_key(target: Target) -> Iterator[Change]:
     key = _layout_key(target)
     if key is None:
         return
@@ -431,7 +431,7 @@ RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "redundant-index": _remove,
     "second-read": _with_all,
     "index-not-unique": _unique,
-    "colliding-index-keys": _told_apart,
+    "colliding-index-keys": _append_primary_key,
     "value-too-large": _in_blobs,
     "entity-too-large": _in_blobs,
     "too-many-properties": _wide,

@@ -222,8 +222,8 @@ def primaries(declared: DeclaredSet) -> Partitions:
     """Return the partitions of the primary rows of a set."""
     buckets = 1
     if declared.pattern == "partition_spread":
-        told = declared.settings.get("buckets", _SPREAD_BUCKETS)
-        buckets = told if isinstance(told, int) else _SPREAD_BUCKETS
+        given = declared.settings.get("buckets", _SPREAD_BUCKETS)
+        buckets = given if isinstance(given, int) else _SPREAD_BUCKETS
     return partitions_of(declared, declared.key, buckets=buckets)
 
 

@@ -188,7 +188,7 @@ class _Reader:
             for at, each in enumerate(table.derived)
         ]
 
-    def _told_apart(self, subject: str, table: str, key: Key, *, is_local: bool) -> Key:
+    def _without_overlap(self, subject: str, table: str, key: Key, *, is_local: bool) -> Key:
         """Return a key that does not overlap with the keys of other rows in the table."""
         if self._overlaps(subject, table, key):
             mark = f"{_mark(subject)}_"
@@ -267,7 +267,7 @@ class _Reader:
             if key is None:
                 return None
             if isinstance(table, (tables.IntraTable, tables.InterTable)) and getattr(declared, "pattern", "") in PLAIN:
-                key = self._told_apart(subject, getattr(table, "table", None) or stored, key, is_local=is_local)
+                key = self._without_overlap(subject, getattr(table, "table", None) or stored, key, is_local=is_local)
         return self._made(partial(_derived, table, key), path)
 
     def _filled(self, table: tables.FilledTable, path: TomlPath, others: Sequence[DeclaredSet]) -> Derived | None:

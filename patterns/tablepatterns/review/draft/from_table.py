@@ -193,7 +193,7 @@ def _draft_set(
     _note_signed(rows, draft)
     _mapped(rows, draft)
     _special(rows, draft)
-    _tell_apart(rows, draft)
+    _ensure_distinct_keys(rows, draft)
     return draft
 
 
@@ -395,7 +395,7 @@ def _by_period(rows: Rows, draft: DraftSet) -> None:
     draft.notes.append(f"count is that of one {period.value}, {found[2]}: multiply it, and add retention.")
 
 
-def _tell_apart(rows: Rows, draft: DraftSet) -> None:
+def _ensure_distinct_keys(rows: Rows, draft: DraftSet) -> None:
     """Make sure that the fields of the key have enough values to tell the entities apart."""
     names = [str(name) for name in rows.names]
     there = 1.0

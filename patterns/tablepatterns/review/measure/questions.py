@@ -276,16 +276,16 @@ def questions(
     skewed = skewed_field(shape, names)
     if skewed is None or not made.stored:
         return [Question(0, 1.0)]
-    told, as_entity = tuple(first) or (skewed,), names_one(shape, names)
+    grouped_by, as_entity = tuple(first) or (skewed,), names_one(shape, names)
     groups: dict[tuple[int, ...], list[int]] = {}
     for number in range(len(made.stored)):
-        groups.setdefault(tuple(made.ranks[name][number] for name in told), []).append(number)
+        groups.setdefault(tuple(made.ranks[name][number] for name in grouped_by), []).append(number)
     weights = {
-        ranks: (len(each) if as_entity else 1) * _lean(ranks, told, skewed, query.skew)
+        ranks: (len(each) if as_entity else 1) * _lean(ranks, grouped_by, skewed, query.skew)
         for ranks, each in sorted(groups.items())
     }
     total = math.fsum(weights.values())
-    rest = [] if as_entity else [name for name in names if name not in told]
+    rest = [] if as_entity else [name for name in names if name not in grouped_by]
     if len(groups) <= min(most, _MOST_VALUES):
         chosen = [(ranks, weight / total) for ranks, weight in weights.items()]
     else:
@@ -294,9 +294,9 @@ def questions(
     return [Question(_one_of(groups[ranks], made, rest, at), weight) for at, (ranks, weight) in enumerate(chosen)]
 
 
-def _lean(ranks: Sequence[int], told: Sequence[str], skewed: str, skew: float) -> float:
+def _lean(ranks: Sequence[int], grouped_by: Sequence[str], skewed: str, skew: float) -> float:
     """Return how much more often a skewed access pattern uses the first values of its field."""
-    return float(ranks[told.index(skewed)] ** -skew) if skewed in told else 1.0
+    return float(ranks[grouped_by.index(skewed)] ** -skew) if skewed in grouped_by else 1.0
 
 
 def _one_of(numbers: Sequence[int], made: Sample, rest: Sequence[str], at: int) -> int:

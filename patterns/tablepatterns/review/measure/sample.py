@@ -56,7 +56,7 @@ def _combinations(shape: Shape, names: Collection[str]) -> float:
     """Return how many keys these fields can form; more than enough if one is unique."""
     if names_one(shape, names):
         return math.inf
-    return float(math.prod(values_of(shape, name).count for name in _told(shape, names)))
+    return float(math.prod(values_of(shape, name).count for name in _distinguishing(shape, names)))
 
 
 def _shrunk(field: Field, factor: float, fewest_values: int) -> Field:
@@ -125,7 +125,9 @@ def equal(shape: Shape, names: Collection[str], skew: float, asked: Collection[s
     :param names: some of the requested fields
     :param asked: all fields that the call gives single values for
     """
-    shares = [shared(values_of(shape, name), asked_values(shape, name, asked, skew)) for name in _told(shape, names)]
+    shares = [
+        shared(values_of(shape, name), asked_values(shape, name, asked, skew)) for name in _distinguishing(shape, names)
+    ]
     if not shares or not shape.count:
         return float(shape.count)
     if names_one(shape, names):
@@ -137,7 +139,7 @@ def equal(shape: Shape, names: Collection[str], skew: float, asked: Collection[s
     return found / -math.expm1(-found) if found > _CHANCE else 1.0
 
 
-def _told(shape: Shape, names: Collection[str]) -> list[str]:
+def _distinguishing(shape: Shape, names: Collection[str]) -> list[str]:
     """Return the fields that distinguish entities: of several that rise together, only the finest."""
     rising = [name for name in names if shape.fields.get(name, Field()).order == "rising"]
     finest = max(rising, key=lambda name: values_of(shape, name).count, default=None)
@@ -182,7 +184,7 @@ def values_in(shape: Shape, names: Collection[str]) -> float:
     if names_one(shape, names):
         return float(shape.count)
     found = 1.0
-    for name in _told(shape, names):
+    for name in _distinguishing(shape, names):
         found *= values_of(shape, name).count
     return min(found, float(max(1, shape.count)))
 

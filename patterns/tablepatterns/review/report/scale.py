@@ -95,7 +95,7 @@ def _figures(shown: Sequence[Sequence[Any]], found: Projections, starts: Sequenc
         ("Busiest partition, of its target", busiest, "busiest", over[0]),
         ("Account, of its target", account, "account", over[1]),
     ]
-    told = [
+    items = [
         joined(element("dt", name), element("dd", element("span", text, id=f"at-{key}", class_="bad" if bad else "")))
         for name, text, key, bad in facts
     ]
@@ -110,7 +110,7 @@ def _figures(shown: Sequence[Sequence[Any]], found: Projections, starts: Sequenc
         else element("p", "No limit is near at any of these.", class_="quiet")
     )
     return element(
-        "div", element("dl", *told, class_="facts"), name, element("h3", "Limits, of what may be used"), listed
+        "div", element("dl", *items, class_="facts"), name, element("h3", "Limits, of what may be used"), listed
     )
 
 

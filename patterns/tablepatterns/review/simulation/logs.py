@@ -1,4 +1,4 @@
-"""Carry out the access patterns of a blob log on a few of its blobs, and tell what a crash leaves of them."""
+"""Carry out the access patterns of a blob log on a few of its blobs, and describe what a crash leaves."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def call_of(storage: Storage, log: DeclaredLog, access: Query | Write) -> Callab
     return partial(sample.flush, _NOW, 1 if log.write_through else _ENTRIES, _MESSAGE)
 
 
-def told_of_crash(storage: Storage, log: DeclaredLog, access: Write, before: Contents, left: Contents) -> str:
+def state_after_crash(storage: Storage, log: DeclaredLog, access: Write, before: Contents, left: Contents) -> str:
     """Return a sentence on what a crash leaves."""
     if access.operation == "delete":
         deleted = len(before.blobs - left.blobs)

@@ -197,7 +197,7 @@ class _Simulator:
         left = contents_of(self._engine)
         self._recorder.begin()
         if isinstance(declared, DeclaredLog):
-            return logs.told_of_crash(self._storage, declared, write, self._before, left), None
+            return logs.state_after_crash(self._storage, declared, write, self._before, left), None
         state = _state_after_crash(self._before, left, done)
         if not sum(left.messages.values()):
             return state, None
