@@ -1,7 +1,7 @@
 """Parts of a set that patterns, reviews and commands need, but users do not."""
 
-# These functions use private members of the set, which keeps them out of its public API pyright:
-# reportPrivateUsage=false
+# These functions use private members of the set, which keeps them out of its public API
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 

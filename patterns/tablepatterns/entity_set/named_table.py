@@ -1,6 +1,7 @@
 """Store the fields of a model under other property names. All other code of a set uses the field names."""
 
-# A named table is created from another table pyright: reportPrivateUsage=false
+# A named table is created from another table
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 

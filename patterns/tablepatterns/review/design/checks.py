@@ -208,13 +208,14 @@ def _of_archive(
         yield Fault(path, whose, "it needs after_days, or the rate of archived entities")
     if policy.peak is not None and policy.rate is not None and policy.peak < policy.rate:
         yield Fault((*path, "peak"), whose, f"peak = {policy.peak:g}: it is below rate = {policy.rate:g}")
+    targets = {each.name: each.archive.to for each in design.sets if each.archive is not None}
     chain, here = [declared.name], policy.to
     while here is not None and here not in chain:
         chain.append(here)
-        found = next((each.archive for each in design.sets if each.name == here), None)
-        here = None if found is None else found.to
+        here = targets.get(here)
     if here == declared.name and len(chain) > 1:
-        yield Fault((*path, "to"), whose, f"{' to '.join([*chain, here])} is a cycle; remove one of the archives")
+        names = " to ".join([*chain, declared.name])
+        yield Fault((*path, "to"), whose, f"{names} is a cycle; remove one of the archives")
 
 
 def _of_table(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache, partial
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
 from ...figures import counted, span
 from ...limits import MAX_PAGE_BLOBS
@@ -118,7 +118,8 @@ def _units(container: str, service: str, size: int) -> _Units:
 
 def _combined(parts: Sequence[tuple[CallCost, float]]) -> CallCost:
     names = CallCost().figures
-    return CallCost(**{name: sum(getattr(each, name) * times for each, times in parts) for name in names})
+    sums: dict[str, Any] = {name: sum(getattr(each, name) * times for each, times in parts) for name in names}
+    return CallCost(**sums)
 
 
 def measured_log(declared: DeclaredLog) -> Iterator[Measured]:
