@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from azure.core.rest import HttpRequest, HttpResponse
@@ -24,7 +24,6 @@ from ...entity_set.derived import INTENT_ID
 from ...storage import Storage
 from ...testing.explorer.points import Crashed, described
 
-T = TypeVar("T")
 RowKeys: TypeAlias = tuple[str, str, str]
 """Table, PartitionKey and RowKey."""
 
@@ -190,12 +189,5 @@ class InTurn(Storage):
 
     def __init__(self, engine: Engine, recorder: Recorder) -> None:
         super().__init__(in_memory(engine.account_name, engine.account_key), engine, {"transport": recorder})
-
-    async def gather(
-        self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
-    ) -> list[T]:
-        """Run the calls in the order given."""
-        return [await call for call in calls]
-
-    async def _run_with_heartbeat(self, work: Coroutine[Any, Any, T], heartbeat: Any, every: float) -> T:
-        return await work
+        # As where no thread can start: calls run in turn, and nothing sends heartbeats
+        self._has_threads = False
