@@ -28,7 +28,7 @@ async def contended(account: Account, attempt: Callable[[], Awaitable[T]], retry
 
     A wait that would exceed the time budget is not started. The first attempt is always made.
 
-    :param retry_for: for how many seconds to retry, waits included; 0 for a single attempt
+    :param retry_for: the seconds to keep retrying, including waits; 0 for a single attempt
     :raises BadInput: `retry_for` is not a number of seconds
     :raises TooMuchContention: another writer was faster at each attempt; it has `attempts` and `seconds`
     """

@@ -190,7 +190,7 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
     If another writer changed a row that entities share, the changes are planned again. The result is typed Any because
     the recipes of a set with a model return its instances.
 
-    :param retry_for: for how many seconds to retry
+    :param retry_for: the seconds to keep retrying
     :raises BadInput: the changes span several tables or partitions, or write one entity twice
     :raises DuplicateIndexValue: another entity has the same key in an index
     :raises DerivedDataMismatch: a derived row that should exist is missing
@@ -383,7 +383,7 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
 
     Intents for those rows are sent first, and deleted once the rows are up to date.
 
-    :param retry_for: for how many seconds to retry conflicts on the rows outside the partition
+    :param retry_for: the seconds to keep retrying conflicts on rows outside the partition
     """
     operations: list[Operation] = []
     before: dict[Action, None] = {}

@@ -117,7 +117,7 @@ def intents_of(
     """Return the intents of a set; None if nothing is derived outside the primary's partition.
 
     :param queue: the name of the queue; None for the default
-    :param lease: for how many seconds a message is hidden
+    :param lease: the seconds that a message stays hidden
     :raises BadDesign: the lease is not above zero
     """
     elsewhere = [each for each in derived if each.is_eventual]

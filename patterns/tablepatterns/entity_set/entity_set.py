@@ -97,7 +97,7 @@ class EntitySet(Modeled[Account_co, E]):
     :param schema: the types of fields and the required fields; None, the default, accepts any entity
     :param intents: the queue for changes of derived data outside the primary's partition; by default the table's name
         in lower case, followed by `-intents`. See docs/protocols/intents.md
-    :param lease: for how many seconds such a message is hidden: twice as long as a request may take
+    :param lease: the seconds that such a message stays hidden: twice as long as a request may take
     :param backfilling: those of `derived` whose rows older entities may still lack, until `backfill` has finished.
         Until then each change reads one more row for each of them
     :param model: a dataclass, or a class of pydantic or attrs, whose instances the recipes take and return instead of
@@ -444,7 +444,7 @@ class EntitySet(Modeled[Account_co, E]):
 
         :param via: the summary, one of the set's own
         :param key: the fields as a mapping, for field names that are also parameter names
-        :param retry_for: if there are several pages, for how many seconds to retry the read while others write
+        :param retry_for: the seconds to keep retrying a read of several pages while others write
         :param fields: a value for every field of its key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadInput: the summary is not this set's
@@ -468,7 +468,7 @@ class EntitySet(Modeled[Account_co, E]):
         """Create an entity with all its derived rows, and return it with its ETag. Cost: 1 transaction.
 
         :param entity: its fields; a field that is None is not stored
-        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises EntityAlreadyExists: an entity with this key exists
         :raises DuplicateIndexValue: another entity has the same key in an index
         :raises BadKey: a key field is missing, or its value cannot be part of a key
@@ -507,7 +507,7 @@ class EntitySet(Modeled[Account_co, E]):
         :param etag: the ETag that the stored entity must have, such as one from an If-Match header. You may then pass
             any mapping with the key fields, without reading the entity first
         :param force: overwrite any stored entity; you may then pass any mapping
-        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: the entity does not exist any more
         :raises DuplicateIndexValue: another entity has the same key in an index
@@ -542,7 +542,7 @@ class EntitySet(Modeled[Account_co, E]):
         :param changes: the fields to overwrite, except key fields
         :param etag: as for `replace`; without derived data, the result has only the key and the changes
         :param force: merge into any stored entity; you may then pass any mapping with the key fields
-        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
 
         The errors are those of `replace`. Guide: concurrency; merge or replace.
         """
@@ -565,7 +565,7 @@ class EntitySet(Modeled[Account_co, E]):
 
         Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
 
-        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises TooMuchContention: others wrote the same entity during every attempt
         :raises DuplicateIndexValue: another entity has the same key in an index
         :raises OutcomeUnknown: the response was lost, and the row does not show whether the write succeeded
@@ -582,7 +582,7 @@ class EntitySet(Modeled[Account_co, E]):
 
         Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
 
-        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises TooMuchContention: others wrote the same entity during every attempt
         :raises DuplicateIndexValue: another entity has the same key in an index
         :raises OutcomeUnknown: the response was lost, and the row does not show whether the write succeeded
@@ -613,7 +613,7 @@ class EntitySet(Modeled[Account_co, E]):
         :param entity: an entity of this set as it was read
         :param etag: as for `replace`
         :param force: delete any stored entity; you may then pass any mapping with the key fields
-        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: the entity does not exist any more
 
@@ -661,8 +661,8 @@ class EntitySet(Modeled[Account_co, E]):
 
         :param change: a function that changes the entity in place, or returns all its fields. It is called once for
             each attempt, and may raise an error to cancel the update
-        :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
-            backoff; includes the waits, 30 by default, and 0 for a single attempt
+        :param retry_for: the seconds to keep retrying after conflicts with other writers, including the waits of
+            jittered exponential backoff; 30 by default, 0 for a single attempt
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity
@@ -704,7 +704,7 @@ class EntitySet(Modeled[Account_co, E]):
 
         :param entity: a complete entity of this set as it was read
         :param key: the fields as a mapping, for field names that are also parameter names
-        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :param fields: the key fields that change
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: the entity does not exist any more
@@ -802,8 +802,8 @@ class EntitySet(Modeled[Account_co, E]):
 
         Cost: 1 transaction for each 32 messages and 1 more; for each message, the reconciliation and 1 to delete it.
 
-        :param lease: for how many seconds a received message is hidden
-        :param retry_for: for how many seconds to retry while others write the same entity
+        :param lease: the seconds that a received message stays hidden
+        :param retry_for: the seconds to keep retrying while others write the same entity
         :raises BadInput: nothing is derived outside the primary's partition
         :raises BadMessage: a message of this set cannot be read; it is delivered again when the lease ends
         :raises TooMuchContention: others kept writing the same entity; its message is delivered again
@@ -851,7 +851,7 @@ class EntitySet(Modeled[Account_co, E]):
         :param progress: called after each page with a report, whose `token` resumes from there
         :param max_per_second: how many entities a second, evenly spaced; None for no limit
         :param max_concurrency: how many entities at a time
-        :param retry_for: for how many seconds to retry while others write the same entity
+        :param retry_for: the seconds to keep retrying while others write the same entity
         :raises BadInput: the set does not derive this, or a number is not above zero
         :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
         :raises BadDesign: the derived data is a `Summary` in the partition: use `recount`
@@ -938,7 +938,7 @@ class EntitySet(Modeled[Account_co, E]):
         :param report: what `verify` returned; None to verify first
         :param max_per_second: how many entities a second, evenly spaced; None for no limit
         :param max_concurrency: how many entities at a time
-        :param retry_for: for how many seconds to retry while others write the same entity
+        :param retry_for: the seconds to keep retrying while others write the same entity
         :raises BadInput: the set does not derive this, or a number is not above zero
         :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
 
@@ -964,7 +964,7 @@ class EntitySet(Modeled[Account_co, E]):
         row to correct; all of it again if a writer changed a row during the recount.
 
         :param via: a summary in the partition, one of the set's own
-        :param retry_for: for how many seconds to retry while others write the totals
+        :param retry_for: the seconds to keep retrying while others write the totals
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the PartitionKey
         :raises BadInput: the summary is not this set's, or is outside the partition
@@ -1010,7 +1010,7 @@ class EntitySet(Modeled[Account_co, E]):
         :param progress: called after each page with the result so far, whose `token` resumes from there
         :param max_per_second: how many entities a second, evenly spaced; None for no limit
         :param max_concurrency: how many entities at a time
-        :param retry_for: for how many seconds to retry while others write the same entity
+        :param retry_for: the seconds to keep retrying while others write the same entity
         :raises BadInput: the set has no model
         :raises BadToken: the token is from other work
         :raises UnrecognizedEntity: an upgraded entity does not fit the model; entities before it are already rewritten

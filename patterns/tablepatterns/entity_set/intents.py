@@ -138,7 +138,7 @@ class Intents:
     :param derived: the derived data outside the primary's partition
     :param kind: the kind of the messages
     :param queue: the queue of the messages
-    :param seconds: for how long a message is hidden, by sending it and by each renewal
+    :param seconds: the seconds that a message stays hidden after it is sent or renewed
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class Intents:
 
         Cost: for each entity 2 transactions, and for each row 1, or 2 if it was stale; more under concurrent writes.
 
-        :param retry_for: for how many seconds to retry under concurrent writes
+        :param retry_for: the seconds to keep retrying under concurrent writes
         :raises BadMessage: the message cannot be read, or names derived data that the set does not have
         :raises LeaseLost: the message was delivered to another process
         :raises TooMuchContention: other writers won every attempt; the message must be delivered again
@@ -235,7 +235,7 @@ class Intents:
 
         :param lease: the lease of the intent's message
         :param known: the entities that were just written and their expected rows, which saves reading them
-        :param retry_for: for how many seconds to retry while others write an entity
+        :param retry_for: the seconds to keep retrying while others write an entity
         """
         nothing: tuple[None, Assumed] = (None, {})
         calls = [
@@ -324,7 +324,7 @@ class SentIntent:
 class SentIntents:
     """The intents that were sent for one transaction.
 
-    :param retry_for: for how many seconds to retry while others write the same rows
+    :param retry_for: the seconds to keep retrying while others write the same rows
     """
 
     def __init__(self, retry_for: float) -> None:

@@ -34,7 +34,7 @@ class Repairer:
     :param intents: the intents of the set, if the rows are outside the primary's partition
     :param max_per_second: how many entities a second
     :param max_concurrency: how many entities at a time
-    :param retry_for: for how many seconds to retry while others write an entity
+    :param retry_for: the seconds to keep retrying while others write an entity
     """
 
     def __init__(

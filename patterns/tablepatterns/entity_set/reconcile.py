@@ -60,7 +60,7 @@ async def reserve(
     :param primary: the entity as it will be
     :param intent: the id of the intent; whichever process holds its message may remove the reservation
     :param lease: the message of the intent
-    :param retry_for: for how many seconds to retry while others write the row
+    :param retry_for: the seconds to keep retrying while others write the row
     :raises DuplicateIndexValue: another entity has the key, or is about to
     :raises EntityChanged: another writer of the same entity is about to give it this key
     """

@@ -24,7 +24,7 @@ class Deleted:
     """The result of a bulk delete.
 
     :param entities: how many entities were deleted
-    :param transactions: in how many entity group transactions, without failed ones
+    :param transactions: the number of entity group transactions, without failed ones
     :param left: how many entities were not deleted, since another writer changed or deleted them in between
     """
 
@@ -96,7 +96,7 @@ class BulkDelete(Pattern[Account_co]):
         :param where: any filter; with key fields, a further condition on the entities of the range
         :param key: the fields as a mapping, for field names that are also parameter names
         :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
-        :param retry_for: for how many seconds to retry a transaction when others write shared rows
+        :param retry_for: the seconds to keep retrying a transaction when others write shared rows
         :param fields: the partition, and what is known of the row key
         :raises BadFilter: the query is of a worse class than `allow`; the error gives the reason and a better query
         :raises BadKey: the fields do not make a range

@@ -303,7 +303,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         :param slot: the number of the point, from 0
         :param amount: of the series' type; negative to subtract
-        :param retry_for: for how many seconds to retry while others write to the entity; 0 for a single attempt
+        :param retry_for: the seconds to keep retrying while others write to the entity; 0 for a single attempt
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises TooMuchContention: others wrote to the entity during every attempt
@@ -369,7 +369,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         Cost: 1 transaction; with `split` 1 more to read, for each attempt.
 
-        :param retry_for: with `split`, for how many seconds to retry while others add or delete rows
+        :param retry_for: with `split`, the seconds to keep retrying while others add or delete rows
         """
         given = fields_of(key, fields)
 

@@ -58,7 +58,7 @@ class EntityGroupTransaction(Pattern[Account_co]):
         """Apply all the changes or none, and return each entity with its new ETag. Cost: 1 transaction.
 
         :param changes: made by `inserting`, `replacing`, `merging` and `deleting` of sets on this table
-        :param retry_for: for how many seconds to retry while others write rows that entities share, such as totals and
+        :param retry_for: the seconds to keep retrying while others write rows that entities share, such as totals and
             lists; a change of an entity itself is not retried
         :raises BadInput: the changes are of several tables or partitions, or touch one entity twice
         :raises LimitExceeded: more than 100 operations or 4 MB, derived rows included

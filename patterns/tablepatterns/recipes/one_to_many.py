@@ -232,7 +232,7 @@ class SharedFields(Pattern[Account_co]):
         :param progress: called after each chunk, with the token that resumes from there
         :param chunk: how many entities to read and write at a time, 1 to 100; if their derived rows do not fit into one
             transaction, they are written in several
-        :param retry_for: for how many seconds to retry each chunk while others write the same entities
+        :param retry_for: the seconds to keep retrying each chunk while others write the same entities
         :param key: the fields as a mapping, for field names that are also parameter names
         :param parent: the key fields that select the children: their partition at least
         :raises BadInput: a field is not one of the parent's, or `chunk` is out of range

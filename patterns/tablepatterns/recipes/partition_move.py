@@ -66,7 +66,7 @@ class PartitionMove(Pattern[Account_co]):
     :param entity_set: the set whose entities move
     :param queue: the queue of the messages; None for the table's name in lower case and `-moves`
     :param kind: the kind of the messages; None for `move` and the table's name
-    :param lease: for how many seconds a message is hidden: twice as long as a request may take
+    :param lease: the seconds that a message stays hidden: twice as long as a request may take
     :raises BadDesign: the set's schema does not allow the markers, the lease is not above zero, or an index elsewhere
         has no field of the set's key in its own, and is unique or incomplete
 
@@ -120,7 +120,7 @@ class PartitionMove(Pattern[Account_co]):
         Cost: 4 table + 2 queue transactions, as much as 26 table operations.
 
         :param entity: as it was read from the set, completely
-        :param retry_for: for how many seconds to retry while others write the entity
+        :param retry_for: the seconds to keep retrying while others write the entity
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: the key fields that change
         :raises BadInput: the partition stays the same, another move of the entity is not completed, it was not read

@@ -101,7 +101,7 @@ class Worker(Pattern[Account_co]):
 
     :param account: where the queues are
     :param queues: the handlers of each queue by its name, or handlers that know their queue
-    :param lease: for how many seconds a message is hidden when it is received, 1 to 7 days
+    :param lease: the seconds that a received message stays hidden, up to 7 days
     :param max_deliveries: how often a message is received before it is moved to the poison queue
     :param poison: the name of a queue's poison queue; `{queue}` stands for the queue's name
     :param max_concurrency: how many messages of a queue are processed at a time, 1 to 32: in tasks, or in threads on a

@@ -55,7 +55,7 @@ class Scan:
     """Makes one page of rows that are read in key order.
 
     :param limit: how many entities to find at most
-    :param page_examines: after how many examined entities the page ends at the latest
+    :param page_examines: the number of examined entities after which the page ends at the latest
     """
 
     def __init__(self, plan: Plan, limit: int, page_examines: int | None) -> None:

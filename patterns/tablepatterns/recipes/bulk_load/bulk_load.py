@@ -124,7 +124,7 @@ class BulkLoad(Pattern[Account_co]):
             entity if it is equal
         :param progress: called before each window and after each chunk, from any thread but one call at a time
         :param resume: the token of an interrupted load of the same input into the same set
-        :param retry_for: for how many seconds to retry a chunk while others write the same rows
+        :param retry_for: the seconds to keep retrying a chunk while others write the same rows
         :raises LoadInterrupted: the load stopped; `token` resumes it, `position` is the index of the entity that caused
             it, if any, and `__cause__` is the reason
         :raises BadToken: the token is invalid, or the input does not start with the same entities

@@ -105,7 +105,7 @@ class KeyRotation(Pattern[Account_co]):
         :param resume: the token of an interrupted rotation
         :param progress: called after each page of the table, with a token that resumes from there
         :param max_per_second: how many entities to rewrite a second, evenly spaced; None for no limit
-        :param retry_for: for how many seconds to retry an entity while others write it
+        :param retry_for: the seconds to keep retrying an entity while others write it
         :raises BadInput: `max_per_second` is not above zero
         :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
         :raises DerivedDataMismatch: a part of a wide entity is missing

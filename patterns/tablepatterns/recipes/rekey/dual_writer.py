@@ -46,9 +46,9 @@ class DualWriter(Pattern[Account_co]):
     :param phases: the phase of the move
     :param queue: the name of the queue of the messages
     :param kind: the kind of the messages
-    :param lease: for how many seconds a message is hidden
-    :param refresh: for how many seconds readers use a phase that they have read
-    :param max_pause: for how many seconds writers wait for a change of the phase, before they cancel it
+    :param lease: the seconds that a message stays hidden
+    :param refresh: the seconds that readers use a phase that they have read
+    :param max_pause: the seconds that writers wait for a change of the phase before they cancel it
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class DualWriter(Pattern[Account_co]):
         :param act: the write to the primary table; it is called once
         :param before: the fields before the change; None for a new entity
         :param after: the fields after the change; None if the entity is deleted
-        :param retry_for: for how many seconds to retry the copy while others write the entity
+        :param retry_for: the seconds to keep retrying the copy while others write the entity
         """
         claim = self.claim(before, after)
         lease, state = await self.begin([claim])
@@ -259,7 +259,7 @@ class DualWriter(Pattern[Account_co]):
     async def process_messages(self, seconds: int) -> int:
         """Process all messages that can be received now, and return how many there were.
 
-        :param seconds: for how long a received message is hidden
+        :param seconds: the seconds that a received message stays hidden
         """
         handled = 0
         while True:

@@ -181,7 +181,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         operations; 1 once the move is committed.
 
         :param entity: its fields
-        :param retry_for: for how many seconds to retry when others write the same rows
+        :param retry_for: the seconds to keep retrying when others write the same rows
         :raises EntityAlreadyExists: an entity with this key exists in the primary table
 
         The other errors are those of `EntitySet.insert`. Guide: modifying entities.
@@ -210,7 +210,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         :param entity: as it was read, with some of its fields changed
         :param etag: the ETag that the stored entity must have; you may then pass any mapping with its key fields
         :param force: overwrite any stored entity; you may then pass any mapping with its key fields
-        :param retry_for: for how many seconds to retry when others write the same rows
+        :param retry_for: the seconds to keep retrying when others write the same rows
         :raises EntityChanged: the entity, or the phase, changed since it was read
 
         The other errors are those of `EntitySet.replace`. Guide: concurrency; merge or replace.
@@ -313,7 +313,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         :param change: changes the entity in place, or returns all its fields; it is called once for each attempt
         :param key: the fields as a mapping, for field names that are also parameter names
-        :param retry_for: for how many seconds to retry
+        :param retry_for: the seconds to keep retrying
         :param fields: as for `get`
         :raises EntityNotFound: there is no such entity
         :raises TooMuchContention: another writer was faster during every attempt

@@ -102,8 +102,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         the move
     :param queue: the queue of the messages, in the same account; None for `rekey-` and the name of the move
     :param name: the name of the move; by default made of the tables and the keys
-    :param lease: for how many seconds a message is hidden: twice as long as a request may take
-    :param refresh: for how many seconds readers use a phase that they have read
+    :param lease: the seconds that a message stays hidden: twice as long as a request may take
+    :param refresh: the seconds that readers use a phase that they have read
     :param max_pause: the longest time in seconds that writers wait for a change of the phase
     :raises BadDesign: the sets are the same, have different models, or are sync and async; or a number is too small
 
@@ -178,7 +178,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param progress: called after each page with a report, whose `token` resumes from there
         :param max_per_second: how many entities a second, evenly spaced; None for no limit
         :param max_concurrency: how many entities at a time
-        :param retry_for: for how many seconds to retry while others write the same entity
+        :param retry_for: the seconds to keep retrying while others write the same entity
         :raises BadInput: the new table is the primary one already, or a number is not above zero
         :raises BadToken: the token is of other work
 
@@ -280,7 +280,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param report: what `verify` returned; None to verify first
         :param max_per_second: how many copies a second, evenly spaced; None for no limit
         :param max_concurrency: how many copies at a time
-        :param retry_for: for how many seconds to retry while others write the same entity
+        :param retry_for: the seconds to keep retrying while others write the same entity
         :raises BadInput: the move is committed, or a number is not above zero
 
         Guide: eventually consistent transactions.
@@ -372,7 +372,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param drop_table: whether to drop the old table with everything in it, also the rows of other sets
         :param max_per_second: how many entities a second, evenly spaced; None for no limit
         :param max_concurrency: how many entities at a time
-        :param retry_for: for how many seconds to retry while others write the same rows
+        :param retry_for: the seconds to keep retrying while others write the same rows
         :raises BadInput: the move is not committed, or the table that would be dropped is also the new one
         :raises RekeyNotReady: writes are still in progress after `max_pause`
 
@@ -425,7 +425,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Use it in tests and small programs; in production run a `Worker` with this object as its handler. Cost: a
         receive for each 32 messages and one more, and for each message its copies and its deletion.
 
-        :param lease: for how many seconds a received message is hidden
+        :param lease: the seconds that a received message stays hidden
 
         Guide: eventually consistent transactions.
         """

@@ -178,7 +178,7 @@ class WideEntity(Modeled[Account_co, E]):
         for each large value in a blob.
 
         :param select: the properties to read; None for all, as writes require
-        :param retry_for: for how many seconds to retry a read of several pages while others write
+        :param retry_for: the seconds to keep retrying a read of several pages while others write
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
@@ -198,7 +198,7 @@ class WideEntity(Modeled[Account_co, E]):
         """Insert an entity, and return it. Cost: 1 transaction; for more than 4 MB, 1 for each 4 MB, and 1.
 
         :param entity: its fields; None is not stored
-        :param retry_for: for how many seconds to retry while others write the entity; see `update`
+        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
         :raises EntityAlreadyExists: an entity with this key exists
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadProperty: the service does not store such a property, or it is not among the declared ones
@@ -214,7 +214,7 @@ class WideEntity(Modeled[Account_co, E]):
         The entity is updated in place. Cost: that of `insert`.
 
         :param entity: an entity as it was read, with some fields changed, but not the key
-        :param retry_for: for how many seconds to retry while others write the entity; see `update`
+        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
         :raises EntityNotFound: the entity does not exist any more
         :raises BadInput: it was not read from here with all its properties
@@ -245,7 +245,7 @@ class WideEntity(Modeled[Account_co, E]):
         :param changes: the fields to overwrite, without the key
         :param force: merge even if the entity has changed; `entity` may be any mapping with the key fields, and the
             result has only the key and the changes
-        :param retry_for: for how many seconds to retry while others write the entity; see `update`
+        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
         :raises EntityNotFound: there is no such entity
         :raises BadInput: some fields are encrypted, so the whole entity must be written
@@ -281,8 +281,8 @@ class WideEntity(Modeled[Account_co, E]):
 
         :param change: changes the entity in place, or returns all its fields; called once per attempt; may raise to
             cancel the update
-        :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
-            backoff; waits included, 30 by default, and 0 for a single attempt
+        :param retry_for: the seconds to keep retrying after conflicts with other writers, including the waits of
+            jittered exponential backoff; 30 by default, 0 for a single attempt
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity
@@ -306,7 +306,7 @@ class WideEntity(Modeled[Account_co, E]):
 
         :param entity: an entity as it was read
         :param force: delete even if the entity has changed; `entity` may be any mapping with the key fields
-        :param retry_for: for how many seconds to retry while others write the entity; see `update`
+        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
         :raises EntityNotFound: the entity does not exist any more
 
@@ -326,7 +326,7 @@ class WideEntity(Modeled[Account_co, E]):
 
         Cost: 1 transaction, and 1 for each row.
 
-        :param retry_for: for how many seconds to retry while others write the entity; see `update`
+        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         """

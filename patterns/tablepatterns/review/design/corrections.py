@@ -34,7 +34,7 @@ class Corrections:
 
         :param subject: the set, or its derived data
         :param shape: the fields, and how many entities there are
-        :param years: for how many years of growth the digits of numbers must suffice
+        :param years: the years of growth for which numbers must have enough digits
         """
         seen: dict[str, str] = {}
         halves: list[str] = []

@@ -211,7 +211,7 @@ def _share(declared: DeclaredSet, pieces: list[Piece]) -> float:
 
 
 def _length(piece: Piece) -> float:
-    """Return for how many seconds a formatted time stays the same."""
+    """Return the number of seconds that a formatted time stays the same."""
     directives = re.findall("%(.)", piece.spec)
     return _SECONDS.get(directives[-1], _TICK) if directives else _TICK
 

@@ -33,8 +33,8 @@ class Choice:
     """One step of a schedule; `replay` says how each kind is written.
 
     :param kind: what happens
-    :param label: to whom, and at which of the requests made together
-    :param seconds: for how long, of a stall
+    :param label: the actor that it happens to, and which of the requests made together
+    :param seconds: the duration of a stall
     """
 
     kind: Kind
