@@ -45,7 +45,7 @@ def test_no_line_is_wider_than_the_terminal() -> None:
 def test_a_design_without_findings_is_reported_as_such() -> None:
     said = printed(clean())
     assert "no findings" in said
-    assert "No entity, key or transaction is near a limit" in said
+    assert "No limit of an entity, a key, a transaction or the account is nearly reached" in said
 
 
 def test_what_a_design_names_cannot_command_the_terminal() -> None:

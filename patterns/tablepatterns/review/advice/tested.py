@@ -54,10 +54,10 @@ def with_tested_advice(
 def _untested(finding: Finding) -> str:
     """Say that advice was not simulated, and why."""
     rule = next(each for each in RULES if each.name == finding.rule)
-    return f"No automatic change: {rule.why_not_automatic or 'none that was tried removes the finding'}."
+    return f"No automatic change: {rule.why_not_automatic or 'no tested change resolves the finding'}."
 
 
-_ALONE: Final = "A change that resolves it was tried, and does not work together with the others of this report."
+_ALONE: Final = "A change that resolves it was tried, but conflicts with the other changes in this report."
 _OTHERWISE: Final = "Consider another design of the set."
 
 
@@ -85,7 +85,7 @@ def _together(
             return kept
         last = max(at for at, (_, change) in enumerate(kept) if change is not None)
         finding = replace(kept[last][0], change=None, before=None, after=None, causes=())
-        better = f"{finding.better} It was tried, and does not work together with the other changes of this report."
+        better = f"{finding.better} This was tried, but conflicts with the other changes in this report."
         kept[last : last + 1] = [
             (replace(finding, better=better, resolves=()), None),
             *((replace(each, better=f"{each.better} {_ALONE}"), None) for each in finding.resolves),

@@ -23,7 +23,7 @@ def _accesses(before: Reviewed, after: Reviewed) -> Sheet:
     return Sheet(
         "access-patterns",
         f"{plain(before.design.name)} → {plain(after.design.name)}",
-        "What one call of each access pattern takes, before and after.",
+        "The figures of one call of each access pattern, before and after.",
         (Column("Access pattern"), Column("Class"), *(Column(name, figures=True) for name in _FIGURES)),
         tuple(_row(name, old.get(name), new.get(name)) for name in names),
     )
@@ -78,7 +78,7 @@ def _findings(before: Reviewed, after: Reviewed) -> Sheet:
     return Sheet(
         "findings",
         "Findings",
-        "Which findings are resolved, new, or still there." if rows else "Neither design has findings.",
+        "Findings that are resolved, new or unchanged." if rows else "Neither design has findings.",
         (Column("Change"), Column("Severity"), Column("Subject"), Column("Rule")),
         tuple(
             (Cell(change), Cell(SEVERITIES[each.severity]), Cell(plain(key[1])), Cell(key[0]))

@@ -136,7 +136,7 @@ def _findings(reviewed: Reviewed) -> Markup:
     if not findings:
         said = element("p", element("span", "clean", class_="label clean"), " No findings.")
         return element("section", element("h2", "Findings"), said, id="findings")
-    said = element("p", "The worst first." if len(findings) > 1 else "", class_="quiet")
+    said = element("p", "The most serious findings first." if len(findings) > 1 else "", class_="quiet")
     shown = [_finding(number, each, _call_of(each, reviewed)) for number, each in enumerate(findings, start=1)]
     return element("section", element("h2", "Findings"), said, *shown, id="findings")
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from math import floor, log10
 from typing import Any, Final, TypedDict
 
-from ...figures import money, number, rate, share, short_share
+from ...figures import money, number, plural, rate, share, short_share
 from ...filters import QueryClass
 from ..model import PartitionLoad, Reviewed, TableLoad
 from .formatting import (
@@ -282,8 +282,8 @@ _LABEL: Final = 0.071
 # The lowest share of the target, the color, and the label in the legend
 _CLASSES: Final = (
     (1.0, "over", "over the target"),
-    (0.5, "hot", "half and more"),
-    (0.1, "warm", "a tenth and more"),
+    (0.5, "hot", "over half"),
+    (0.1, "warm", "over a tenth"),
     (0.0, "cool", "less"),
 )
 
@@ -300,10 +300,11 @@ def heat_plot(heat: TableLoad, number_of: int) -> Plot | None:
     if heat.follows_time:
         rows.sort(key=lambda each: (each.rates.index(each.peak), each.partition))
     left_out = heat.others + len(asked) - len(rows)
-    more = f" {number(left_out)} more {'is' if left_out == 1 else 'are'} cooler." if left_out else ""
+    verb = "is" if left_out == 1 else "are"
+    more = f" {plural(left_out, 'partition')} with less load {verb} left out." if left_out else ""
     reading = (
-        f"A line for each partition, a day from left to right, and its peak at the right, in shares of "
-        f"{number(heat.target)} entities a second. Empty: nothing is asked of it.{more}"
+        "Each row is the day of one partition, with its peak at the right, as shares of the target of "
+        f"{number(heat.target)} entities a second. Blank: no load.{more}"
     )
     return plot(f"heat-{number_of}", f"{heat_sentence(heat)}.", reading, lambda size: _draw_heat(size, heat, rows))
 
@@ -389,8 +390,8 @@ def load_plot(reviewed: Reviewed) -> Plot | None:
     if not found:
         return None
     reading = (
-        "A mark for the busiest partition of each table and for the account, at the busiest moment of the day, as a "
-        "share of what it can take. A diamond is over its target; a ring is the same table with a spread key."
+        "The peak load of the busiest partition of each table, and of the account, as a share of its target. A diamond "
+        "is over its target; a ring is the same table, spread over buckets."
     )
     return plot("load", f"{load_sentence(reviewed)}.", reading, lambda size: _draw_load(size, found[:_MAX_LOAD_ROWS]))
 

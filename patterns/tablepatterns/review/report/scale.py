@@ -34,10 +34,10 @@ def scale(reviewed: Reviewed) -> Markup:
     starts = [found.entities.index(1), found.rates.index(1), 0]
     fields = [_slider(name, texts, at) for (name, texts), at in zip(axes.items(), starts, strict=True)]
     if len(found.years) == 1:
-        fields.append(element("p", "Nothing grows, so the years change nothing.", class_="quiet"))
+        fields.append(element("p", "No growth is declared, so the years make no difference.", class_="quiet"))
     says = (
-        "Figures with other numbers of entities, other rates, and after years of growth, each computed by this review. "
-        f"The design has {number(entities)} entities, and {number(growth)} more after a year."
+        "The figures of the design with other numbers of entities, at other rates, and after years of growth, all "
+        f"computed by this review. The design has {number(entities)} entities, and grows by {number(growth)} a year."
     )
     if reviewed.design.logs:
         says += " A blob log grows with the rates."
@@ -92,8 +92,8 @@ def _figures(shown: Sequence[Sequence[Any]], found: Projections, starts: Sequenc
     cost, busiest, partition, account, used, over = shown[at]
     facts = [
         ("Cost a month", cost, "cost", 0),
-        ("Busiest partition, of its target", busiest, "busiest", over[0]),
-        ("Account, of its target", account, "account", over[1]),
+        ("Busiest partition, share of its target", busiest, "busiest", over[0]),
+        ("Account, share of its target", account, "account", over[1]),
     ]
     items = [
         joined(element("dt", name), element("dd", element("span", text, id=f"at-{key}", class_="bad" if bad else "")))
@@ -107,10 +107,10 @@ def _figures(shown: Sequence[Sequence[Any]], found: Projections, starts: Sequenc
     listed = (
         element("ul", *limits, id="at-limits")
         if limits
-        else element("p", "No limit is near at any of these.", class_="quiet")
+        else element("p", "No limit is nearly reached at any of these settings.", class_="quiet")
     )
     return element(
-        "div", element("dl", *items, class_="facts"), name, element("h3", "Limits, of what may be used"), listed
+        "div", element("dl", *items, class_="facts"), name, element("h3", "Used share of each limit"), listed
     )
 
 

@@ -76,15 +76,14 @@ _LEAST_HEADROOM: Final = 0.01
 
 
 _SCAN_NOTE: Final = (
-    f"A scan sends a request for each 1,000 results, or for each {number(PAGE_READS)} entities that it reads: so many "
-    "are assumed to be read in the five seconds after which a page ends. The service also ends pages at the borders of "
-    "its partition ranges."
+    f"A scan sends one request per 1,000 results, or per {number(PAGE_READS)} entities read: a page ends after five "
+    "seconds, in which the service is assumed to read that many. Pages also end at the boundaries of partition ranges."
 )
 
 
 _LOG_NOTE: Final = (
-    "Of a blob log, a write is one entry, with its share of the flush that writes it; a read reads entries as bytes of "
-    "blobs, and no entities."
+    "For a blob log, a write is one entry, with its share of the flush that writes it; a read returns bytes of blobs, "
+    "not entities."
 )
 
 
@@ -108,12 +107,12 @@ def _accesses(reviewed: Reviewed) -> Sheet:
     ]
     made = max((each.sample for each in capped), default=0)
     notes = [
-        "Figures are for one call, on average. Billed: storage transactions, those of workers included; of tables, "
-        "where no other service is named. "
+        "Figures are for one call, on average. Billed: storage transactions, including those of workers; table "
+        "transactions, unless another service is named. "
         "Examined: entities that the service reads.",
         *([_LOG_NOTE] if any(isinstance(each.of, DeclaredLog) for each in reviewed.measured) else []),
         *([_SCAN_NOTE] if any(each.examined > PAGE_READS for each in reviewed.measured) else []),
-        *([f"Larger sets were measured with {number(made)} entities, and scaled to their counts."] if capped else []),
+        *([f"Larger sets were measured with a sample of {number(made)} entities and scaled up."] if capped else []),
     ]
     return Sheet(
         "access-patterns",
@@ -168,9 +167,9 @@ def _heat(reviewed: Reviewed) -> Sheet:
         tuple(_heat_row(each) for each in hottest_first(reviewed)),
         notes=(
             f"Peak: entities a second; the target of a partition is {number(reviewed.heats[0].target)}. "
-            "Headroom: by how much all rates can grow before a partition reaches its target."
+            "Headroom: the factor by which all rates can grow before a partition reaches its target."
             if reviewed.heats
-            else "Nothing was simulated.",
+            else "No load was simulated.",
         ),
     )
 
@@ -197,20 +196,17 @@ def _limits(reviewed: Reviewed) -> Sheet:
     horizon = reviewed.design.years
     found = sorted(reviewed.in_sight, key=lambda each: (-each.then / each.most, each.limit, each.subject))
     passed = [each for each in found if each.reached is not None]
-    after = f"after {plural(horizon, 'year')}"
+    years = plural(horizon, "year")
+    after, within = f"after {years}", f"within {years}"
     if not found:
         says = (
-            "No entity, key or transaction is near a limit, nor is the capacity of the account, "
+            "No limit of an entity, a key, a transaction or the account is nearly reached, "
             f"now or {after} of the declared growth."
         )
     elif not passed:
-        says = (
-            "No limit of an entity, key or transaction, nor the capacity of the account, "
-            f"is reached {after} of the declared growth."
-        )
+        says = f"No limit of an entity, a key, a transaction or the account is reached {within} of the declared growth."
     else:
         verb = "is" if len(passed) == 1 else "are"
-        within = after.replace("after", "within")
         says = f"{plural(len(passed), 'limit')} {verb} reached {within} of the declared growth."
     return Sheet(
         "limits",

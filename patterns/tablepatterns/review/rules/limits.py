@@ -110,7 +110,7 @@ LIMIT_EXCEEDED: Final = Rule(
     name="limit-exceeded",
     finds="a limit of the service is exceeded, and no other rule says so",
     severity="serious now; a warning where it is exceeded within the declared growth",
-    why="The service rejects or slows down what exceeds its limits.",
+    why="The service rejects or throttles requests that exceed its limits.",
     guide="Capacity considerations; scalability targets",
     why_not_automatic="the limit decides what has to change",
 )
