@@ -95,8 +95,8 @@ def test_each_rule_has_a_change_or_says_why_there_is_none() -> None:
 def test_advice_that_was_not_simulated_says_so(tried: tuple[Path, Reviewed, tuple[Change | None, ...]]) -> None:
     _, found, _ = tried
     for each in found.findings:
-        is_told = "No automatic change: " in each.better or "was tried" in each.better
-        assert (each.change is None) == is_told or each.change is not None, each
+        has_reason = "No automatic change: " in each.better or "was tried" in each.better
+        assert (each.change is None) == has_reason or each.change is not None, each
 
 
 def test_a_finding_names_the_pattern_of_its_change(

@@ -370,7 +370,7 @@ def test_a_key_that_a_recipe_rejects_is_corrected_and_becomes_a_finding(
     assert review(design).findings
 
 
-def test_a_timestamp_in_two_formats_is_told_from_a_value_that_is_stored_twice() -> None:
+def test_a_timestamp_in_two_formats_is_distinguished_from_a_value_that_is_stored_twice() -> None:
     text = """
 name = "Trail"
 [[set]]

@@ -62,9 +62,9 @@ def test_a_finding_is_about_something_that_is_there(path: Path) -> None:
     for each in every(found):
         check(design, each)
         name = each.subject.partition(": ")[2]
-        told = subject_of(each)
-        assert not name or each.about in told
-        assert all(field in told for field in each.fields[:1]) or name
+        subject = subject_of(each)
+        assert not name or each.about in subject
+        assert all(field in subject for field in each.fields[:1]) or name
     pins = Pins(found.findings)
     in_json = document(found)["findings"]
     for number, first in enumerate(found.findings, start=1):
@@ -90,7 +90,7 @@ def test_the_page_shows_each_finding_where_it_belongs(name: str) -> None:
         assert f'<a href="#finding-{number}" class="pin ' in page, each.subject
 
 
-def test_an_index_and_a_query_of_one_name_are_told_apart() -> None:
+def test_an_index_and_a_query_of_one_name_are_distinguished() -> None:
     says = ("'by email' is unused.", "", "Remove it.", "")
     pins = Pins([Finding("unused-index", Severity.NOTE, "Employees: by email", *says, about="index")])
     assert "finding-1" in pins.on("Employees: by email", kinds=DERIVED)

@@ -83,8 +83,8 @@ def test_the_lease_assumed_for_a_file_is_the_default_of_a_set() -> None:
 
 def test_a_unique_key_may_stay_reserved() -> None:
     unique = InterPartitionIndex(Key("email_{Department}", "{Email}"), unique=True)
-    for each, is_told in ((unique, True), (EVENTUAL_INDEX, False)):
-        assert ("reserved" in promise(declared(derived=(each,)), HIRE).crash) is is_told
+    for each, is_unique in ((unique, True), (EVENTUAL_INDEX, False)):
+        assert ("reserved" in promise(declared(derived=(each,)), HIRE).crash) is is_unique
 
 
 def test_a_write_says_what_changes_with_it_and_what_follows() -> None:

@@ -51,7 +51,7 @@ def test_rows_are_in_key_order_and_numbered(simulation: Simulation) -> None:
         assert keys == sorted(keys)
 
 
-def test_every_row_is_told_by_the_template_of_its_key(simulation: Simulation) -> None:
+def test_every_row_matches_the_template_of_its_key(simulation: Simulation) -> None:
     rows = [row for table in simulation.tables for row in table.rows]
     assert [row for row in rows if row.kind == "part"] == []
     # An entity that the sample has is stored once

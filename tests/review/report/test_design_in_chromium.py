@@ -201,7 +201,7 @@ def test_without_scripts_everything_is_there(browser: Browser, path: Path) -> No
     context.close()
 
 
-def test_kinds_of_rows_are_told_by_more_than_their_color(page: Page) -> None:
+def test_kinds_of_rows_differ_by_more_than_their_color(page: Page) -> None:
     kinds = page.locator(".legend .symbol").all()
     assert len({each.inner_text() for each in kinds}) == len(kinds) == 4
     symbols = {

@@ -183,8 +183,8 @@ class TestParts:
     ) -> None:
         query = Query("it", {"Department": "=", "EmployeeId": "="}, rate=rate)
         for of in (self.PERIODS, self.SPREAD):
-            told_of = found(asked(of, query, requests=requests))
-            assert [(each.rule, each.severity) for each in told_of] == [("asks-every-part", each) for each in expected]
+            reported = found(asked(of, query, requests=requests))
+            assert [(each.rule, each.severity) for each in reported] == [("asks-every-part", each) for each in expected]
         assert found(asked(EMPLOYEES, query, requests=requests)) == []
 
     @pytest.mark.parametrize(("peak", "rules"), [(62.0, ["needless-spread"]), (62.5, [])])
@@ -219,17 +219,17 @@ class TestALargeValue:
 
 
 class TestTheBill:
-    def told_of(self, amount: float, transactions: float) -> list[str]:
+    def reported(self, amount: float, transactions: float) -> list[str]:
         write = Write("age", "update", ("Age",), rate=0.01)
         lines = [BillLine("Employees: age", "table writes", 1, amount), BillLine("Employees", "GB in tables", 1, 150)]
         return [each.rule for each in found(done(EMPLOYEES, write, transactions=transactions), lines=lines)]
 
     def test_is_looked_at_where_one_access_pattern_makes_half_of_it(self) -> None:
-        assert self.told_of(150, 3) == ["most-of-the-bill"]
-        assert self.told_of(149, 3) == []
+        assert self.reported(150, 3) == ["most-of-the-bill"]
+        assert self.reported(149, 3) == []
 
     def test_is_not_where_a_call_is_no_more_than_an_update(self) -> None:
-        assert self.told_of(1000, 2) == []
+        assert self.reported(1000, 2) == []
 
     def test_is_not_where_it_is_small(self) -> None:
         write = Write("age", "update", ("Age",), rate=0.01)

@@ -168,11 +168,11 @@ class TestAKeyOfSeveralFields:
         ),
     )
 
-    def told_of(self, query: Query) -> list[tuple[str, str]]:
+    def reported(self, query: Query) -> list[tuple[str, str]]:
         return reported(found(asked(self.MAILS, query, QueryClass.RANGE, examined=900)))
 
     def test_serves_what_is_known_from_the_left_and_one_range(self) -> None:
-        assert self.told_of(Query("it", {"User": "=", "Channel": "=", "At": "range"}, rate=9)) == []
+        assert self.reported(Query("it", {"User": "=", "Channel": "=", "At": "range"}, rate=9)) == []
 
     def test_does_not_serve_fields_after_one_that_the_query_does_not_give(self) -> None:
         query = Query("it", {"User": "=", "Channel": "=", "MailId": "="}, rate=9)
@@ -182,13 +182,13 @@ class TestAKeyOfSeveralFields:
 
     def test_does_not_serve_a_range_behind_a_range(self) -> None:
         query = Query("it", {"User": "=", "Channel": "range", "At": "range"}, rate=9)
-        assert self.told_of(query) == [("missing-index", "Mails: it")]
+        assert self.reported(query) == [("missing-index", "Mails: it")]
 
     def test_has_the_order_of_the_first_field_that_is_not_known(self) -> None:
         by_time = Query("it", {"User": "="}, order="At", take=5, rate=9)
-        assert self.told_of(by_time) == [("client-sort", "Mails: it")]
+        assert self.reported(by_time) == [("client-sort", "Mails: it")]
         of_channel = Query("it", {"User": "=", "Channel": "="}, order="At", take=5, rate=9)
-        assert self.told_of(of_channel) == []
+        assert self.reported(of_channel) == []
 
 
 class TestAFilter:
