@@ -293,6 +293,7 @@ def test_copies_are_declared_for_both_sets() -> None:
             'pattern = "intra"',
             "pattern = 'intra': use one of intra_partition_index",
         ),
+        ('pattern = "intra_partition_index"', "pattern = 5", "pattern = 5: use one of intra_partition_index"),
         ('operation = "update"', 'operation = "upsert"', "operation = 'upsert': did you mean insert?"),
         ('changes = ["Salary"]', 'changes = ["Wage"]', 'write "raise": changes: Wage is not a field of Employee'),
         ("writers = 3", "writers = 0", "writers = 0: it must be 1 or more"),
@@ -321,6 +322,12 @@ def test_what_is_wrong_is_named_with_its_line_and_key(old: str, new: str, says: 
     # A key that is missing is said of the table that lacks it, a field that does not fit the key of the key
     places = {"": "[[set]]", 'type = "guid"': "key = { partition"}
     assert line == line_of(places.get(new, old))
+
+
+def test_the_error_of_a_missing_pattern_lists_the_patterns() -> None:
+    line, said = refused('pattern = "intra_partition_index"\n', "")[0]
+    assert "pattern is missing; use one of intra_partition_index, inter_partition_index" in said
+    assert line == line_of("[[set.derived]]")
 
 
 def test_all_that_is_wrong_is_said_in_one_go_in_the_order_of_the_lines() -> None:

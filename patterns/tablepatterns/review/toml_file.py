@@ -159,6 +159,7 @@ _EXPECTED: Final[Mapping[str, str]] = {
     "dict_type": "a table",
     "mapping_type": "a table",
     "dataclass_type": "a table",
+    "union_tag_not_found": "a table",
     "date_type": "a date without quotes, such as 2026-09-12",
     "finite_number": "a finite number",
 }
@@ -310,8 +311,9 @@ def _problem(error: Any, kind: type[Any], values: Mapping[str, Any]) -> Problem:
         says = f"{name} = {shown(given)}: {_closest(given, _choices(context['expected']))}"
     elif sort == "union_tag_invalid":
         owner, path = owner_of(values, path), (*path, "pattern")
-        choices = [each.removeprefix(TAG) for each in _choices(context["expected_tags"])]
-        says = f"pattern = {context['tag'].removeprefix(TAG)!r}: {_closest(context['tag'].removeprefix(TAG), choices)}"
+        pattern, choices = _at(values, path), [each.removeprefix(TAG) for each in _choices(context["expected_tags"])]
+        says = "pattern is missing; " if pattern is None else f"pattern = {shown(pattern)}: "
+        says += _closest(pattern, choices)
     elif sort == "value_error":
         says = str(context["error"])
     elif sort == "string_too_short":

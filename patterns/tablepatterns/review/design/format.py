@@ -248,10 +248,10 @@ class LargeTable:
 
 def _tag(given: Any) -> str | None:
     if isinstance(given, dict):
-        pattern = cast("dict[str, object]", given).get("pattern")
-    else:
-        pattern = getattr(given, "pattern", None)
-    return f"{TAG}{pattern}" if isinstance(pattern, str) else None
+        # Without a pattern, the error lists those that there are
+        return f"{TAG}{cast('dict[str, object]', given).get('pattern', '')}"
+    pattern = getattr(given, "pattern", None)
+    return None if pattern is None else f"{TAG}{pattern}"
 
 
 def _derived_tag(given: Any) -> str | None:
