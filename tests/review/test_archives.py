@@ -118,6 +118,23 @@ def differences(found: Measured, real: Mapping[str, float]) -> dict[str, tuple[f
     }
 
 
+@pytest.mark.parametrize("name", TARGETS)
+def test_writes_of_an_empty_set_cost_as_much_as_those_of_a_set_with_entities(name: str) -> None:
+    source, target = TARGETS[name]
+    elsewhere = InterPartitionIndex(Key("{LastName}", "{Department}_{EmployeeId:06d}"), table="CurrentByName")
+    writes = [Write("hire", "insert"), Write("marry", "update", ("LastName",)), Write("leave", "delete")]
+    one, many = (
+        {
+            each.access.name: (each.requests, each.transactions, each.examined, each.written)
+            for each in measure(design(count, (*source, elsewhere), target, writes=writes))
+            if isinstance(each.access, Write)
+        }
+        for count in (0, 300)
+    )
+    assert one == {each: pytest.approx(figures) for each, figures in many.items()}
+    assert len(one) == 4
+
+
 @pytest.mark.parametrize("count", [200, 2_400], ids=["all made", "sampled"])
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_move_and_a_read_cost_what_traffic_measures(name: str, count: int) -> None:

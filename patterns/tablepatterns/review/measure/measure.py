@@ -274,8 +274,6 @@ def _written(
     rejected = stand.rejected.get(writes[0][0].name)
     for _ in range(_ATTEMPTS):
         parts = parts_of(stand, writes, sources)
-        if not parts:
-            break
         is_done = False
         with metered(stand.storage) as one, suppress(EntityAlreadyExists, EntityNotFound):
             rejected = rejection(partial(execute, stand.storage, parts)) or rejected
@@ -305,15 +303,13 @@ def _longer(stand: SampleAccount, declared: DeclaredSet, via: Derived) -> float:
 def parts_of(
     stand: SampleAccount, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
 ) -> list[Part]:
-    """Return the writes of the next entities, in one partition if possible; none if one has no entity."""
+    """Return the writes of the next entities, in one partition if possible."""
     found = list[Part]()
     like: dict[str, Any] = {}
     share = shares_partition([declared for declared, _ in writes])
     for declared, write in writes:
         archive = stand.archives.get(declared.name)
         part = Part.of(declared, stand.kept[declared.name], write, sources[declared.name], like, archive)
-        if part is None:
-            return []
         if share:
             like = {name: part.fields[name] for name in declared.key.partition_fields}
         found.append(part)

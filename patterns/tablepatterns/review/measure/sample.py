@@ -243,6 +243,9 @@ def sample(
         hundredth, ... value has the same first ones
     """
     count = shape.count
+    if not count:
+        # The spare entities of an empty set have as many different values as those of a small one
+        shape = replace(shape, count=SPARE)
     pieces = {piece.name: piece for key in reversed(keys) for piece in _pieces(key)}
     ranks = {name: _ranks(seed, shape, name, count + SPARE) for name in shape.fields}
     _number_within(shape, ranks)

@@ -32,7 +32,8 @@ class Source:
     """The sample entities of a set that its writes use, another one each time."""
 
     def __init__(self, sample: Sample) -> None:
-        self._spare = list(sample.spare)
+        # The last one is that of queries of the archive
+        self._spare = list(sample.spare[:-1])
         self._stored = list(sample.stored)
         self._inactive = list(inactive(sample.stored))
 
@@ -58,6 +59,15 @@ class Source:
             return None
         self._stored.append(self._stored.pop(number))
         return self._stored[-1]
+
+    def add(self, kept: SampleSet, like: Fields) -> Fields:
+        """Store an entity with these fields, and return it."""
+        found = {**self.spare(), **like}
+        # A rejection is that of the write that is measured
+        with suppress(TablePatternsError, HttpResponseError):
+            kept.insert(found)
+            self._stored.append(found)
+        return found
 
     def inactive(self) -> Fields | None:
         """Return a stored entity that has not been archived yet, or None."""
@@ -97,26 +107,19 @@ class Part:
         source: Source,
         like: Fields,
         archive: Archive[Storage] | None = None,
-    ) -> Part | None:
-        """Return the write of the next entity; None if there is none left to change.
+    ) -> Part:
+        """Return the write of the next entity; if there is none left to change, another one is stored first.
 
         :param like: fields that it shares with the entities of the same transaction
         :param archive: the archive of the set, if it has one
         """
         if archive is not None and is_of_archive(declared, write):
-            leaving = source.inactive()
-            if leaving is None:
-                # The set is empty, so that another entity is stored first
-                leaving = source.spare()
-                with suppress(TablePatternsError, HttpResponseError):
-                    kept.insert(leaving)
+            leaving = source.inactive() or source.add(kept, like)
             source.forget(leaving)
             return cls(declared, kept, write, leaving, {}, archive)
         if write.operation == "insert":
             return cls(declared, kept, write, {**source.spare(), **like}, {})
-        found = source.stored(like)
-        if found is None:
-            return None
+        found = source.stored(like) or source.add(kept, like)
         if write.operation == "delete":
             source.forget(found)
         if set(write.changes).intersection(declared.key.fields):

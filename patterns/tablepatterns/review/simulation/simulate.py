@@ -149,7 +149,7 @@ class _Simulator:
         writes = [(declared, access), *atomic_writes(self._design, declared, access)]
         sources = {name: Source(made) for name, made in self._stand.samples.items()}
         parts = parts_of(self._stand, writes, sources)
-        return partial(execute, self._storage, parts) if parts else list, parts
+        return partial(execute, self._storage, parts), parts
 
     def _question(self, declared: DeclaredSet, query: Query) -> Callable[[], object]:
         if query.archived:
