@@ -50,6 +50,7 @@ from tablepatterns.review.measure.measure import measure
 from tablepatterns.review.measure.sample import NOW, sample
 from tablepatterns.review.measure.sets import Plain
 from tablepatterns.review.model import Measured
+from tablepatterns.review.report.comparison import comparison
 from tablepatterns.testing import Clock, Engine
 from tablepatterns.traffic import Traffic
 from tablepatterns.typed_json import encoded
@@ -133,6 +134,19 @@ def test_writes_of_an_empty_set_cost_as_much_as_those_of_a_set_with_entities(nam
     )
     assert one == {each: pytest.approx(figures) for each, figures in many.items()}
     assert len(one) == 4
+
+
+def test_a_comparison_shows_another_place_and_another_retention_as_changes() -> None:
+    options: dict[str, Any] = {"policy": {"rate": 0.001}, "writes": [Write("hire", "insert", rate=0.01)]}
+    before = review(design(300, target=None, retention=Retention(800), **options))
+    after = review(design(300, retention=Retention(900), **options))
+    names = [row[0].text for row in comparison(before, after)[0].rows]
+    assert names == [
+        "Employees: former employee",
+        "Employees: hire",
+        "Employees: retention of 800 days → Employees: retention of 900 days",
+        "Employees: archive to former → Employees: archive to Former",
+    ]
 
 
 @pytest.mark.parametrize("count", [200, 2_400], ids=["all made", "sampled"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...figures import money, number, share, sum_of_money
+from ..measure.measure import is_of_retention
 from ..model import Finding, Measured, Reviewed
 from .formatting import SEVERITIES, class_of, name_of, plain
 from .tables import Cell, Column, Sheet
@@ -18,20 +19,29 @@ def comparison(before: Reviewed, after: Reviewed) -> tuple[Sheet, ...]:
 
 
 def _accesses(before: Reviewed, after: Reviewed) -> Sheet:
-    old, new = ({name_of(each): each for each in found.measured} for found in (before, after))
-    names = [*old, *(name for name in new if name not in old)]
+    old, new = ({_identity(each): each for each in found.measured} for found in (before, after))
+    keys = [*old, *(key for key in new if key not in old)]
     return Sheet(
         "access-patterns",
         f"{plain(before.design.name)} → {plain(after.design.name)}",
         "The figures of one call of each access pattern, before and after.",
         (Column("Access pattern"), Column("Class"), *(Column(name, figures=True) for name in _FIGURES)),
-        tuple(_row(name, old.get(name), new.get(name)) for name in names),
+        tuple(_row(old.get(key), new.get(key)) for key in keys),
     )
 
 
-def _row(name: str, old: Measured | None, new: Measured | None) -> tuple[Cell, ...]:
+def _identity(found: Measured) -> tuple[str, str, bool]:
+    """Return what is compared: the retention and the archive of a set stay the same if their days or place change."""
+    name = found.access.name
+    if found.is_implied:
+        name = "retention" if is_of_retention(found.of, found.access) else "archive"
+    return found.of.name, name, found.is_implied
+
+
+def _row(old: Measured | None, new: Measured | None) -> tuple[Cell, ...]:
+    names = [name_of(each) for each in (old, new) if each is not None]
     return (
-        Cell(name),
+        _pair(names[0], names[-1]),
         _pair(_class(old), _class(new)),
         *(_pair(_figure(old, field), _figure(new, field)) for field in ("requests", "transactions", "examined")),
         _pair(_cost(old), _cost(new)),
