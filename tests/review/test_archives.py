@@ -89,7 +89,8 @@ def design(count: int, source: Any = (), target: Any = (), *, former: int | None
     """Return a design with an archive: a set, or blobs if the target is None."""
     place: dict[str, Any] = {"container": "former"} if target is None else {"to": "Former"}
     query = Query("former employee", {"Department": "=", "EmployeeId": "="}, rate=1, archived=True)
-    policy = ArchivePolicy(**place, **{"after_days": 365, **options.pop("policy", {})})
+    place |= {"after_days": 365, **options.pop("policy", {})}
+    policy = ArchivePolicy(**place)
     current = declared("Employees", count, source, archive=policy, queries=[query], **options)
     kept = [] if target is None else [declared("Former", count if former is None else former, target)]
     return Design("Staff", (current, *kept))

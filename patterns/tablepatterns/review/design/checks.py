@@ -214,8 +214,8 @@ def _of_archive(
         chain.append(here)
         here = targets.get(here)
     if here == declared.name and len(chain) > 1:
-        names = " to ".join([*chain, declared.name])
-        yield Fault((*path, "to"), whose, f"{names} is a cycle; remove one of the archives")
+        cycle = " to ".join([*chain, declared.name])
+        yield Fault((*path, "to"), whose, f"{cycle} is a cycle; remove one of the archives")
 
 
 def _of_table(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
