@@ -60,9 +60,9 @@ class CopiedFields(Copies):
     employee that was read from an index takes one more point query.
 
     :param key: the key of the entities with the copies; its fields are among those of the copied entities
-    :param refers: for each key field of the copied entity, the field that refers to it; a field that is left out has
+    :param refers: maps each key field of the copied entity to the field that refers to it; a field that is left out has
         the same name
-    :param copies: for each field to copy, the field that holds the copy
+    :param copies: maps each field to copy to the field that holds the copy
     :param store: where the entities with the copies are: `InPartition()` or `InTable(name)`
     :param name: a label for errors, reports and messages; by default the RowKey template of `key`
     :raises BadDesign: the parameters cannot be combined, with each other or with a set

@@ -1,4 +1,4 @@
-"""Join in the client, with entities that change seldom kept in a cache."""
+"""Join in the client, with a cache of entities that rarely change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CAPACITY: Final = 10_000
 class Lookup(Pattern[Account_co]):
     """Look up the entities that others refer to, from a cache.
 
-    Use it to join with a small set that changes seldom, such as employees with the names of their departments: Table
+    Use it to join with a small set that rarely changes, such as employees with the names of their departments: Table
     storage has no joins. Entities that refer to the set have the fields of its key.
 
     >>> from tablepatterns import EntitySet, Key, connect

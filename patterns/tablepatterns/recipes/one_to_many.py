@@ -172,7 +172,7 @@ class Changed:
 class SharedFields(Pattern[Account_co]):
     """Store the parent's fields in each child, so that one request reads both.
 
-    Use it if the parent's fields hardly ever change, such as the name and the floor of an employee's department. There
+    Use it if the parent's fields rarely change, such as the name and the floor of an employee's department. There
     is no entity for the parent.
 
     >>> from tablepatterns import EntitySet, Key, connect
@@ -187,7 +187,7 @@ class SharedFields(Pattern[Account_co]):
     0
 
     Consistency: `change` writes the children in chunks, one entity group transaction each, on condition of the ETags
-    that it read; if another writer was faster, the chunk is read again. While it runs, readers see old values in some
+    that it read; if a child has changed since, the chunk is read again. While it runs, readers see old values in some
     children. It can be resumed with a token of its progress, also in another process. Running it again is safe:
     children that are up to date are not written. It does not see children that others insert with the old values while
     it runs: update the writers first, and then change.
@@ -198,7 +198,7 @@ class SharedFields(Pattern[Account_co]):
     :param fields: the names of the parent's fields
     :raises BadDesign: there is no field, or it belongs to the key, which cannot be changed
 
-    Guide: one-to-many relationships (denormalised); denormalization pattern.
+    Guide: one-to-many relationships (denormalized); denormalization pattern.
     """
 
     @checked

@@ -63,7 +63,7 @@ class ParallelResult:
 
 
 class ParallelReads(Pattern[Account_co]):
-    """Read several partitions at once, so that it takes as long as the slowest, not as long as all of them in turn.
+    """Read several partitions in parallel, in the time of the slowest one instead of the sum of all.
 
     Use it to read several known partitions, such as all employees of some departments. Reads of one partition are
     served by one node, so they gain nothing.
