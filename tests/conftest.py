@@ -24,6 +24,9 @@ from support.live_bill import EXPECTED, bill, charged_as
 from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.engine.account import Engine
 
+# Its modules have the names of packages, which they would replace if doctests were collected from them
+collect_ignore = ["support/plotting"]
+
 pytest_plugins = ["support.guide_checklist", "support.guarantees", "support.report_sections", "pytester"]
 
 # On a backend, each example of a property creates a table

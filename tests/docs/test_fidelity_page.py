@@ -94,7 +94,7 @@ def test_a_row_without_a_test_says_so(rows_file: Path) -> None:
     ("test", "azurite"),
     [
         ("test_the_same_row_key_in_two_partitions_is_two_entities", "the same"),
-        ("test_storing_a_longer_key_is_rejected", "*keys*: InvalidInput, and one text"),
+        ("test_storing_a_longer_key_is_rejected", "*keys*: InvalidInput with one message"),
     ],
 )
 def test_what_azurite_does_is_taken_from_the_mark_of_the_test(rows_file: Path, test: str, azurite: str) -> None:

@@ -16,6 +16,7 @@ from annotated_types import Interval
 from ...entity_set.derived import Derived, RowProfile, profile_of
 from ...entity_set.mapping import PropertyMapping, stored_size
 from ...key import Key
+from ...limits import MIB
 
 FieldType = Literal["string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary"]
 Order = Literal["none", "rising"]
@@ -385,10 +386,10 @@ class LogOptions:
     retention_days: Annotated[float, Interval(gt=0, le=1e6)] | None = None
     write_through: bool = False
     flush_count: Number = 1000
-    flush_bytes: Number = 1_048_576
+    flush_bytes: Number = MIB
     flush_seconds: Seconds = 10.0
     ahead_seconds: Seconds = 60.0
-    blob_bytes: Number = 67_108_864
+    blob_bytes: Number = 64 * MIB
     blob_blocks: Annotated[int, Interval(ge=1, le=50_000)] = 50_000
 
     @property
