@@ -49,6 +49,7 @@ ARCHIVE_WITHOUT_BENEFIT: Final = Rule(
     why="A point query or a short range costs the same in a large table; only scans read all entities.",
     guide="Designing for querying; cost considerations",
     why_not_automatic="there may be other reasons, such as who may read the active entities",
+    about="write",
 )
 RULES: Final = (ARCHIVE_OR_RETENTION, ARCHIVE_BACKLOG, ARCHIVE_EMPTIES_SET, ARCHIVE_WITHOUT_BENEFIT)
 

@@ -105,6 +105,7 @@ ARCHIVE_TOO_FAST: Final = Rule(
     guide="Scalability targets; eventually consistent transactions pattern",
     pattern="archive",
     why_not_automatic="when entities are archived must be decided",
+    about="write",
 )
 LIMIT_EXCEEDED: Final = Rule(
     name="limit-exceeded",
