@@ -77,7 +77,7 @@ def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
         return _Part("the hours that are retained", "some of the expired blobs", "the next drop_before")
     if log.write_through:
         return _Part("each entry once append has returned")
-    pace = pace_of(log, next(each for each in log.writes if each.name == access.name))
+    pace = pace_of(log, log.write(access))
     lost = (
         "the buffer is lost"
         if pace.buffered == 1

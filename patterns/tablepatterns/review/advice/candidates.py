@@ -13,22 +13,22 @@ from ...errors import BadInput
 from ...figures import number
 from ...key import Key
 from ...recipes.index_entities import IndexEntity
+from ...recipes.period_tables.period import Period
 from ...recipes.summary import Summary
-from ..design.model import DeclaredSet, Design, Field
+from ..design.model import DAY, YEAR, DeclaredSet, Design, Field
 from ..key_parts import Piece, pieces_of
 from ..measure.account import PLAIN
 from ..model import Finding
 from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known, terms_of, unindexed
 from ..rules.hot_partitions import changes_of_busiest_entity, changes_of_busiest_row, rows_for
 from ..rules.indexes import is_shared, key_elsewhere, key_here
-from ..rules.lifecycle import DAY, YEAR
 from ..rules.limits import large_fields
 from . import changes
 from .changes import Change
 from .logs import RULES_OF_LOGS, to_blob_log
 
 _MOST_TABLES: Final = 100
-_PERIODS: Final = ("hour", "day", "week", "month")
+_PERIODS: Final = [each.value for each in Period]
 
 
 @dataclass(frozen=True)

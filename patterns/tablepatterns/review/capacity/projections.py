@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ..design.archives import with_moves
-from ..design.model import ArchivePolicy, DeclaredSet, Design, Query, Write
+from ..design.model import ArchivePolicy, DeclaredSet, Design, faster
 from ..measure.measure import calls_of, rated
 from ..model import Measured, Projections
 from .growth import IN_SIGHT, grown_call, grown_design, shares_of_limits
@@ -39,8 +39,8 @@ def _scaled(declared: DeclaredSet, entities: float, rates: float) -> DeclaredSet
     return replace(
         declared,
         shape=replace(shape, count=round(shape.count * entities), growth=shape.growth * entities),
-        queries=tuple(_faster(each, rates) for each in declared.queries),
-        writes=tuple(_faster_write(each, rates) for each in declared.writes),
+        queries=tuple(faster(each, rates) for each in declared.queries),
+        writes=tuple(faster(each, rates) for each in declared.writes),
         archive=None if policy is None else _scaled_archive(policy, entities, rates),
     )
 
@@ -48,14 +48,6 @@ def _scaled(declared: DeclaredSet, entities: float, rates: float) -> DeclaredSet
 def _scaled_archive(policy: ArchivePolicy, entities: float, rates: float) -> ArchivePolicy:
     rate, peak = (None if each is None else each * rates for each in (policy.rate, policy.peak))
     return replace(policy, rate=rate, peak=peak, count=round(policy.count * entities))
-
-
-def _faster(query: Query, factor: float) -> Query:
-    return replace(query, rate=query.rate * factor, peak=None if query.peak is None else query.peak * factor)
-
-
-def _faster_write(write: Write, factor: float) -> Write:
-    return replace(write, rate=write.rate * factor, peak=None if write.peak is None else write.peak * factor)
 
 
 def project(design: Design, prices: PriceTable) -> Projections:

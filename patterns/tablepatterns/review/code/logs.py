@@ -54,8 +54,8 @@ def stored(attribute: str) -> Iterator[str]:
 def test_of(log: DeclaredLog, access: Query | Write, attribute: str) -> tuple[list[str], int]:
     """Return the lines of the test of an access pattern, and how many transactions its call takes."""
     if isinstance(access, Query):
-        return _of_read(log, next(each for each in log.reads if each.name == access.name), attribute)
-    return _of_write(log, next(each for each in log.writes if each.name == access.name), attribute)
+        return _of_read(log, log.read(access), attribute)
+    return _of_write(log, log.write(access), attribute)
 
 
 def _of_write(log: DeclaredLog, write: LogWrite, attribute: str) -> tuple[list[str], int]:

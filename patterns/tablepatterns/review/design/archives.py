@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
-from .model import ArchivePolicy, DeclaredSet, Design, Moves, Query, Write
-
-DAY: Final = 86_400
-YEAR_DAYS: Final = 365.25
-YEAR: Final = YEAR_DAYS * DAY
-"""Seconds of a year."""
+from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write
 
 
 def archive_name(policy: ArchivePolicy) -> str:

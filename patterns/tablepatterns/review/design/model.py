@@ -38,7 +38,11 @@ Amount: TypeAlias = Annotated[float, Interval(ge=0, le=1e15)]
 Seconds: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
 RETENTION: Final = "retention of {} days"
 """The name of the deletes of a retention."""
-_DAY: Final = 86_400
+DAY: Final = 86_400
+"""Seconds of a day."""
+YEAR_DAYS: Final = 365.25
+YEAR: Final = YEAR_DAYS * DAY
+"""Seconds of a year."""
 
 
 @dataclass(frozen=True)
@@ -429,23 +433,32 @@ class DeclaredLog(LogOptions):
             Write(each.name, "insert", rate=each.rate, peak=each.peak, writers=each.writers) for each in self.writes
         ]
         if self.retention_days is not None:
-            found.append(Write(RETENTION.format(f"{self.retention_days:g}"), "delete", rate=1 / _DAY))
+            found.append(Write(RETENTION.format(f"{self.retention_days:g}"), "delete", rate=1 / DAY))
         return found
+
+    def write(self, access: Write) -> LogWrite:
+        """Return the declaration of one of `calls` that appends entries."""
+        return next(each for each in self.writes if each.name == access.name)
+
+    def read(self, access: Query) -> LogRead:
+        """Return the declaration of one of `calls` that reads a time span."""
+        return next(each for each in self.reads if each.name == access.name)
 
     def faster(self, rates: float, entries: float = 1.0) -> DeclaredLog:
         """Return the log with so many times the rates, and the entries that there are now."""
         return replace(
             self,
             count=None if self.count is None else round(self.count * entries),
-            writes=tuple(_faster(each, rates) for each in self.writes),
-            reads=tuple(_faster(each, rates) for each in self.reads),
+            writes=tuple(faster(each, rates) for each in self.writes),
+            reads=tuple(faster(each, rates) for each in self.reads),
         )
 
 
-LogAccessT = TypeVar("LogAccessT", LogRead, LogWrite)
+AccessT = TypeVar("AccessT", Query, Write, LogRead, LogWrite)
 
 
-def _faster(access: LogAccessT, factor: float) -> LogAccessT:
+def faster(access: AccessT, factor: float) -> AccessT:
+    """Return an access pattern with so many times its rate and peak."""
     peak = None if access.peak is None else access.peak * factor
     return replace(access, rate=access.rate * factor, peak=peak)
 

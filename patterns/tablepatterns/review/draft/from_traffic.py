@@ -17,13 +17,12 @@ from ...filters.bounds import KeyBounds, key_bounds
 from ...traffic.logs.read import LogRecord
 from ...traffic.logs.summary import without_values
 from ...traffic.request import is_throttled, parameter
-from ..design.model import Field, FieldType
+from ..design.model import YEAR, Field, FieldType
 from .from_table import Draft, DraftSet
 from .kinds import Kind
 from .rows import Rows, type_of
 from .templates import Part, Slot
 
-_YEAR: Final = 365.25 * 86_400
 _MOST: Final = 2_000
 """The maximum number of different requests; further ones are counted together."""
 _INTERVAL: Final = 60
@@ -387,5 +386,5 @@ def _grow(sets: Sequence[DraftSet]) -> None:
     for draft in sets:
         rate = sum({"insert": 1, "delete": -1}.get(each["operation"], 0) * each["rate"] for each in draft.writes)
         if rate > 0:
-            draft.growth = _rounded(rate * _YEAR)
+            draft.growth = _rounded(rate * YEAR)
             draft.notes.append("growth is what is inserted, less what is deleted, at these rates for a year.")

@@ -29,7 +29,7 @@ from ...recipes.period_tables.period_tables import PeriodTables
 from ...recipes.wide_entity.wide_entity import WideEntity
 from ...storage import Storage
 from ..design.archives import archive_set
-from ..design.model import DeclaredSet, Design, Retention, Shape
+from ..design.model import YEAR_DAYS, DeclaredSet, Design, Retention, Shape
 from .sample import FEW_VALUES, Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of, without
 from .scaling import PERIOD_DAYS, SizedDesign
 from .sets import BY_RECIPE, SAMPLE_SETS, Plain, SampleSet
@@ -249,7 +249,6 @@ _FEWEST: Final = 20
 _VERY_FEW: Final = 3
 _LARGE: Final = 1_000_000
 """The size in bytes from which an entity is expensive to generate."""
-_YEAR: Final = 365.25
 
 
 @dataclass(frozen=True)
@@ -366,7 +365,7 @@ def _span(declared: DeclaredSet) -> float:
     if declared.archive is not None and declared.archive.after_days is not None:
         return declared.archive.after_days
     growth = declared.shape.growth
-    return _YEAR if growth <= 0 else max(1.0, min(10 * _YEAR, declared.shape.count / growth * _YEAR))
+    return YEAR_DAYS if growth <= 0 else max(1.0, min(10 * YEAR_DAYS, declared.shape.count / growth * YEAR_DAYS))
 
 
 def _tables(declared: DeclaredSet) -> int:

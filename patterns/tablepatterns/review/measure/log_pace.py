@@ -13,10 +13,9 @@ from uuid import UUID
 from ...limits import MAX_PAGE_BLOBS
 from ...recipes.blob_log.blob_log import BLOCK_BYTES, PIECE_BYTES, prefixes
 from ...recipes.blob_log.entry import LogEntry
-from ..design.model import DeclaredLog, LogWrite
+from ..design.model import DAY, YEAR, DeclaredLog, LogWrite
 
 HOUR: Final = 3_600.0
-_DAY: Final = 86_400.0
 LEVEL: Final = "INFO"
 _AT: Final = datetime(2014, 8, 20, tzinfo=timezone.utc)
 _PHASES: Final = 120
@@ -32,8 +31,8 @@ def line_bytes(log: DeclaredLog) -> int:
 def entries_of(log: DeclaredLog, years: float) -> float:
     """Return how many entries there are after so many years."""
     if log.retention_days is None:
-        return (log.count or 0) + log.rate * years * 365.25 * _DAY
-    kept = log.rate * log.retention_days * _DAY
+        return (log.count or 0) + log.rate * years * YEAR
+    kept = log.rate * log.retention_days * DAY
     return kept if years or log.count is None else float(log.count)
 
 
@@ -147,14 +146,14 @@ class Reading:
 def reading(log: DeclaredLog, seconds: float) -> Reading:
     """Return what a read of a time span takes, on average over when the span begins."""
     # Whole days, months and years have a list of their own, which a span of less than a day has not
-    begins = HOUR * 12 if seconds < _DAY else 0.0
-    step = (HOUR if seconds < _DAY else _DAY) / _PHASES
+    begins = HOUR * 12 if seconds < DAY else 0.0
+    step = (HOUR if seconds < DAY else DAY) / _PHASES
     return sum((_read(log, begins + step * (at + 0.5), seconds) for at in range(_PHASES)), Reading()).times(1 / _PHASES)
 
 
 def _read(log: DeclaredLog, begins: float, seconds: float) -> Reading:
     earliest = _AT + timedelta(seconds=begins)
-    kept = math.inf if log.retention_days is None else log.retention_days * _DAY / HOUR
+    kept = math.inf if log.retention_days is None else log.retention_days * DAY / HOUR
     found = Reading()
     for prefix in prefixes(log.prefix, earliest, earliest + timedelta(seconds=seconds)):
         parts = [each for each in prefix.split("/")[1:] if each]

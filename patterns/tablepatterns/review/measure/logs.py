@@ -130,13 +130,12 @@ def measured_log(declared: DeclaredLog) -> Iterator[Measured]:
     :raises BadInput: a name or a number is out of range
     """
     units = _units(declared.container, declared.prefix, declared.size)
-    reads = {each.name: each for each in declared.reads}
-    writes = {each.name: each for each in declared.writes}
     for access in declared.calls:
         if isinstance(access, Query):
-            took, how = _read(declared, units, reads[access.name]), f"between(...), {span(reads[access.name].seconds)}"
+            read = declared.read(access)
+            took, how = _read(declared, units, read), f"between(...), {span(read.seconds)}"
         elif access.operation == "insert":
-            pace = pace_of(declared, writes[access.name])
+            pace = pace_of(declared, declared.write(access))
             took, how = _entry(declared, units, pace), _how(declared, pace)
         else:
             took, how = _expired(declared, units), "drop_before(...)"

@@ -7,8 +7,8 @@ from typing import Final
 
 from ...figures import number, plural
 from ...filters import QueryClass
-from ..design.archives import DAY, YEAR, YEAR_DAYS, archive_set, is_of_archive
-from ..design.model import ArchivePolicy, DeclaredSet
+from ..design.archives import archive_set, is_of_archive
+from ..design.model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet
 from ..model import Finding, Severity
 from .context import MeasuredQuery, RuleContext
 from .rule import Rule, entities, part_of

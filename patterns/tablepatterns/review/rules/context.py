@@ -14,7 +14,7 @@ from ...filters import And, Comparison, Filter, QueryClass, parse
 from ...key import Key
 from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 from ..capacity.growth import grown
-from ..design.model import DeclaredSet, Design, Query, Write
+from ..design.model import DAY, DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
 from ..measure.questions import is_sorted
 from ..measure.sample import asked_values, values_of
@@ -174,7 +174,7 @@ NOTICEABLE: Final = 0.01 * PARTITION_ENTITIES_PER_SECOND
 """Needless reads in entities per second, over all partitions, from which a finding is a warning."""
 SLOW: Final = PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds()
 """The entities that the service reads within the time limit of a page; a query that reads more takes several pages."""
-ONCE_A_DAY: Final = 1 / 86_400
+ONCE_A_DAY: Final = 1 / DAY
 ONCE_AN_HOUR: Final = 1 / 3600
 _WANTED: Final = 0.5
 """A query that returns at least this share of what it reads has no finding: a scan is right for it."""

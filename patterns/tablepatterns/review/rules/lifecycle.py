@@ -7,14 +7,11 @@ from typing import Final
 
 from ...figures import number, plural
 from ..design.archives import is_of_archive
-from ..design.model import DeclaredLog, DeclaredSet
+from ..design.model import DAY, YEAR, DeclaredLog, DeclaredSet
 from ..model import Finding, Severity
 from .context import RuleContext
 from .rule import Rule, entities
 
-DAY: Final = 86_400
-"""The seconds of a day, and of a year."""
-YEAR: Final = 365.25 * DAY
 _THOUSANDS: Final = 1_000
 _TEN_THOUSANDS: Final = 10_000
 _MANY: Final = 1e8

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...figures import counted, money, number, often, plural, span
 from ...recipes.blob_log.blob_log import PIECE_BYTES
-from ..design.model import DeclaredLog, LogRead, LogWrite, Write
+from ..design.model import DeclaredLog, LogRead, LogWrite, Query
 from ..measure.log_pace import line_bytes, pace_of
 from ..model import Finding, Measured, Severity
 from .context import ONCE_AN_HOUR, RuleContext
@@ -46,12 +46,10 @@ def found(context: RuleContext) -> Iterator[Finding]:
     for each in context.measured:
         if not isinstance(each.of, DeclaredLog) or each.rejected is not None:
             continue
-        for write in each.of.writes:
-            if isinstance(each.access, Write) and write.name == each.access.name:
-                yield from _flushed(context, each, each.of, write)
-        for read in each.of.reads:
-            if not isinstance(each.access, Write) and read.name == each.access.name:
-                yield from _read(each, each.of, read)
+        if isinstance(each.access, Query):
+            yield from _read(each, each.of, each.of.read(each.access))
+        elif each.access.operation == "insert":
+            yield from _flushed(context, each, each.of, each.of.write(each.access))
 
 
 def _flushed(context: RuleContext, measured: Measured, log: DeclaredLog, write: LogWrite) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ def call_of(storage: Storage, log: DeclaredLog, access: Query | Write) -> Callab
     """Return a call of an access pattern by a process that has just started."""
     sample = SampleLog(storage, log)
     if isinstance(access, Query):
-        read = next(each for each in log.reads if each.name == access.name)
+        read = log.read(access)
         hour = timedelta(hours=1)
         span = min(timedelta(seconds=read.seconds), HOURS * hour)
         begin = _NOW - max(hour, span)

@@ -15,7 +15,7 @@ from ...testing.explorer.digest import Stamps
 from ...testing.explorer.points import Crashed
 from ...testing.explorer.snapshot import Saved, Snapshots
 from ..consistency import LEASE
-from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Write
+from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..measure.account import SampleAccount, rejection, set_up
 from ..measure.measure import (
     archived_entity,
@@ -40,7 +40,6 @@ _ENTITIES: Final = 12
 _VALUES: Final = 4
 _ATTEMPTS: Final = 8
 _WORKER_RUNS: Final = 4
-_DAY: Final = 86_400
 
 
 @dataclass(frozen=True)
@@ -141,10 +140,10 @@ class _Simulator:
         kept = self._stand.kept[declared.name]
         if is_of_retention(declared, access) and isinstance(kept, Periods):
             oldest = min(kept.tables.periods(), default=self._storage.now())
-            age = (self._storage.now() - oldest).total_seconds() / _DAY
+            age = (self._storage.now() - oldest).total_seconds() / DAY
             kept_days = (declared.retention.days if declared.retention else 0) + PERIOD_DAYS[kept.tables.period.value]
             # The oldest table has just expired
-            self._engine.clock.advance(max(0.0, kept_days - age) * _DAY)
+            self._engine.clock.advance(max(0.0, kept_days - age) * DAY)
             return kept.tables.drop_expired, ()
         writes = [(declared, access), *atomic_writes(self._design, declared, access)]
         sources = {name: Source(made) for name, made in self._stand.samples.items()}
