@@ -148,3 +148,14 @@ def test_bulk_loads_are_compared_with_the_sdks_own_calls() -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("BulkLoad") == 2
+
+
+def test_each_exploration_is_measured(tmp_path: Path) -> None:
+    output = tmp_path / "explorer.json"
+    command = [sys.executable, "-m", "benchmarks.explorer", "--rounds", "1", "--output", str(output), "worker"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rounds = json.loads(output.read_text(encoding="utf-8"))["rounds"]
+    ((schedules, seconds),) = rounds["worker"]["this version"]
+    assert schedules > 50
+    assert seconds > 0
