@@ -15,7 +15,7 @@ from .explorer.choice import Chance, line_of, parse
 from .explorer.code import Unrepeatable
 from .explorer.ready_loop import ready_loop
 from .explorer.scenario import Check, Errors, Make, Scenario
-from .explorer.search import Bound, Explored, Search, follow, shrink
+from .explorer.search import Bound, Explored, Search
 from .explorer.story import Found, attempt, go_to_end, story_of
 from .explorer.world import World
 
@@ -114,11 +114,10 @@ def explore(
         except Unrepeatable:
             return search(chance, shares=False)
         except Found as found:
-            world = World(chance)
-            repeated = follow(found.choices, scenario, world) if shares else found
-            if repeated is None:
+            shrunk = searching.shrunk(found)
+            if shrunk is None:
                 return search(chance, shares=False)
-            raise Counterexample(shrink(repeated, scenario, world)) from repeated.violation.cause
+            raise Counterexample(shrunk) from shrunk.violation.cause
         finally:
             searching.close()
         return searching.explored(exhaustive, perf_counter() - begun)

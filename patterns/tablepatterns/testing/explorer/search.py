@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from ...engine.clock import SECOND
 from ...errors import BadInput
@@ -121,6 +122,9 @@ class _Branch(NamedTuple):
     choice: Choice | None
 
 
+_BEGIN: Final = _Branch(0, 0, 0, None, None)
+
+
 @dataclass(frozen=True)
 class Explored:
     """The result of `explore`, if no schedule breaks a condition.
@@ -164,7 +168,7 @@ class Search:
         self._bound = bound
         self._world = World(chance)
         self._cast = Cast(scenario, self._world) if shares else None
-        self._branches: list[_Branch] = [_Branch(0, 0, 0, None, None)]
+        self._branches: list[_Branch] = [_BEGIN]
         self._order = count(1)
         self._repeated_at = 1
 
@@ -192,7 +196,7 @@ class Search:
 
     def sample(self, random: Random) -> None:
         """Try one schedule at random, with any number of preemptions."""
-        with self._resumed(_Branch(0, 0, 0, None, None)) as run:
+        with self._resumed(_BEGIN) as run:
             while run.running and run.length < self._bound.steps:
                 run.check_always()
                 options = self._bound.options(run)
@@ -210,6 +214,24 @@ class Search:
         """Return what was tried."""
         done = self._schedules, self._pruned, len(self._states), self._samples, self._choices
         return Explored(*done, exhaustive, seconds)
+
+    def shrunk(self, found: Found) -> Found | None:
+        """Return a minimal schedule that fails like one of this search; None if that one does not fail from its start.
+
+        :param found: the failure in the search
+        """
+        live = partial(attempt, self._scenario, self._world)
+        if self._cast is None:
+            return shrink(found, live)
+        repeated = follow(found.choices, live)
+        if repeated is None:
+            return None
+        # With the actors of the search, most attempts repeat what it has executed
+        with suppress(Unrepeatable):
+            shorter = shrink(repeated, partial(self._resumed, _BEGIN))
+            if confirmed := follow(shorter.choices, live):
+                return confirmed
+        return shrink(repeated, live)
 
     @contextmanager
     def _resumed(self, branch: _Branch) -> Generator[Run, None, None]:
@@ -293,22 +315,26 @@ class Search:
             raise Unrepeatable from None
 
 
-def shrink(found: Found, scenario: Scenario, world: World) -> Found:
+Attempt: TypeAlias = Callable[[], AbstractContextManager[Run]]
+"""Yields a run that has begun; it raises `Found` if something is wrong with it."""
+
+
+def shrink(found: Found, begun: Attempt) -> Found:
     """Return a minimal schedule: remove faults, preemptions and steps one at a time while it still fails.
 
     The kind of failure stays the same: a check that fails, or an actor that raises the same type of error.
     """
     while True:
-        better = next(_better(found, scenario, world), None)
+        better = next(_better(found, begun), None)
         if better is None:
             return found
         found = better
 
 
-def follow(choices: Sequence[Choice], scenario: Scenario, world: World) -> Found | None:
+def follow(choices: Sequence[Choice], begun: Attempt) -> Found | None:
     """Return the failure of the schedule that makes the possible ones of these choices and then ends, if it fails."""
     try:
-        with attempt(scenario, world) as run:
+        with begun() as run:
             for choice in filter(run.allows, choices):
                 run.check_always()
                 run.take(choice)
@@ -318,9 +344,9 @@ def follow(choices: Sequence[Choice], scenario: Scenario, world: World) -> Found
     return None
 
 
-def _better(found: Found, scenario: Scenario, world: World) -> Iterator[Found]:
+def _better(found: Found, begun: Attempt) -> Iterator[Found]:
     for choices in _simpler(found.choices):
-        other = follow(choices, scenario, world)
+        other = follow(choices, begun)
         if other and other.cost < found.cost and other.violation.is_like(found.violation):
             yield other
 
