@@ -52,6 +52,11 @@ def everything_in(home: type[Home]) -> tuple[type[Part], ...]:
     return (*(part for part in EVERYTHING if _is_sensible((part, home))), home)
 
 
+def is_combined(pair: Pair) -> bool:
+    """Return whether the two parts of a pair also work together with all others in one set."""
+    return any(set(parts_of(pair)) <= {*everything_in(home), Home} for home in (Home, *HOMES, WideHome, ModelWide))
+
+
 def name_of(pair: Pair) -> str:
     """Return the name of a pair, for tests and for the page."""
     return " x ".join(part.name for part in pair)

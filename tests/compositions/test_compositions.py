@@ -13,7 +13,7 @@ import pytest
 from compositions.homes import HOMES, Home
 from compositions.life import live
 from compositions.mappings import SECRET
-from compositions.pairs import PAIRS, Pair, everything_in, name_of, parts_of
+from compositions.pairs import PAIRS, Pair, everything_in, is_combined, name_of, parts_of
 from compositions.refused import REFUSED, Refused, reason
 from compositions.wide import ModelWide, WideHome
 from support.backends import Backend, awaited
@@ -42,6 +42,7 @@ from tablepatterns.recipes.large_properties.large_values import LargePropertySto
 from tablepatterns.recipes.partition_move import PartitionMove
 
 ROOT = Path(__file__).parents[2]
+NAMES = [name_of(pair) for pair in PAIRS]
 JONES = {"Department": "Sales", "EmployeeId": 223}
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 BY_RATING = IntraPartitionIndex(Key("{Department}", "rating_{Rating:02d}_{EmployeeId:06d}_{Year:04d}"))
@@ -57,7 +58,9 @@ class Person:
 
 
 @pytest.mark.nightly_on_azurite
-@pytest.mark.parametrize("pair", PAIRS, ids=name_of)
+@pytest.mark.parametrize(
+    "pair", [pytest.param(pair, marks=pytest.mark.nightly if is_combined(pair) else ()) for pair in PAIRS], ids=NAMES
+)
 async def test_two_parts_work_together(storage: Any, staff_name: str, pair: Pair) -> None:
     await live(storage, staff_name, parts_of(pair))
 

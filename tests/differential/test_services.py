@@ -10,8 +10,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from differential.run import Runs
 from differential.service import Service
 
-EXAMPLES = {"tables": 10, "queues": 15, "blobs": 15}
-"""So many are drawn in some seven seconds."""
+EXAMPLES = {"tables": 4, "queues": 7, "blobs": 7}
+"""So many are drawn in some three seconds."""
 BOUNDED = settings(
     stateful_step_count=40,
     deadline=None,
