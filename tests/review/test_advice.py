@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from review.recall.recalled import FOLDER
+from review.recall.recalled import FOLDER, reviewed
 from tablepatterns.catalogue import entry
 from tablepatterns.review import Design, Finding, Reviewed, Severity, read_design
 from tablepatterns.review.advice.candidates import RULES_WITH_CHANGES
@@ -64,7 +64,7 @@ def subjects(findings: tuple[Finding, ...], *, serious: bool = False) -> set[tup
 @pytest.fixture(scope="module", params=DESIGNS)
 def tried(request: pytest.FixtureRequest) -> tuple[Path, Reviewed, tuple[Change | None, ...]]:
     path = FOLDER / f"{request.param}.toml"
-    return path, *review_with_changes(read_design(path))
+    return path, *reviewed(path)
 
 
 def test_a_change_is_given_and_does_what_its_finding_says(
@@ -123,7 +123,7 @@ def read_design_of(text: str) -> Design:
 def test_comments_and_what_does_not_change_stay() -> None:
     path = FOLDER / "faulty" / "passport_photos.toml"
     text = path.read_text(encoding="utf-8")
-    _, changes = review_with_changes(read_design(path))
+    _, changes = reviewed(path)
     change = next(each for each in changes if each)
     lines = fixed_text(text, change).splitlines()
     assert [line for line in text.splitlines() if line not in lines] == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from review.recall.recalled import DESIGNS, FOLDER
+from review.recall.recalled import FOLDER, each_design, reviewed
 from tablepatterns.review import Finding, Severity, read_design, review
 from tablepatterns.review.design.model import DeclaredSet, Design
 from tablepatterns.review.measure.measure import with_implied_writes
@@ -56,10 +56,10 @@ def check(design: Design, finding: Finding) -> None:
         assert set(finding.fields) <= set(sets[name].shape.fields)
 
 
-@pytest.mark.parametrize("path", DESIGNS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_finding_is_about_something_that_is_there(path: Path) -> None:
-    design = read_design(path)
-    found = review(design)
+@each_design
+def test_a_finding_is_about_something_that_is_there(design_path: Path) -> None:
+    design = read_design(design_path)
+    found, _ = reviewed(design_path)
     for each in every(found):
         check(with_implied_writes(design), each)
         name = each.subject.partition(": ")[2]

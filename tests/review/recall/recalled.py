@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from tablepatterns.review import read_design, review
+import pytest
+
+from tablepatterns.review import Reviewed, read_design
+from tablepatterns.review.advice.changes import Change
+from tablepatterns.review.reviewer import review_with_changes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -17,6 +22,10 @@ else:
 FOLDER = Path(__file__).parent
 KINDS = ("faulty", "sound", "held_out", "held_out_2", "held_out_3", "held_out_4", "held_out_5", "held_out_6")
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
+each_design: Callable[[Any], Any] = pytest.mark.parametrize(
+    "design_path", DESIGNS, ids=lambda path: f"{path.parent.name}-{path.stem}", scope="session"
+)
+"""Runs a test for each design. The scope puts all tests of a design together, so that one process reviews it once."""
 
 FindingKey: TypeAlias = tuple[str, str, str]
 """Rule, subject and severity of a finding."""
@@ -37,9 +46,15 @@ def wanted(path: Path) -> set[FindingKey]:
     return expected().get((path.parent.name, path.stem), set())
 
 
+@cache
+def reviewed(path: Path) -> tuple[Reviewed, tuple[Change | None, ...]]:
+    """Return the review of one design, which tests of a process share, and the change of each finding."""
+    return review_with_changes(read_design(path))
+
+
 def said(path: Path) -> set[FindingKey]:
     """Return the review's findings about one design."""
-    found = [each for first in review(read_design(path)).findings for each in (first, *first.resolves)]
+    found = [each for first in reviewed(path)[0].findings for each in (first, *first.resolves)]
     return {(each.rule, each.subject, each.severity.name.lower()) for each in found}
 
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from review.recall.recalled import DESIGNS, FindingKey, expected, said, score, wanted
+from review.recall.recalled import DESIGNS, FindingKey, each_design, expected, said, score, wanted
 from tablepatterns.review.rules import RULES
 
 FEWEST_FAULTY = 25
@@ -20,13 +18,13 @@ SAFETY_NETS = {"limit-exceeded", "call-rejected"}
 """They speak where no other rule does."""
 
 
-@pytest.mark.parametrize("path", DESIGNS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@each_design
 def test_what_is_said_of_a_design_is_what_a_reviewer_says(
-    path: Path, compared: Callable[[set[FindingKey], set[FindingKey]], None]
+    design_path: Path, compared: Callable[[set[FindingKey], set[FindingKey]], None]
 ) -> None:
-    found = said(path)
-    compared(found, wanted(path))
-    assert found == wanted(path)
+    found = said(design_path)
+    compared(found, wanted(design_path))
+    assert found == wanted(design_path)
 
 
 def test_there_are_enough_designs_of_either_kind() -> None:
