@@ -52,7 +52,7 @@ MARKERS = (
     "nightly_on_azurite: it runs in memory in every run, and on Azurite with --nightly",
 )
 LONGEST = (
-    *("tests/docs/test_site.py", "tests/docs/test_run_button.py", "tests/project/test_benchmarks.py"),
+    *("tests/docs/test_site.py", "tests/docs/test_in_chromium.py", "tests/project/test_benchmarks.py"),
     *("tests/notebooks/test_notebooks.py", "tests/differential/test_services.py", "tests/cli/test_main.py"),
     *("tests/docs/test_lite.py", "tests/compositions/test_compositions.py", "tests/review/"),
 )

@@ -1,23 +1,18 @@
-"""Filters and designs that readers paste into a page: in CPython, and in a browser."""
+"""Filters and designs that readers paste into a page, in CPython; test_in_chromium.py runs the forms."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import expect
-from tools.site import assets, checking
+from tools.site import checking
 
-from support.browser import chromium
 from support.page_programs import DOCS
-from support.site import Requests, build, serve
 from tablepatterns.review import explain
 
 FILTER = "PartitionKey eq 'Sales' and Email eq 'jo'"
 SIZE = (1_000_000, 40, 500)
 NAIVE = (DOCS / "reviews" / "employees_naive.toml").read_text("utf-8")
-FIRST = 120_000
 
 
 def asked(method: str, *arguments: object) -> dict[str, str]:
@@ -55,37 +50,3 @@ def test_mistakes_are_told() -> None:
 
 def test_a_design_is_reviewed_as_the_command_does() -> None:
     assert "<h1>Employees, naive</h1>" in asked("review", NAIVE)["html"]
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a site with both forms."""
-    pages = {
-        "index.md": "# Site\n\n<!-- explain in the browser -->\n\n<!-- end -->\n\n"
-        "<!-- review in the browser -->\n\n<!-- end -->\n",
-        "reviews/employees_naive.toml": NAIVE,
-    }
-    with serve(build(tmp_path_factory.mktemp("site"), pages)) as url:
-        yield url
-
-
-@pytest.mark.browser
-def test_both_forms_answer_in_a_browser(url: str) -> None:
-    missing = [
-        name for name, version in assets.pinned_packages() if not list(assets.WHEELS.glob(f"{name}-{version}-*"))
-    ]
-    assert missing == [], "make test downloads them"
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 400, "height": 800})
-        requests = Requests(page, url)
-        page.goto(url)
-        assert requests.early == []
-        page.get_by_role("button", name="Explain a filter").click()
-        expect(page.locator(".tp-out")).to_contain_text("partition scan", timeout=FIRST)
-        page.get_by_label("$filter").fill("Email qe 'jo'")
-        page.get_by_role("button", name="Explain", exact=True).click()
-        expect(page.locator(".tp-out.tp-error")).to_contain_text("position 8")
-        page.get_by_role("button", name="Review a design").click()
-        expect(page.frame_locator(".tp-report").locator("h1")).to_have_text("Employees, naive", timeout=FIRST)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 400
-        assert requests.elsewhere == []

@@ -1,4 +1,4 @@
-"""The playground of the front page: its designs in CPython, and its story clicked through in a browser."""
+"""The designs of the front page's playground, in CPython; test_in_chromium.py clicks through its story."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import asyncio
 import itertools
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
 from tools.site.playground.play import DESIGNS, LEASE, SIDES, Playground
 from tools.site.playground.process import KILL, LOSE, SEND
 
-from support.browser import chromium
 from support.page_programs import DOCS
-from support.site import Requests, build, serve
-
-FIRST = 120_000
 
 
 async def state_after_crash(name: str, side: str, number: int) -> tuple[Playground, dict[str, Any]]:
@@ -145,65 +139,3 @@ def test_all_that_the_page_gets_is_json() -> None:
 def test_each_design_leads_to_the_page_of_its_pattern(name: str) -> None:
     page = DOCS / f"{DESIGNS[name].page}.md"
     assert page.read_text("utf-8").startswith(f"# {DESIGNS[name].pattern}\n")
-
-
-# ---------------------------------------------------------------- in a browser
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a site with the front page's playground."""
-    text = (DOCS / "index.md").read_text("utf-8")
-    part = text[text.index("<!-- playground -->") : text.index("<!-- end -->") + len("<!-- end -->")]
-    part = re.sub(r"\]\([^)]*\)", "](#top)", part)
-    with serve(build(tmp_path_factory.mktemp("site"), {"index.md": f"(top)=\n# Site\n\n{part}\n"})) as url:
-        yield url
-
-
-def opened(page: Page, url: str) -> Page:
-    requests = Requests(page, url)
-    page.goto(url)
-    assert requests.early == [], "nothing loads before the click"
-    assert page.locator("img").count() == 0, "the picture is for readers without the site"
-    page.get_by_role("button", name="Start the playground").click()
-    page.locator(".tp-side").first.wait_for(timeout=FIRST)
-    assert requests.elsewhere == []
-    return page
-
-
-@pytest.mark.browser
-def test_the_story_of_a_killed_process(url: str) -> None:
-    with chromium() as browser:
-        page = opened(browser.new_page(viewport={"width": 400, "height": 800}), url)
-        page.set_default_timeout(FIRST)
-        plain, patterned = page.locator(".tp-side").all()
-        page.get_by_role("button", name="Insert", exact=True).click()
-        for side, before in ((plain, 1), (patterned, 2)):
-            for number in range(before):
-                expect(side.locator(".tp-process > ol > li")).to_have_count(number + 1)
-                side.get_by_role("button", name="Send", exact=True).click()
-            expect(side.locator(".tp-process > ol > li")).to_have_count(before + 1)
-            # The keyboard stays where it was, though the buttons are new
-            expect(side.get_by_role("button", name="Send", exact=True)).to_be_focused()
-            side.get_by_role("button", name="Kill the process").press("Enter")
-            expect(side.locator(".tp-killed")).to_have_count(1)
-            expect(side.locator(".tp-problems")).to_contain_text("cannot be found by email")
-        page.get_by_role("button", name="Move the clock").click()
-        page.get_by_role("button", name="Run a worker").click()
-        patterned.get_by_role("button", name="Send all").click()
-        expect(patterned.locator(".tp-problems")).to_have_text("Consistent", timeout=FIRST)
-        page.get_by_role("button", name="Find by email").click()
-        expect(plain.locator(".tp-answer")).to_contain_text("nothing")
-        expect(patterned.locator(".tp-answer")).to_contain_text("EmployeeId=223")
-        # A phone scrolls the tables, not the page
-        assert page.evaluate("document.documentElement.scrollWidth") <= 400
-        page.get_by_label("Log").check()
-        expect(page.locator(".tp-form")).to_contain_text("newest first")
-        page.get_by_role("button", name="Explore", exact=True).click()
-        expect(page.locator(".tp-race span.tp-good")).to_contain_text("Consistent in all", timeout=FIRST)
-        for number in range(1, 4):
-            page.get_by_role("button", name="Next request").click()
-            expect(page.locator(".tp-race")).to_contain_text(f"{number} of 3 requests")
-        expect(page.locator(".tp-race .tp-problems")).to_contain_text("stored 2 times")
-        page.get_by_role("button", name="Back").click()
-        expect(page.locator(".tp-race .tp-problems")).to_have_text("Consistent")

@@ -1,4 +1,4 @@
-"""The Run buttons: a page's program runs in the reader's browser, and prints there what the page says."""
+"""Pages in Chromium: programs print there what their pages say, and the forms and the playground answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, Page, expect
+from tools.site import assets
 from tools.sphinx_extensions.run_button import program_of
 
 from support.browser import chromium
@@ -21,6 +22,7 @@ PAGES = sorted(
     if "<!-- make pages: program -->" in page.read_text("utf-8")
 )
 OUTPUT = re.compile(r"^Output:\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAIVE = (DOCS / "reviews" / "employees_naive.toml").read_text("utf-8")
 NEEDS_CRYPTOGRAPHY = {"encrypted_properties", "wide_entity"}
 FIRST_RUN, LATER_RUN = 120_000, 60_000
 
@@ -71,28 +73,45 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a site with one page."""
+    """The URL of a site with a pattern page, both forms and the playground."""
     page = DOCS / "patterns" / "intra_partition_index.md"
     program = program_of(page)
+    home = (DOCS / "index.md").read_text("utf-8")
+    playground = home[home.index("<!-- playground -->") : home.index("<!-- end -->") + len("<!-- end -->")]
     pages = {
-        page.name: "(top)=\n" + re.sub(r"\]\([^)]*\)", "](#top)", page.read_text("utf-8")),
-        "index.md": f"# Site\n```{{toctree}}\n{page.stem}\n```\n",
+        page.name: without_links("program", page.read_text("utf-8")),
+        "playground.md": without_links("playground", f"# Playground\n\n{playground}\n"),
+        "forms.md": "# Forms\n\n<!-- explain in the browser -->\n\n<!-- end -->\n\n"
+        "<!-- review in the browser -->\n\n<!-- end -->\n",
+        "reviews/employees_naive.toml": NAIVE,
         f"code/{program.name}": program.read_text("utf-8"),
+        "index.md": "# Site\n```{toctree}\nintra_partition_index\nplayground\nforms\n```\n",
     }
     with serve(build(tmp_path_factory.mktemp("site"), pages)) as url:
-        yield f"{url}{page.stem}.html"
+        yield url
+
+
+def without_links(name: str, text: str) -> str:
+    """Return a page whose links lead to its own beginning."""
+    return f"({name}-top)=\n" + re.sub(r"\]\([^)]*\)", f"](#{name}-top)", text)
 
 
 @pytest.fixture(scope="module")
-def reader(site: str) -> Iterator[Reader]:
-    """A reader who has run the page's own program."""
+def browser() -> Iterator[BrowserContext]:
+    """A browser with one cache for all pages."""
     with chromium() as browser:
-        reader = Reader(browser.new_page(), site)
-        assert reader.requests.early == [], "nothing loads before the click"
-        reader.page.get_by_role("button", name="Run this program").click()
-        assert reader.wait(FIRST_RUN) == "done", reader.error
-        yield reader
-        assert reader.requests.elsewhere == []
+        yield browser.new_context(viewport={"width": 400, "height": 800})
+
+
+@pytest.fixture(scope="module")
+def reader(site: str, browser: BrowserContext) -> Iterator[Reader]:
+    """A reader who has run the page's own program."""
+    reader = Reader(browser.new_page(), f"{site}intra_partition_index.html")
+    assert reader.requests.early == [], "nothing loads before the click"
+    reader.page.get_by_role("button", name="Run this program").click()
+    assert reader.wait(FIRST_RUN) == "done", reader.error
+    yield reader
+    assert reader.requests.elsewhere == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -169,3 +188,72 @@ def test_a_program_without_end_is_stopped_and_the_next_one_runs(reader: Reader) 
     reader.page.get_by_role("button", name="Stop").click()
     assert reader.state == "stopped"
     assert (reader.run("print('next')", FIRST_RUN), reader.output) == ("done", "next\n")
+
+
+def test_both_forms_answer(site: str, browser: BrowserContext) -> None:
+    missing = [
+        name for name, version in assets.pinned_packages() if not list(assets.WHEELS.glob(f"{name}-{version}-*"))
+    ]
+    assert missing == [], "make test downloads them"
+    page = browser.new_page()
+    requests = Requests(page, site)
+    page.goto(f"{site}forms.html")
+    assert requests.early == []
+    page.get_by_role("button", name="Explain a filter").click()
+    expect(page.locator(".tp-out")).to_contain_text("partition scan", timeout=FIRST_RUN)
+    page.get_by_label("$filter").fill("Email qe 'jo'")
+    page.get_by_role("button", name="Explain", exact=True).click()
+    expect(page.locator(".tp-out.tp-error")).to_contain_text("position 8")
+    page.get_by_role("button", name="Review a design").click()
+    expect(page.frame_locator(".tp-report").locator("h1")).to_have_text("Employees, naive", timeout=FIRST_RUN)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert requests.elsewhere == []
+    page.close()
+
+
+def opened(page: Page, site: str) -> Page:
+    requests = Requests(page, site)
+    page.goto(f"{site}playground.html")
+    assert requests.early == [], "nothing loads before the click"
+    assert page.locator("img").count() == 0, "the picture is for readers without the site"
+    page.get_by_role("button", name="Start the playground").click()
+    page.locator(".tp-side").first.wait_for(timeout=FIRST_RUN)
+    assert requests.elsewhere == []
+    return page
+
+
+def test_the_story_of_a_killed_process(site: str, browser: BrowserContext) -> None:
+    page = opened(browser.new_page(), site)
+    page.set_default_timeout(FIRST_RUN)
+    plain, patterned = page.locator(".tp-side").all()
+    page.get_by_role("button", name="Insert", exact=True).click()
+    for side, before in ((plain, 1), (patterned, 2)):
+        for number in range(before):
+            expect(side.locator(".tp-process > ol > li")).to_have_count(number + 1)
+            side.get_by_role("button", name="Send", exact=True).click()
+        expect(side.locator(".tp-process > ol > li")).to_have_count(before + 1)
+        # The keyboard stays where it was, though the buttons are new
+        expect(side.get_by_role("button", name="Send", exact=True)).to_be_focused()
+        side.get_by_role("button", name="Kill the process").press("Enter")
+        expect(side.locator(".tp-killed")).to_have_count(1)
+        expect(side.locator(".tp-problems")).to_contain_text("cannot be found by email")
+    page.get_by_role("button", name="Move the clock").click()
+    page.get_by_role("button", name="Run a worker").click()
+    patterned.get_by_role("button", name="Send all").click()
+    expect(patterned.locator(".tp-problems")).to_have_text("Consistent", timeout=FIRST_RUN)
+    page.get_by_role("button", name="Find by email").click()
+    expect(plain.locator(".tp-answer")).to_contain_text("nothing")
+    expect(patterned.locator(".tp-answer")).to_contain_text("EmployeeId=223")
+    # A phone scrolls the tables, not the page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.get_by_label("Log").check()
+    expect(page.locator(".tp-form")).to_contain_text("newest first")
+    page.get_by_role("button", name="Explore", exact=True).click()
+    expect(page.locator(".tp-race span.tp-good")).to_contain_text("Consistent in all", timeout=FIRST_RUN)
+    for number in range(1, 4):
+        page.get_by_role("button", name="Next request").click()
+        expect(page.locator(".tp-race")).to_contain_text(f"{number} of 3 requests")
+    expect(page.locator(".tp-race .tp-problems")).to_contain_text("stored 2 times")
+    page.get_by_role("button", name="Back").click()
+    expect(page.locator(".tp-race .tp-problems")).to_have_text("Consistent")
+    page.close()
