@@ -12,7 +12,7 @@ from .. import errors
 from ..errors import ServiceError
 
 _SECONDARY: Final = "-secondary"
-_URL: Final = re.compile(r"(https?)://([^/?#]+)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.IGNORECASE | re.DOTALL)
+_SITE: Final = re.compile(r"(https?)://([^/]+)", re.IGNORECASE | re.DOTALL)
 
 
 class Address(NamedTuple):
@@ -43,18 +43,17 @@ def read_address(url: str, account: str) -> Address:
 
     :raises ServiceError: InvalidUri if it is not a URL, or not of this account
     """
-    found = _URL.fullmatch(url)
-    if not found:
-        raise ServiceError(errors.INVALID_URI)
-    scheme, host, path, options = found.groups()
-    site = _site(scheme, host, account)
-    base, secondary, tail = site.base, site.is_secondary, path
+    location, _, options = url.partition("#")[0].partition("?")
+    start = location.find("/", len("https://"))
+    path = "" if start < 0 else location[start:]
+    base, secure, secondary = _site(location if start < 0 else location[:start], account)
+    tail = path
     if secondary is None:
         name, slash, rest = path[1:].partition("/")
         if name not in (account, account + _SECONDARY):
             raise ServiceError(errors.INVALID_URI)
         base, secondary, tail = f"{base}/{name}", name != account, slash + rest
-    return Address(base, site.is_secure, secondary, path or "/", _query(options) if options else {}, tail)
+    return Address(base, secure, secondary, path or "/", _query(options) if options else {}, tail)
 
 
 class _Site(NamedTuple):
@@ -69,10 +68,14 @@ class _Site(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _site(scheme: str, host: str, account: str) -> _Site:
+def _site(base: str, account: str) -> _Site:
+    found = _SITE.fullmatch(base)
+    if not found:
+        raise ServiceError(errors.INVALID_URI)
+    scheme, host = found.groups()
     label = host.partition(".")[0].lower()
     is_host_style = label in (account, account + _SECONDARY)
-    return _Site(f"{scheme}://{host}", scheme.lower() == "https", label != account if is_host_style else None)
+    return _Site(base, scheme.lower() == "https", label != account if is_host_style else None)
 
 
 def _query(options: str) -> dict[str, str]:

@@ -111,11 +111,12 @@ class Signer:
     :param key: its key in Base64
     """
 
-    __slots__ = ("_key", "account")
+    __slots__ = ("_mac", "account")
 
     def __init__(self, account: str, key: str) -> None:
         self.account = account
-        self._key = b64decode(key)
+        # Copying a MAC that has absorbed the key takes half as long as starting a new one
+        self._mac = hmac.new(b64decode(key), digestmod="sha256")
 
     def sign(self, text: str) -> str:
         """Return the signature of a text."""
@@ -126,7 +127,9 @@ class Signer:
         return hmac.compare_digest(self._signature(text), signature.encode("utf-8", "surrogatepass"))
 
     def _signature(self, text: str) -> bytes:
-        return b2a_base64(hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256"), newline=False)
+        mac = self._mac.copy()
+        mac.update(text.encode("utf-8", "surrogatepass"))
+        return b2a_base64(mac.digest(), newline=False)
 
     def signed_request(self, authorization: str, request: Request, address: Address, texts: SignedTexts) -> bool:
         """Return whether an Authorization header is this account's signature of the request.

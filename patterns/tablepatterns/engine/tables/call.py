@@ -14,7 +14,7 @@ from ..http.call import Call
 from ..http.message import Request
 from ..http.permissions import Need, on_object
 from ..http.supported import TABLE_SUPPORT
-from .json import Level, Renderer, negotiate
+from .json import Renderer, negotiate
 from .service import Tables
 
 Kind: TypeAlias = Literal[
@@ -165,20 +165,14 @@ class TableCall(Call[Target, Tables]):
     def _state(self) -> Tables:
         return self.engine.tables
 
-    @property
-    def level(self) -> Level:
-        """The JSON format of the response.
-
-        :raises ServiceError: AtomFormatNotSupported if the client asks for another
-        """
-        return negotiate(self.request.headers.get("accept", ""), self.target.address.query.get("$format"))
-
     def renderer(self, table: str) -> Renderer:
         """Return the renderer of responses about a table, or about the list `Tables`.
 
         :raises ServiceError: AtomFormatNotSupported if the client asks for another format
         """
-        return Renderer(self.engine.account_name, self.target.address.base, table, self.level)
+        address = self.target.address
+        level = negotiate(self.request.headers.get("accept", ""), address.query.get("$format"))
+        return Renderer(self.engine.account_name, address.base, table, level)
 
 
 def verb(method: str, tunnelled: str | None) -> str:

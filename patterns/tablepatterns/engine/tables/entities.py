@@ -36,6 +36,18 @@ _FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 _FIRST_INSTANT: Final = Ticks.of(DATETIME_MIN)
 
 
+class Names(dict[str, int]):
+    """The names of an entity's properties in stored order, and the position of each one's value.
+
+    Entities with the same names share it, so it is compared by identity: what is derived from it can be cached.
+    """
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
 class Entity(tuple[Any, ...]):
     """One version of an entity; it is immutable, and a write creates a new version.
 
@@ -58,14 +70,6 @@ class Entity(tuple[Any, ...]):
     partition_key: str = property(itemgetter(0))  # type: ignore[assignment]
     row_key: str = property(itemgetter(1))  # type: ignore[assignment]
     timestamp: Ticks = property(itemgetter(2))  # type: ignore[assignment]
-
-    names: Mapping[str, int] = property(itemgetter(3))  # type: ignore[assignment]
-    """The names of the user's properties in stored order, and the position of each one's value."""
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        """The values of the user's properties, in stored order; never None."""
-        return self[_FIRST_VALUE:]
 
     @property
     def properties(self) -> dict[str, Value]:
@@ -94,9 +98,9 @@ _FIRST_VALUE: Final = 4
 
 
 @lru_cache(maxsize=4096)
-def _positions(names: tuple[str, ...]) -> dict[str, int]:
+def _positions(names: tuple[str, ...]) -> Names:
     """Return the position of each property's value."""
-    return {sys.intern(name): position for position, name in enumerate(names, _FIRST_VALUE)}
+    return Names((sys.intern(name), position) for position, name in enumerate(names, _FIRST_VALUE))
 
 
 def etag_of(timestamp: str) -> str:

@@ -18,7 +18,7 @@ from ..http.message import Response
 from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
 from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall, Target
-from .entities import Entity, Kind, Operation
+from .entities import Entity, Kind, Operation, etag_of
 from .json import Level, Renderer, entity_path, negotiate, read_body, reject_atom
 from .query import Page
 
@@ -144,11 +144,13 @@ def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
         return Response(204, {"ETag": entity.etag})
     base, table = write.target.address.base, write.target.table
     location = f"{base}/{entity_path(table, entity.partition_key, entity.row_key)}"
+    timestamp = entity.timestamp.iso()
+    etag = etag_of(timestamp)
     applied = {"Preference-Applied": write.preference} if write.preference else {}
     if write.preference == "return-no-content":
-        return Response(204, {**applied, "DataServiceId": location, "Location": location, "ETag": entity.etag})
-    headers = {**applied, "Content-Type": write.level.content_type, "Location": location, "ETag": entity.etag}
-    return Response(201, headers, Renderer(account, base, table, write.level).entity(entity))
+        return Response(204, {**applied, "DataServiceId": location, "Location": location, "ETag": etag})
+    headers = {**applied, "Content-Type": write.level.content_type, "Location": location, "ETag": etag}
+    return Response(201, headers, Renderer(account, base, table, write.level).entity(entity, timestamp))
 
 
 def write_entity(call: TableCall) -> Response:
@@ -198,16 +200,17 @@ _POINT_QUERY: Final = QueryClass.POINT.label
 
 def get_entity(call: TableCall) -> Response:
     """Return one entity."""
-    target, notes = call.target, call.notes
+    target, notes, query = call.target, call.notes, call.target.address.query
     notes.partition, notes.query_class = target.partition_key, _POINT_QUERY
     call.begin("QueryEntity", QUERY)
     renderer = call.renderer(target.table)
-    reject_unknown_options(target.query)
+    reject_unknown_options(query)
     call.permit.check_keys(target.partition_key, target.row_key)
     entity = call.state.get(target.table, target.partition_key, target.row_key)
     notes.examined = notes.returned = 1
-    body = renderer.entity(entity, target.address.query.get("$select"))
-    return Response(200, {"Content-Type": renderer.content_type, "ETag": entity.etag}, body)
+    timestamp = entity.timestamp.iso()
+    body = renderer.entity(entity, timestamp, query.get("$select"))
+    return Response(200, {"Content-Type": renderer.content_type, "ETag": etag_of(timestamp)}, body)
 
 
 def query_entities(call: TableCall) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quoted
@@ -18,7 +18,7 @@ from ...edm import Int64, Ticks, ticks_of
 from ...limits import INT32_MAX, INT32_MIN, SYSTEM_PROPERTIES
 from .. import errors
 from ..errors import ServiceError
-from .entities import Entity, Value
+from .entities import Entity, Names, Value
 
 _NOTE: Final = "@odata.type"
 _BYTE_ORDER_MARK: Final = "\ufeff"
@@ -251,7 +251,7 @@ def _plain(wish: str) -> str:
     return ";".join([media, *(parameter for parameter in parameters if parameter.startswith("odata="))])
 
 
-_Writer: TypeAlias = Callable[[str, Any], str]
+_Spell: TypeAlias = Callable[[Any], str]
 
 
 class Renderer:
@@ -271,12 +271,13 @@ class Renderer:
         self._level = level
         self.content_type = level.content_type
 
-    def entity(self, entity: Entity, select: str | None = None) -> bytes:
+    def entity(self, entity: Entity, timestamp: str, select: str | None = None) -> bytes:
         """Return the response to a point query, or the echo of an insert.
 
+        :param timestamp: the entity's timestamp in ISO 8601
         :param select: the query option `$select` as it came
         """
-        return f"{{{self._metadata('/@Element', select)}{self._row(entity, _selected(select))}}}".encode()
+        return f"{{{self._metadata('/@Element', select)}{self._row(entity, timestamp, _selected(select))}}}".encode()
 
     def entities(self, entities: Sequence[Entity], select: str | None) -> bytes:
         """Return a page of a query.
@@ -284,7 +285,7 @@ class Renderer:
         :param select: the query option `$select` as it came
         """
         names = _selected(select)
-        return self._list([self._row(entity, names) for entity in entities], select)
+        return self._list([self._row(entity, entity.timestamp.iso(), names) for entity in entities], select)
 
     def table(self, name: str) -> bytes:
         """Return the echo of a table's creation."""
@@ -303,20 +304,20 @@ class Renderer:
             return ""
         return _metadata_field(self._base, self._table, suffix, select)
 
-    def _row(self, entity: Entity, names: Sequence[str] | None) -> str:
-        level, timestamp = self._level, entity.timestamp.iso()
+    def _row(self, entity: Entity, timestamp: str, names: Sequence[str] | None) -> str:
+        level, (partition_key, row_key, _, shape, *values) = self._level, entity
         if level is Level.NONE:
             head = ""
         elif level is Level.MINIMAL:
             head = _etag_field(timestamp)
         else:
-            path = entity_path(self._table, entity.partition_key, entity.row_key)
+            path = entity_path(self._table, partition_key, row_key)
             head = self._links(path, _etag_field(timestamp)) + ","
         if names is not None:
             return head + ",".join([_selected_field(entity, name, level) for name in names])
-        note = '"Timestamp@odata.type":"Edm.DateTime",' if level is Level.FULL else ""
-        keys = f'"PartitionKey":{quoted(entity.partition_key)},"RowKey":{quoted(entity.row_key)}'
-        return f'{head}{keys},{note}"Timestamp":"{timestamp}"{_fields(entity, level)}'
+        text, spells = _row_format(shape, tuple(map(type, values)), level)
+        spelled = [spell(value) for spell, value in zip(spells, values, strict=True)]
+        return head + text % (quoted(partition_key), quoted(row_key), timestamp, *spelled)
 
     def _entry(self, name: str) -> str:
         links = self._links(table_path(name)) + "," if self._level is Level.FULL else ""
@@ -363,55 +364,49 @@ def _etag_field(timestamp: str) -> str:
     return f'"odata.etag":"W/\\"datetime\'{timestamp.replace(":", "%3A")}\'\\"",'
 
 
-def _fields(entity: Entity, level: Level) -> str:
-    """Return the user's properties as members, each with a comma before it."""
-    write = _BARE if level is Level.NONE else _NOTED
-    text = ""
-    for name, value in zip(entity.names, entity.values, strict=True):
-        # These two are most of what entities contain, and a call for each value would cost more than the text
-        if type(value) is str:
-            text += f",{_label(name)}{quoted(value)}"
-        elif type(value) is int:
-            text += f",{_label(name)}{value}"
-        else:
-            text += "," + write[type(value)](name, value)
-    return text
-
-
 def _selected_field(entity: Entity, name: str, level: Level) -> str:
     """Return one selected member; a property that the entity lacks is null."""
-    value = entity.get(name)
+    value: Any = entity.get(name)
     if value is None:
-        return f"{_label(name)}null"
+        return f"{quoted(name)}:null"
     bare = level is Level.NONE or (level is Level.MINIMAL and name in SYSTEM_PROPERTIES)
-    return (_BARE if bare else _NOTED)[type(value)](name, value)
+    text, spell = _member(name, type(value), bare)
+    return text % spell(value)
 
 
 @lru_cache(maxsize=4096)
+def _row_format(names: Names, kinds: tuple[Hashable, ...], level: Level) -> tuple[str, tuple[_Spell, ...]]:
+    """Return the text of a row for `%`, and what spells each value after the keys and the timestamp."""
+    members = [_member(name, kind, level is Level.NONE) for name, kind in zip(names, kinds, strict=True)]
+    note = '"Timestamp@odata.type":"Edm.DateTime",' if level is Level.FULL else ""
+    keys = f'"PartitionKey":%s,"RowKey":%s,{note}"Timestamp":"%s"'
+    return ",".join([keys, *(text for text, _ in members)]), tuple(spell for _, spell in members)
+
+
+@lru_cache(maxsize=4096)
+def _member(name: str, kind: Hashable, bare: bool) -> tuple[str, _Spell]:
+    """Return the text of a member for `%`, and what spells its value.
+
+    :param bare: whether the type is not noted
+    """
+    label, (edm, spell) = _label(name), _SPELLED[kind]
+    if edm is None:
+        return f"{label}%s", spell
+    if kind is float:
+        # A number has a point or an exponent, which tells it from an integer; the others are named
+        return (f"{label}%s", spell) if bare else ("%s", _noted_double(name))
+    return (f'{label}"%s"' if bare else f'{_label(name + _NOTE)}"{edm}",{label}"%s"'), spell
+
+
 def _label(name: str) -> str:
-    return f"{quoted(name)}:"
+    return f"{quoted(name)}:".replace("%", "%%")
 
 
-@lru_cache(maxsize=4096)
-def _noted_label(name: str, edm: str) -> str:
-    return f'{quoted(name + "@odata.type")}:"{edm}",{quoted(name)}:'
-
-
-def _bare(spell: Callable[[Any], str]) -> _Writer:
-    return lambda name, value: _label(name) + spell(value)
-
-
-def _quoted(spell: Callable[[Any], str]) -> _Writer:
-    return lambda name, value: f'{_label(name)}"{spell(value)}"'
-
-
-def _noted(edm: str, spell: Callable[[Any], str]) -> _Writer:
-    return lambda name, value: f'{_noted_label(name, edm)}"{spell(value)}"'
-
-
-def _noted_double(name: str, value: float) -> str:
-    """Return a double: a number has a point or an exponent, which tells it from an integer; the others are named."""
-    return _label(name) + repr(value) if isfinite(value) else _noted_label(name, "Edm.Double") + _format_double(value)
+def _noted_double(name: str) -> _Spell:
+    """Return what spells a member that is a double: only a finite one needs no note."""
+    label = f"{quoted(name)}:"
+    note = f'{quoted(name + _NOTE)}:"Edm.Double",{label}'
+    return lambda value: label + repr(value) if isfinite(value) else note + _format_double(value)
 
 
 def _format_double(value: float) -> str:
@@ -421,24 +416,13 @@ def _format_double(value: float) -> str:
 _NON_FINITE_JSON: Final = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 # JSON has a type of its own for the first three; a value of the others is a string between quotes, so it needs a note
-_PLAIN: Final[dict[type[Any], Callable[[Any], str]]] = {
-    str: quoted,
-    bool: lambda value: "true" if value else "false",
-    int: str,
-}
-_SPELLED: Final[dict[type[Any], tuple[str, Callable[[Any], str]]]] = {
+_SPELLED: Final[dict[Hashable, tuple[str | None, _Spell]]] = {
+    str: (None, quoted),
+    bool: (None, {True: "true", False: "false"}.__getitem__),
+    int: (None, int.__repr__),
+    float: ("Edm.Double", _format_double),
     Int64: ("Edm.Int64", int.__repr__),
     Ticks: ("Edm.DateTime", Ticks.iso),
     UUID: ("Edm.Guid", str),
     bytes: ("Edm.Binary", lambda value: b64encode(value).decode()),
-}
-_BARE: Final[dict[type[Any], _Writer]] = {
-    **{kind: _bare(spell) for kind, spell in _PLAIN.items()},
-    **{kind: _quoted(spell) for kind, (_, spell) in _SPELLED.items()},
-    float: _bare(_format_double),
-}
-_NOTED: Final[dict[type[Any], _Writer]] = {
-    **{kind: _bare(spell) for kind, spell in _PLAIN.items()},
-    **{kind: _noted(edm, spell) for kind, (edm, spell) in _SPELLED.items()},
-    float: _noted_double,
 }
