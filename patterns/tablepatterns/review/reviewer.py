@@ -14,7 +14,7 @@ from .consistency import promises
 from .design.archives import with_moves
 from .design.checks import check
 from .design.model import Design
-from .measure.measure import measure
+from .measure.measure import Measurements, calls_of, rated
 from .model import Reviewed
 from .rules import findings
 from .rules.context import RuleContext, waste_severity
@@ -55,27 +55,31 @@ def review(design: Design, *, prices: PriceTable | None = None, detailed: bool =
 
     Guide: designing for querying, designing for modification, scalability targets, cost considerations.
     """
-    found = review_with_changes(design, prices=prices)[0]
+    table, known = prices or PriceTable.default(), Measurements()
+    found = _review(design, table, known)[0]
     if not detailed:
         return found
-    return replace(found, simulation=simulate(design), projections=project(design, prices or PriceTable.default()))
+    return replace(found, simulation=simulate(design), projections=project(design, table, known))
 
 
 def review_with_changes(
     design: Design, *, prices: PriceTable | None = None
 ) -> tuple[Reviewed, tuple[Change | None, ...]]:
     """Return the result of `review`, and for each finding the change that removes it; None if none was found."""
-    table = prices or PriceTable.default()
-    context, found = _simulated(design, table)
-    findings, changes = with_tested_advice(found, context, lambda changed: _simulated(changed, table)[1])
+    return _review(design, prices or PriceTable.default(), Measurements())
+
+
+def _review(design: Design, prices: PriceTable, known: Measurements) -> tuple[Reviewed, tuple[Change | None, ...]]:
+    context, found = _simulated(design, prices, known)
+    findings, changes = with_tested_advice(found, context, lambda changed: _simulated(changed, prices, known)[1])
     return replace(found, findings=findings), changes
 
 
-def _simulated(design: Design, prices: PriceTable) -> tuple[RuleContext, Reviewed]:
+def _simulated(design: Design, prices: PriceTable, known: Measurements) -> tuple[RuleContext, Reviewed]:
     """Return the context of the rules, and the review without tested advice."""
     check(design)
     design = with_moves(design)
-    measured = measure(design)
+    measured = rated(design, calls_of(design, known=known))
     heats, account = simulate_day(design, measured)
     limits = in_sight(design, measured)
     costs = bill(design, measured, prices)

@@ -21,7 +21,7 @@ from tablepatterns.review.draft.from_table import draft_of_tables
 from tablepatterns.review.draft.sampling import middle
 from tablepatterns.review.draft.write import design_text
 from tablepatterns.review.key_parts import pieces_of
-from tablepatterns.review.measure.account import set_up
+from tablepatterns.review.measure.account import sample_design, set_up
 from tablepatterns.storage import Storage
 from tablepatterns.traffic import Traffic
 
@@ -33,7 +33,7 @@ ROWS = 200
 def stored(design: Design) -> tuple[Storage, list[str]]:
     """Store sample entities of a design; return the account, and its tables with rows, one of each period."""
     storage = connect()
-    set_up(design, storage, ROWS)
+    set_up(sample_design(design, ROWS), storage)
     client: Any = storage.tables
     tables: dict[str, str] = {}
     for each in client.list_tables():

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ..design.archives import with_moves
 from ..design.model import ArchivePolicy, DeclaredSet, Design, faster
-from ..measure.measure import calls_of, rated
+from ..measure.measure import Measurements, calls_of, rated
 from ..model import Measured, Projections
 from .growth import IN_SIGHT, grown_call, grown_design, shares_of_limits
 from .hot_partitions import account_peak, busiest_partition
@@ -50,21 +50,23 @@ def _scaled_archive(policy: ArchivePolicy, entities: float, rates: float) -> Arc
     return replace(policy, rate=rate, peak=peak, count=round(policy.count * entities))
 
 
-def project(design: Design, prices: PriceTable) -> Projections:
+def project(design: Design, prices: PriceTable, known: Measurements | None = None) -> Projections:
     """Return the figures at every combination of the factors and years, by the model of the review itself.
 
     What one call takes is measured for each number of entities. The rates change only how often it is made, and how
     often writers retry.
 
     :param prices: what the service charges
+    :param known: what was measured before
     """
     grows = any(each.shape.net_growth for each in with_moves(design).sets) or any(
         each.retention_days is None and each.rate for each in design.logs
     )
+    known = known or Measurements()
     years = tuple(sorted({*YEARS, design.years})) if grows else (0.0,)
     points = list[_Point]()
     for entities in ENTITIES:
-        calls = calls_of(scaled(design, entities, 1.0))
+        calls = calls_of(scaled(design, entities, 1.0), known=known)
         for rates in RATES:
             other = scaled(design, entities, rates)
             points += [_point(other, rated(other, calls), each, prices) for each in years]

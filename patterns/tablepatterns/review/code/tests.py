@@ -14,7 +14,7 @@ from ...storage import connect
 from ...testing import Clock, Engine
 from ..design.archives import is_of_archive
 from ..design.model import DeclaredLog, DeclaredSet, Query, Write
-from ..measure.account import SampleAccount, set_up
+from ..measure.account import SampleAccount, sample_design, set_up
 from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
 from ..measure.questions import answer, sample_call
 from ..measure.sample import NOW, Sample, holds_copies
@@ -44,7 +44,7 @@ class Tests:
     def account(self) -> SampleAccount:
         """The sample entities."""
         with connect(Engine(clock=Clock(NOW))) as storage:
-            return set_up(self.module.design, storage, _FEW)
+            return set_up(sample_design(self.module.design, _FEW), storage)
 
     def text(self) -> str:
         """Return the text of the module."""

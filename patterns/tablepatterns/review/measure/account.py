@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, partial
 from typing import Any, Final, TypeAlias, cast
@@ -27,10 +27,21 @@ from ...recipes.partition_spread.partition_spread import PartitionSpread
 from ...recipes.period_tables.period import Period
 from ...recipes.period_tables.period_tables import PeriodTables
 from ...recipes.wide_entity.wide_entity import WideEntity
-from ...storage import Storage
+from ...storage import Storage, connect
 from ..design.archives import archive_set
-from ..design.model import YEAR_DAYS, DeclaredSet, Design, Retention, Shape
-from .sample import FEW_VALUES, Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of, without
+from ..design.model import YEAR_DAYS, DeclaredSet, Design, Moves, Retention, Shape
+from .sample import (
+    FEW_VALUES,
+    Sample,
+    bytes_of,
+    holds_copies,
+    referring,
+    sample,
+    scaled_results,
+    shrunk,
+    width_of,
+    without,
+)
 from .scaling import PERIOD_DAYS, SizedDesign
 from .sets import BY_RECIPE, SAMPLE_SETS, Plain, SampleSet
 from .writes import archive_now, inactive
@@ -252,11 +263,79 @@ _LARGE: Final = 1_000_000
 
 
 @dataclass(frozen=True)
+class SampleDesign:
+    """A design with as few entities as its sample: all that measuring reads, so equal ones have equal costs.
+
+    :param design: the design, with the number of entities of the sample, and without rates, growth and readers
+    :param tables: the number of period tables of each set, by its name
+    :param spans: the age of the oldest entity of each set, by its name
+    """
+
+    design: Design
+    tables: Mapping[str, int]
+    spans: Mapping[str, timedelta]
+
+    def part(self, names: Collection[str]) -> SampleDesign:
+        """Return the sample of some sets, by their names."""
+        sets = tuple(each for each in self.design.sets if each.name in names)
+        tables = {each.name: self.tables[each.name] for each in sets}
+        return SampleDesign(
+            replace(self.design, sets=sets), tables, {each.name: self.spans[each.name] for each in sets}
+        )
+
+    @property
+    def sizes(self) -> SizedDesign:
+        """The number of entities and tables of each set."""
+        return SizedDesign(self.design, {each.name: each.shape for each in self.design.sets}, self.tables)
+
+
+def declared_sizes(design: Design) -> SizedDesign:
+    """Return the declared number of entities and tables of each set."""
+    return SizedDesign(
+        design, {each.name: each.shape for each in design.sets}, {each.name: _tables(each) for each in design.sets}
+    )
+
+
+def sample_design(design: Design, most: int, *, fewest_values: int = FEW_VALUES) -> SampleDesign:
+    """Return a design with the declared number of entities, up to `most`.
+
+    :param most: the maximum number of entities per set
+    :param fewest_values: the minimum number of different values that a field keeps in a sample
+    :raises BadDesign: the parts of a set cannot work together
+    """
+    with connect() as storage:
+        kept = _sample_sets(design, storage, create_sets(design, storage))
+    tables = {each.name: _tables(each) for each in design.sets}
+    fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
+    return SampleDesign(
+        Design(design.name, tuple(_sampled(each, kept[each.name], most, fewest_values) for each in design.sets)),
+        fewer,
+        {each.name: timedelta(days=_span(each) * fewer[each.name] / tables[each.name]) for each in design.sets},
+    )
+
+
+def _sampled(declared: DeclaredSet, kept: SampleSet, most: int, fewest_values: int) -> DeclaredSet:
+    shape = _sample_shape(declared, kept, most, fewest_values)
+    queries = (scaled_results(each, declared.shape, shape) for each in declared.queries)
+    return replace(
+        declared,
+        shape=replace(shape, growth=0.0, moves=Moves()),
+        queries=tuple(replace(each, rate=0.0, peak=None) for each in queries),
+        writes=tuple(replace(each, rate=0.0, peak=None, writers=1) for each in declared.writes),
+        access=(),
+        archive=declared.archive and replace(declared.archive, rate=None, peak=None, count=0),
+    )
+
+
+def _sample_sets(design: Design, storage: Storage, keepers: Mapping[str, SetRecipe]) -> dict[str, SampleSet]:
+    return {each.name: SAMPLE_SETS.get(each.pattern, Plain)(storage, keepers[each.name]) for each in design.sets}
+
+
+@dataclass(frozen=True)
 class SampleAccount:
     """The sets of a design on an account, with sample entities.
 
-    :param declared: the declared sets
-    :param made: the recipes
+    :param made: the design with the number of sample entities
     :param kept: the sets, by name
     :param samples: the entities of each set, by its name
     :param rejected: why the entities of a set cannot be stored, by its name
@@ -264,7 +343,6 @@ class SampleAccount:
     """
 
     storage: Storage
-    declared: SizedDesign
     made: SizedDesign
     kept: dict[str, SampleSet]
     samples: dict[str, Sample]
@@ -272,35 +350,17 @@ class SampleAccount:
     archives: dict[str, Archive[Storage]]
 
 
-def set_up(
-    design: Design, storage: Storage, most: int, *, fewest_values: int = FEW_VALUES, readable: bool = False
-) -> SampleAccount:
-    """Create the sets of a design on an account, with the declared number of entities, up to `most`.
+def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> SampleAccount:
+    """Create the sets of a design on an account, with sample entities.
 
-    :param most: the maximum number of entities per set
-    :param fewest_values: the minimum number of different values that a field keeps in a sample
     :param readable: whether texts are named after their fields
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored
     """
+    design = of.design
     keepers = create_sets(design, storage)
-    kept = {each.name: SAMPLE_SETS.get(each.pattern, Plain)(storage, keepers[each.name]) for each in design.sets}
-    shapes = {each.name: _sample_shape(each, kept[each.name], most, fewest_values) for each in design.sets}
-    tables = {each.name: _tables(each) for each in design.sets}
-    fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
-    samples = dict[str, Sample]()
-    for each in design.sets:
-        span = timedelta(days=_span(each) * fewer[each.name] / tables[each.name])
-        keys = [each.key, *(profile.key for _, profile in each.profiles() if profile.key and profile.finder)]
-        samples[each.name] = sample(
-            f"{design.name}\n{each.name}",
-            shapes[each.name],
-            keys,
-            span=span,
-            is_wide=each.pattern == "wide_entity",
-            large=each.in_blobs(),
-            readable=readable,
-        )
+    kept = _sample_sets(design, storage, keepers)
+    samples = {each.name: _sample_of(of, each, readable) for each in design.sets}
     samples = _without_archived(design, referring(design, samples))
     rejected = dict[str, str]()
     for each in sorted(design.sets, key=holds_copies):
@@ -311,8 +371,20 @@ def set_up(
     for each in design.sets:
         if any(query.archived for query in each.queries) and each.name not in rejected:
             _archive_one(storage, kept[each.name], samples[each.name], archives[each.name])
-    declared = SizedDesign(design, {each.name: each.shape for each in design.sets}, tables)
-    return SampleAccount(storage, declared, SizedDesign(design, shapes, fewer), kept, samples, rejected, archives)
+    return SampleAccount(storage, of.sizes, kept, samples, rejected, archives)
+
+
+def _sample_of(of: SampleDesign, declared: DeclaredSet, readable: bool) -> Sample:
+    keys = [declared.key, *(profile.key for _, profile in declared.profiles() if profile.key and profile.finder)]
+    return sample(
+        f"{of.design.name}\n{declared.name}",
+        declared.shape,
+        keys,
+        span=of.spans[declared.name],
+        is_wide=declared.pattern == "wide_entity",
+        large=declared.in_blobs(),
+        readable=readable,
+    )
 
 
 def _archive_one(storage: Storage, kept: SampleSet, made: Sample, archive: Archive[Storage]) -> None:

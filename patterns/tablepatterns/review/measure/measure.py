@@ -7,9 +7,9 @@ the number of entities are scaled by the expected values of the sample and the w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any, Final
@@ -24,13 +24,13 @@ from ..capacity.day import SECONDS
 from ..capacity.load import key_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
-from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Shape, Write
+from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..model import Measured
-from .account import SampleAccount, rejection, set_up
+from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
 from .logs import measured_log
 from .questions import Answer, Question, answer, questions, sample_call, shown
 from .sample import NOW, equal, found_by, scaled_results, width_of
-from .scaling import PAGE_READS, PERIOD_DAYS, CallCost, Expected, class_of, mean, metered, scaled
+from .scaling import PAGE_READS, PERIOD_DAYS, CallCost, SizedDesign, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
 
 MOST: Final = 1_000
@@ -60,25 +60,89 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
     return rated(design, calls_of(design, most=most))
 
 
-def calls_of(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
-    """Return what one call of each access pattern takes if no other call is made: the rates have no effect."""
+@dataclass(frozen=True)
+class SampleCost:
+    """What an access pattern takes with a sample.
+
+    :param rejected: why it is rejected; None if it is not
+    :param follows: whether the derived data that it writes is eventually consistent
+    :param sample: the number of sample entities
+    :param empty: the size of a response without entities
+    """
+
+    took: CallCost
+    rejected: str | None
+    follows: bool
+    sample: int
+    empty: float = 0.0
+
+
+class Measurements:
+    """What was measured in one review. Sets that are the same in another design are not measured again.
+
+    The others share an account, since the number of its rows changes the timestamps, and so the bytes of a response.
+    """
+
+    def __init__(self) -> None:
+        self._known: list[tuple[SampleDesign, Mapping[str, Sequence[SampleCost]]]] = []
+
+    def of(self, sample: SampleDesign) -> list[SampleCost]:
+        """Return what each access pattern of a sample takes, in declaration order."""
+        found, new = dict[str, Sequence[SampleCost]](), list[SampleDesign]()
+        for part in map(sample.part, independent(sample.design)):
+            costs = next((costs for known, costs in self._known if known == part), None)
+            found.update(costs or {})
+            new += [part] if costs is None else []
+        if new:
+            measured = run_calls(sample.part({each.name for part in new for each in part.design.sets}))
+            self._known += [(part, {each.name: measured[each.name] for each in part.design.sets}) for part in new]
+            found.update(measured)
+        return [cost for each in sample.design.sets for cost in found[each.name]]
+
+
+def calls_of(design: Design, *, most: int = MOST, known: Measurements | None = None) -> tuple[Measured, ...]:
+    """Return what one call of each access pattern takes if no other call is made: the rates have no effect.
+
+    :param known: what was measured before
+    """
     design = with_implied_writes(design)
-    # A frozen clock, since timestamps are part of the payload
-    engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
-    engine.tables.create(_NOBODY)
-    with connect(engine) as storage:
-        stand = set_up(design, storage, most)
-        found = list[Measured]()
-        for declared in design.sets:
-            found += [_query(stand, declared, query) for query in declared.queries]
-        # Last, since they change the data
-        sources = {name: Source(made) for name, made in stand.samples.items()}
-        for declared in design.sets:
-            found += [_write(stand, declared, write, sources) for write in declared.writes]
-    # Sets may share an access pattern
-    order = {(id(declared), id(access)): at for at, (declared, access) in enumerate(design.accesses())}
-    found.sort(key=lambda each: order[id(each.of), id(each.access)])
-    return (*found, *_of_logs(design))
+    sample, declared = sample_design(design, most), declared_sizes(design)
+    costs = (known or Measurements()).of(sample)
+    sizes, pairs = sample.sizes, zip(_pairs(design), costs, strict=True)
+    return (*(_scaled(declared, sizes, of, access, cost) for (of, access), cost in pairs), *_of_logs(design))
+
+
+def independent(design: Design) -> list[set[str]]:
+    """Return the names of the sets, in groups of which none reads or writes what another stores."""
+    groups = list[tuple[set[object], set[str]]]()
+    atomic = {name for declared in design.sets for write in declared.writes for name in write.atomic_with}
+    for declared in design.sets:
+        uses, names = _uses(declared, atomic), {declared.name}
+        for group in [each for each in groups if not each[0].isdisjoint(uses)]:
+            groups.remove(group)
+            uses, names = uses | group[0], names | group[1]
+        groups.append((uses, names))
+    return [names for _, names in groups]
+
+
+def _uses(declared: DeclaredSet, atomic: Collection[str]) -> set[object]:
+    """Return what a set may share with others: tables, containers, an archive, copied fields and transactions.
+
+    :param atomic: the writes that are in transactions of other sets
+    """
+    stores = {("table", declared.table), *(each.placement.store_name(declared.table) for each in declared.derived)}
+    found = {(kind, name.lower()) for kind, name in stores}
+    copied = {id(profile.filled_from or each) for each, profile in declared.profiles()}
+    named = {each.name for each in declared.writes}.intersection(atomic)
+    writes = {("write", name) for name in named.union(*(each.atomic_with for each in declared.writes))}
+    archives = [declared.archive.to] if declared.archive is not None and declared.archive.to is not None else []
+    return {*found, *copied, *writes, *(("set", name) for name in (declared.name, *archives))}
+
+
+def _pairs(design: Design) -> Iterator[tuple[DeclaredSet, Query | Write]]:
+    for declared in design.sets:
+        yield from ((declared, query) for query in declared.queries)
+        yield from ((declared, write) for write in declared.writes)
 
 
 def _of_logs(design: Design) -> Iterator[Measured]:
@@ -167,45 +231,37 @@ def _counted_once(measured: Measured, design: Design) -> Measured:
     return replace(measured, share=max(0.0, 1 - within / rate))
 
 
-def _query(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measured:
-    if query.archived:
-        return _archived(stand, declared, query)
-    found, shape, made = answer(declared, query), stand.made.shapes[declared.name], stand.samples[declared.name]
-    asked = scaled_results(query, declared.shape, shape)
-    likely, expected = stand.made.expected(declared, asked, found), stand.declared.expected(declared, query, found)
-    each = sample_questions(stand, declared, query, found, _how_many(declared, likely, found))
-    taken: list[tuple[CallCost, float]] = []
-    rejected = stand.rejected.get(declared.name)
-    for one in each:
-        took, reason = _run(stand, declared, asked, found, one, shape)
-        rejected = reason or rejected
-        taken.append((took, one.weight))
-    took = mean(taken)
-    all_of_it = scaled(
-        found, took, likely, expected, _empty(stand, declared), has_declared_results=query.results is not None
-    )
+def _scaled(
+    declared: SizedDesign, made: SizedDesign, of: DeclaredSet, access: Query | Write, cost: SampleCost
+) -> Measured:
+    """Return what a call takes with the declared number of entities, from its cost with a sample."""
+    if isinstance(access, Write):
+        return _write(declared, made, of, access, cost)
+    if access.archived:
+        return _archived(of, access, cost)
+    found, took = answer(of, access), cost.took
+    asked = scaled_results(access, of.shape, made.shapes[of.name])
+    likely, expected = made.expected(of, asked, found), declared.expected(of, access, found)
+    all_of_it = scaled(found, took, likely, expected, cost.empty, has_declared_results=access.results is not None)
     if found.way == "totals" and found.via is not None:
-        all_of_it = replace(all_of_it, bytes_out=all_of_it.bytes_out + _longer(stand, declared, found.via))
+        all_of_it = replace(all_of_it, bytes_out=all_of_it.bytes_out + _longer(declared, made, of, found.via))
     all_of_it = replace(all_of_it, partitions=all_of_it.partitions if took.partitions else expected.partitions)
     return Measured(
-        of=declared,
-        access=query,
-        how=shown(found, query),
+        of=of,
+        access=access,
+        how=shown(found, access),
         via=None if found.via is None else found.via.name,
-        query_class=class_of(query, found, took),
+        query_class=class_of(access, found, took),
         follows=found.follows,
-        sample=len(made.stored),
-        rejected=rejected,
-        matching=found_by(declared.shape, query) if found.client else None,
+        sample=cost.sample,
+        rejected=cost.rejected,
+        matching=found_by(of.shape, access) if found.client else None,
         **all_of_it.figures,
     )
 
 
-def _archived(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measured:
-    """Read an entity from the archive."""
-    archive, key = stand.archives[declared.name], stand.kept[declared.name].key_of(archived_entity(stand, declared))
-    with metered(stand.storage) as taken:
-        rejected = rejection(partial(archive.get, key))
+def _archived(declared: DeclaredSet, query: Query, cost: SampleCost) -> Measured:
+    """Return the cost of reading an entity from the archive."""
     return Measured(
         of=declared,
         access=query,
@@ -213,10 +269,99 @@ def _archived(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Meas
         via=None,
         query_class=QueryClass.POINT,
         follows=True,
-        sample=len(stand.samples[declared.name].stored),
-        rejected=stand.rejected.get(declared.name) or rejected,
-        **taken.taken.figures,
+        sample=cost.sample,
+        rejected=cost.rejected,
+        **cost.took.figures,
     )
+
+
+def _write(declared: SizedDesign, made: SizedDesign, of: DeclaredSet, write: Write, cost: SampleCost) -> Measured:
+    others, took = atomic_writes(declared.design, of, write), cost.took
+    is_archived = is_of_archive(of, write)
+    if _drops_tables(of, write):
+        call = "drop_expired()"
+    else:
+        call = how(of, write, [each for each, _ in others])
+        writes = [(of, write), *others]
+        more = sum(_longer(declared, made, each, via) for each, one in writes for via in touched(each, one))
+        # A list is read and written in full
+        took = replace(took, bytes_in=took.bytes_in + more, bytes_out=took.bytes_out + more)
+    return Measured(
+        of=of,
+        access=write,
+        how=call,
+        via=None,
+        query_class=None,
+        follows=cost.follows,
+        sample=cost.sample,
+        is_implied=is_archived or is_of_retention(of, write),
+        rejected=cost.rejected,
+        **took.figures,
+    )
+
+
+def _drops_tables(declared: DeclaredSet, write: Write) -> bool:
+    """Whether a write drops the tables of expired periods, instead of deleting entities."""
+    if is_of_archive(declared, write) or not is_of_retention(declared, write):
+        return False
+    return declared.retention is not None and declared.retention.by == "table"
+
+
+def _longer(declared: SizedDesign, made: SizedDesign, of: DeclaredSet, via: Derived) -> float:
+    """Return how many more bytes a list of entities takes with all entities than in the sample."""
+    key = key_of(via, of.key)
+    size = entry_size(of, via)
+    if key is None or not size:
+        return 0.0
+    names = [name for name in key.fields if name in of.shape.fields]
+    there, here = (equal(world.shapes[of.name], names, 0.0, names) for world in (declared, made))
+    # Sent as UTF-8, but stored as UTF-16
+    return max(0.0, there - here) * size / 2
+
+
+# ------------------------------------------------------------------ running the calls on a sample
+
+
+def run_calls(of: SampleDesign) -> dict[str, list[SampleCost]]:
+    """Run every access pattern of a sample, and return the cost of each, by the name of its set."""
+    # A frozen clock, since timestamps are part of the payload
+    engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
+    engine.tables.create(_NOBODY)
+    with connect(engine) as storage:
+        stand = set_up(of, storage)
+        empty = _empty(stand)
+        asked = {each.name: [_asked(stand, each, query, empty) for query in each.queries] for each in of.design.sets}
+        # Last, since they change the data
+        sources = {name: Source(made) for name, made in stand.samples.items()}
+        written = {
+            each.name: [_written(stand, each, write, sources) for write in each.writes] for each in of.design.sets
+        }
+    return {each.name: [*asked[each.name], *written[each.name]] for each in of.design.sets}
+
+
+def _empty(stand: SampleAccount) -> float:
+    """Return the size of a response without entities."""
+    any_set = next(iter(stand.kept.values()))
+    with metered(stand.storage) as taken:
+        any_set.raw(_NOBODY, Comparison("PartitionKey", "eq", ""))
+    return taken.taken.bytes_out
+
+
+def _asked(stand: SampleAccount, declared: DeclaredSet, query: Query, empty: float) -> SampleCost:
+    size, rejected = len(stand.samples[declared.name].stored), stand.rejected.get(declared.name)
+    if query.archived:
+        archive, key = stand.archives[declared.name], stand.kept[declared.name].key_of(archived_entity(stand, declared))
+        with metered(stand.storage) as metering:
+            reason = rejection(partial(archive.get, key))
+        return SampleCost(metering.taken, rejected or reason, True, size)
+    found = answer(declared, query)
+    each = sample_questions(stand, declared, query, found, _how_many(stand, declared, query, found))
+    taken: list[tuple[CallCost, float]] = []
+    for one in each:
+        took, reason = _run(stand, declared, query, found, one)
+        rejected = reason or rejected
+        taken.append((took, one.weight))
+    return SampleCost(mean(taken), rejected, found.follows, size, empty)
 
 
 def archived_entity(stand: SampleAccount, declared: DeclaredSet) -> Mapping[str, Any]:
@@ -238,40 +383,19 @@ def sample_questions(
     return questions(shape, query, made, names, first or names[:1], most)
 
 
-def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> Measured:
-    others = atomic_writes(stand.made.design, declared, write)
-    is_archived = is_of_archive(declared, write)
-    is_implied = is_archived or is_of_retention(declared, write)
-    if not is_archived and is_implied and declared.retention is not None and declared.retention.by == "table":
-        # Listing the tables, and deleting one
-        took, rejected = CallCost(requests=2, transactions=2), None
-        call = "drop_expired()"
-    else:
-        took, rejected = _written(stand, [(declared, write), *others], sources)
-        call = how(declared, write, [each for each, _ in others])
-    return Measured(
-        of=declared,
-        access=write,
-        how=call,
-        via=None,
-        query_class=None,
-        follows=is_archived or _follows(stand, [declared, *(each for each, _ in others)]),
-        sample=len(stand.samples[declared.name].stored),
-        is_implied=is_implied,
-        rejected=rejected,
-        **took.figures,
-    )
-
-
-def _written(
-    stand: SampleAccount, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
-) -> tuple[CallCost, str | None]:
+def _written(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> SampleCost:
     """Write several entities, and return the average cost, or the reason of a rejection.
 
     If an index key exists, or an entity does not, another entity is written instead.
     """
+    writes = [(declared, write), *atomic_writes(stand.made.design, declared, write)]
+    size = len(stand.samples[declared.name].stored)
+    follows = is_of_archive(declared, write) or _follows(stand, [each for each, _ in writes])
+    if _drops_tables(declared, write):
+        # Listing the tables, and deleting one
+        return SampleCost(CallCost(requests=2, transactions=2), None, follows, size)
     taken: list[CallCost] = []
-    rejected = stand.rejected.get(writes[0][0].name)
+    rejected = stand.rejected.get(declared.name)
     for _ in range(_ATTEMPTS):
         parts = parts_of(stand, writes, sources)
         is_done = False
@@ -282,22 +406,7 @@ def _written(
             taken.append(one.taken)
         if rejected is not None or len(taken) == _WRITES:
             break
-    took = mean([(each, 1 / len(taken)) for each in taken])
-    more = sum(_longer(stand, declared, via) for declared, write in writes for via in touched(declared, write))
-    # A list is read and written in full
-    return replace(took, bytes_in=took.bytes_in + more, bytes_out=took.bytes_out + more), rejected
-
-
-def _longer(stand: SampleAccount, declared: DeclaredSet, via: Derived) -> float:
-    """Return how many more bytes a list of entities takes with all entities than in the sample."""
-    key = key_of(via, declared.key)
-    size = entry_size(declared, via)
-    if key is None or not size:
-        return 0.0
-    names = [name for name in key.fields if name in declared.shape.fields]
-    there, here = (equal(world.shapes[declared.name], names, 0.0, names) for world in (stand.declared, stand.made))
-    # Sent as UTF-8, but stored as UTF-16
-    return max(0.0, there - here) * size / 2
+    return SampleCost(mean([(each, 1 / len(taken)) for each in taken]), rejected, follows, size)
 
 
 def parts_of(
@@ -342,28 +451,22 @@ def _single(declared: DeclaredSet, query: Query) -> list[str]:
     return [name for name, how in query.known.items() if how == "="]
 
 
-def _how_many(declared: DeclaredSet, likely: Expected, found: Answer) -> int:
+def _how_many(stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer) -> int:
     if found.way in ("get", "find", "totals"):
         return 2
+    likely = stand.made.expected(declared, query, found)
     work = likely.returned * max(1.0, width_of(declared) / _WIDE) + 3 * likely.requests
     return max(1, min(_QUESTIONS, int(_WORK / work)))
 
 
 def _run(
-    stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer, question: Question, shape: Shape
+    stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer, question: Question
 ) -> tuple[CallCost, str | None]:
     """Make a call, and return its cost, or the reason of a rejection."""
-    ask = sample_call(declared, query, found, stand.samples[declared.name], question, shape)
+    ask = sample_call(declared, query, found, stand.samples[declared.name], question, declared.shape)
     kept = stand.kept[declared.name]
     if ask.way in ("range", "find"):
         kept.prepare(ask)
     with metered(stand.storage) as taken:
         rejected = rejection(lambda: kept.ask(ask))
     return taken.taken, rejected
-
-
-def _empty(stand: SampleAccount, declared: DeclaredSet) -> float:
-    """Return the size of a response without entities."""
-    with metered(stand.storage) as taken:
-        stand.kept[declared.name].raw(_NOBODY, Comparison("PartitionKey", "eq", ""))
-    return taken.taken.bytes_out

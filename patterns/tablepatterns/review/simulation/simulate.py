@@ -16,7 +16,7 @@ from ...testing.explorer.points import Crashed
 from ...testing.explorer.snapshot import Saved, Snapshots
 from ..consistency import LEASE
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
-from ..measure.account import SampleAccount, rejection, set_up
+from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
 from ..measure.measure import (
     archived_entity,
     atomic_writes,
@@ -61,15 +61,18 @@ def simulate(design: Design) -> Simulation:
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored as they are
     """
+    design = with_implied_writes(design)
+    # Outside of the chance, which also names the blobs of the sample
+    sample = sample_design(design, _ENTITIES, fewest_values=_VALUES)
     with Chance() as chance:
         chance.turn_to("sample")
-        return _Simulator(with_implied_writes(design), chance).simulation()
+        return _Simulator(design, sample, chance).simulation()
 
 
 class _Simulator:
     """The sample of a design, which is restored before each call."""
 
-    def __init__(self, design: Design, chance: Chance) -> None:
+    def __init__(self, design: Design, sample: SampleDesign, chance: Chance) -> None:
         self._design = design
         self._chance = chance
         stamps = Stamps(NOW)
@@ -77,7 +80,7 @@ class _Simulator:
         self._recorder = Recorder(self._engine)
         self._storage = InTurn(self._engine, self._recorder)
         self._snapshots = Snapshots(self._engine, stamps)
-        self._stand: SampleAccount = set_up(design, self._storage, _ENTITIES, fewest_values=_VALUES, readable=True)
+        self._stand: SampleAccount = set_up(sample, self._storage, readable=True)
         for log in design.logs:
             # A log whose entries are rejected stays empty
             rejection(partial(logs.fill, self._storage, log))

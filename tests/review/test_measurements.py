@@ -1,0 +1,67 @@
+"""What one review measured is used again for sets that are the same, and only for these."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from review.detailed import design
+from tablepatterns.review import Design
+from tablepatterns.review.capacity.projections import scaled
+from tablepatterns.review.measure import measure as measuring
+from tablepatterns.review.measure.account import SampleDesign
+from tablepatterns.review.measure.measure import Measurements, calls_of, independent
+
+DESIGN = design()
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The names of the sets of each account that is measured."""
+    found, run = list[list[str]](), measuring.run_calls
+
+    def noted(of: SampleDesign) -> object:
+        found.append([each.name for each in of.design.sets])
+        return run(of)
+
+    monkeypatch.setattr(measuring, "run_calls", noted)
+    return found
+
+
+def renamed(of: Design, name: str) -> Design:
+    """Return a design with a copy of its first set under another name, in a table of its own."""
+    first = of.sets[0]
+    return replace(of, sets=(*of.sets, replace(first, name=name, table=name, derived=(), writes=(), archive=None)))
+
+
+def test_sets_that_share_an_archive_or_a_transaction_are_measured_together() -> None:
+    assert independent(renamed(DESIGN, "Others")) == [{"Employees", "Changes", "OldChanges"}, {"Others"}]
+
+
+def test_other_rates_are_not_measured_again(measured: list[list[str]]) -> None:
+    known = Measurements()
+    first = calls_of(DESIGN, known=known)
+    faster = calls_of(scaled(DESIGN, 1.0, 30.0), known=known)
+    assert [each.requests for each in faster] == [each.requests for each in first]
+    assert measured == [["Employees", "Changes", "OldChanges"]]
+
+
+def test_only_the_sets_that_change_are_measured_again(measured: list[list[str]]) -> None:
+    known, before = Measurements(), renamed(DESIGN, "Others")
+    calls_of(before, known=known)
+    *others, last = before.sets
+    for changed in (
+        replace(last, queries=last.queries[:1]),
+        replace(last, shape=replace(last.shape, count=last.shape.count // 2 - 1)),
+        replace(last, mappings=()),
+    ):
+        after = replace(before, sets=(*others, changed))
+        found = {(each.of.name, each.access.name): each for each in calls_of(after, known=known)}
+        for each in calls_of(after):
+            shared = found[each.of.name, each.access.name]
+            # The text of a timestamp has no trailing zeros, so bytes differ with the number of rows before
+            assert replace(shared, bytes_in=each.bytes_in, bytes_out=each.bytes_out) == each
+            bytes_of = [(one.bytes_in, one.bytes_out) for one in (shared, each)]
+            assert bytes_of[0] == pytest.approx(bytes_of[1], rel=0.02)
+    assert measured[1::2] == [["Others"]] * 3
