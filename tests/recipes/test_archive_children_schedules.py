@@ -198,7 +198,7 @@ GUARANTEE = "each entity of an archived family is always in at least one place, 
     ("place", "faults"),
     [
         (Place, {"crashes": 1}),
-        (InBlobs, {"crashes": 1}),
+        pytest.param(InBlobs, {"crashes": 1}, marks=pytest.mark.nightly),
         (Counted, {"crashes": 1}),
         (Place, {"lost_responses": 1}),
         pytest.param(InBlobs, {"lost_responses": 1}, marks=pytest.mark.nightly),

@@ -112,7 +112,7 @@ ALL_THREE: dict[str, Any] = {}
         (InTable, ALL_THREE, {"crashes": 1}),
         pytest.param(InTable, ALL_THREE, {"lost_responses": 1}, marks=pytest.mark.nightly),
         pytest.param(InBlobs, ALL_THREE, {"crashes": 1}, marks=pytest.mark.nightly),
-        (InBlobs, ALL_THREE, {"lost_responses": 1}),
+        pytest.param(InBlobs, ALL_THREE, {"lost_responses": 1}, marks=pytest.mark.nightly),
     ],
     ids=str,
 )

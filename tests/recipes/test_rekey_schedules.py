@@ -205,7 +205,7 @@ def other_bounds_at_night(kept: dict[str, int]) -> list[Any]:
 
 @pytest.mark.guide("G-134", "G-135")
 @pytest.mark.guarantee(RECIPE, "no write of two writers is lost or made twice by a cut-over, after any crash")
-@pytest.mark.parametrize("bound", BOUNDS, ids=str)
+@pytest.mark.parametrize("bound", other_bounds_at_night(FAULTS[0]), ids=str)
 def test_no_write_is_lost_by_a_cut_over(bound: dict[str, int]) -> None:
     explored(CUT_OVER, **bound)
 
@@ -238,7 +238,7 @@ def test_two_writers_the_copier_and_a_cut_over_leave_both_tables_equal(bound: di
 @pytest.mark.guarantee(
     RECIPE, "a writer, the copier and a cut-over leave both tables equal, with each write once, after any crash"
 )
-@pytest.mark.parametrize("bound", other_bounds_at_night(FAULTS[1]), ids=str)
+@pytest.mark.parametrize("bound", other_bounds_at_night({}), ids=str)
 def test_a_writer_the_copier_and_a_cut_over_leave_both_tables_equal(bound: dict[str, int]) -> None:
     explored(the_copier_and_a_cut_over, **bound)
 
