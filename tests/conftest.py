@@ -81,6 +81,12 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--live needs {CONNECTION_VARIABLE}: the connection string of a storage account")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Use one process more than there are cores, since tests also wait: for Azurite, browsers, servers and timers."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+
+
 # ------------------------------------------------------------------ selecting backends
 
 
