@@ -7,8 +7,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from support.table_requests import Wire
+from support.table_requests import Wire, entity_path
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.tables.entities import Value
@@ -95,6 +97,32 @@ def test_an_entity_has_exactly_the_members_of_its_level_in_the_services_order(le
 def test_a_page_has_exactly_the_members_of_its_level(level: str, wire: Wire) -> None:
     metadata = [] if level == "nometadata" else [("odata.metadata", f"{BASE}/$metadata#Employees")]
     assert ask(wire, "/Employees()", level)[0] == [*metadata, ("value", [ROWS[level]])]
+
+
+VALUES = st.sampled_from(["50%s", "%", "", *STORED.values(), float("nan"), 1.5])
+PROPERTIES = st.dictionaries(st.sampled_from(["Name", "Größe", "Score"]), VALUES)
+RUNS = st.tuples(PROPERTIES, st.integers(1, 20), st.none() | VALUES)
+"""Rows with the same properties, and the value of Score in every other row, which may have another type."""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@given(runs=st.lists(RUNS, min_size=1, max_size=4))
+def test_a_row_is_the_same_in_a_page_as_in_the_response_to_a_point_query(
+    runs: list[tuple[dict[str, Value], int, Value | None]], level: str
+) -> None:
+    stored = [
+        {**properties, "Score": other} if other is not None and number % 2 and "Score" in properties else properties
+        for properties, count, other in runs
+        for number in range(count)
+    ]
+    wire = Wire(Engine("contoso"))
+    wire.engine.tables.fill("Employees", (("50%s", f"{row:03d}", each) for row, each in enumerate(stored)))
+    accept = {"accept": f"application/json;odata={level}"}
+    page = wire.send("GET", "/Employees()", accept).body.decode()
+    rows = [wire.send("GET", entity_path("50%s", f"{row:03d}"), accept).body.decode() for row in range(len(stored))]
+    metadata = "" if level == "nometadata" else f'"odata.metadata":"{BASE}/$metadata#Employees/@Element",'
+    members = [row.removeprefix("{" + metadata) for row in rows]
+    assert page.partition('"value":[{')[2] == ",{".join(members) + "]}"
 
 
 @pytest.mark.parametrize("level", LEVELS)

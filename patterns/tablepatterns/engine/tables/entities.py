@@ -96,6 +96,8 @@ class Entity(tuple[Any, ...]):
 _NAMES: Final = 3
 _FIRST_VALUE: Final = 4
 
+names_of: Final[Callable[[Entity], Names]] = itemgetter(_NAMES)
+
 
 @lru_cache(maxsize=4096)
 def _positions(names: tuple[str, ...]) -> Names:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby, repeat
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite, isinf
 from typing import Any, ClassVar, Final, TypeAlias, cast
@@ -18,7 +19,7 @@ from ...edm import Int64, Ticks, ticks_of
 from ...limits import INT32_MAX, INT32_MIN, SYSTEM_PROPERTIES
 from .. import errors
 from ..errors import ServiceError
-from .entities import Entity, Names, Value
+from .entities import Entity, Names, Value, names_of
 
 _NOTE: Final = "@odata.type"
 _BYTE_ORDER_MARK: Final = "\ufeff"
@@ -28,6 +29,9 @@ _INT32: Final = range(INT32_MIN, INT32_MAX + 1)
 _INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _GUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_KEYS: Final = '"PartitionKey":%s,"RowKey":%s,'
+_MIN_COLUMN: Final = 8
+"""From this many rows on, it is faster to write them by column."""
 _NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -284,8 +288,7 @@ class Renderer:
 
         :param select: the query option `$select` as it came
         """
-        names = _selected(select)
-        return self._list([self._row(entity, entity.timestamp.iso(), names) for entity in entities], select)
+        return self._list(list(self._rows(entities, _selected(select))), select)
 
     def table(self, name: str) -> bytes:
         """Return the echo of a table's creation."""
@@ -303,6 +306,15 @@ class Renderer:
         if self._level is Level.NONE:
             return ""
         return _metadata_field(self._base, self._table, suffix, select)
+
+    def _rows(self, entities: Sequence[Entity], names: Sequence[str] | None) -> Iterator[str]:
+        has_columns = names is None and self._level is not Level.FULL
+        for shape, group in groupby(entities, names_of):
+            rows = list(group)
+            if has_columns and len(rows) >= _MIN_COLUMN:
+                yield from _by_column(shape, rows, self._level)
+            else:
+                yield from [self._row(entity, entity.timestamp.iso(), names) for entity in rows]
 
     def _row(self, entity: Entity, timestamp: str, names: Sequence[str] | None) -> str:
         level, (partition_key, row_key, _, shape, *values) = self._level, entity
@@ -366,12 +378,36 @@ def _etag_field(timestamp: str) -> str:
 
 def _selected_field(entity: Entity, name: str, level: Level) -> str:
     """Return one selected member; a property that the entity lacks is null."""
-    value: Any = entity.get(name)
+    value = entity.get(name)
     if value is None:
         return f"{quoted(name)}:null"
     bare = level is Level.NONE or (level is Level.MINIMAL and name in SYSTEM_PROPERTIES)
-    text, spell = _member(name, type(value), bare)
+    # The type checkers take a type for unhashable
+    kind: Any = type(value)
+    text, spell = _member(name, kind, bare)
     return text % spell(value)
+
+
+def _by_column(shape: Names, rows: Sequence[Entity], level: Level) -> Iterator[str]:
+    """Return rows with the same names; all values of a property are spelled together, which takes less time."""
+    partition_keys, row_keys, moments, _, *columns = zip(*rows, strict=True)
+    timestamps = [moment.iso() for moment in moments]
+    heads = map(_etag_field, timestamps) if level is Level.MINIMAL else repeat("", len(rows))
+    members = [_column(name, column, level is Level.NONE) for name, column in zip(shape, columns, strict=True)]
+    row = ",".join([f'%s{_KEYS}"Timestamp":"%s"', *(text for text, _ in members)])
+    values = (spelled for _, spelled in members)
+    keys = map(quoted, partition_keys), map(quoted, row_keys)
+    return map(row.__mod__, zip(heads, *keys, timestamps, *values, strict=True))
+
+
+def _column(name: str, values: Sequence[Any], bare: bool) -> tuple[str, Iterable[str]]:
+    """Return the text of a member for `%`, and what is to be filled in for each row."""
+    kinds: set[Any] = set(map(type, values))
+    if len(kinds) == 1:
+        text, spell = _member(name, kinds.pop(), bare)
+        return text, map(spell, values)
+    members = [(*_member(name, kind, bare), value) for kind, value in zip(map(type, values), values, strict=True)]
+    return "%s", [text % spell(value) for text, spell, value in members]
 
 
 @lru_cache(maxsize=4096)
@@ -379,8 +415,8 @@ def _row_format(names: Names, kinds: tuple[Hashable, ...], level: Level) -> tupl
     """Return the text of a row for `%`, and what spells each value after the keys and the timestamp."""
     members = [_member(name, kind, level is Level.NONE) for name, kind in zip(names, kinds, strict=True)]
     note = '"Timestamp@odata.type":"Edm.DateTime",' if level is Level.FULL else ""
-    keys = f'"PartitionKey":%s,"RowKey":%s,{note}"Timestamp":"%s"'
-    return ",".join([keys, *(text for text, _ in members)]), tuple(spell for _, spell in members)
+    text = ",".join([f'{_KEYS}{note}"Timestamp":"%s"', *(text for text, _ in members)])
+    return text, tuple(spell for _, spell in members)
 
 
 @lru_cache(maxsize=4096)
@@ -389,17 +425,13 @@ def _member(name: str, kind: Hashable, bare: bool) -> tuple[str, _Spell]:
 
     :param bare: whether the type is not noted
     """
-    label, (edm, spell) = _label(name), _SPELLED[kind]
+    label, (edm, spell) = f"{quoted(name)}:", _SPELLED[kind]
     if edm is None:
         return f"{label}%s", spell
     if kind is float:
         # A number has a point or an exponent, which tells it from an integer; the others are named
         return (f"{label}%s", spell) if bare else ("%s", _noted_double(name))
-    return (f'{label}"%s"' if bare else f'{_label(name + _NOTE)}"{edm}",{label}"%s"'), spell
-
-
-def _label(name: str) -> str:
-    return f"{quoted(name)}:".replace("%", "%%")
+    return (f'{label}"%s"' if bare else f'{quoted(name + _NOTE)}:"{edm}",{label}"%s"'), spell
 
 
 def _noted_double(name: str) -> _Spell:
