@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from nbclient.exceptions import CellExecutionError
-
 from notebooks.book import Book, books
 from notebooks.rules import RULES
 from notebooks.running import executed, save
-
-_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+from notebooks.shell import CellError
 
 
 def main() -> int:
@@ -36,8 +32,8 @@ def rerun(path: Path) -> list[str]:
     """Run one notebook and write its outputs; return what is wrong with it. After an error the file is as it was."""
     try:
         book = executed(Book.read(path))
-    except CellExecutionError as error:
-        return [_COLOURS.sub("", str(error))]
+    except CellError as error:
+        return [str(error)]
     save(book, path)
     return [problem for rule in RULES for problem in rule(Book.read(path))]
 

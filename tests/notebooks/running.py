@@ -1,64 +1,54 @@
-"""Run a notebook in a new kernel and an empty folder, from the first cell to the last."""
+"""Run a notebook in a new process and an empty folder, from the first cell to the last."""
 
 from __future__ import annotations
 
-import os
 from copy import deepcopy
 from hashlib import sha256
-from inspect import getsource
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import nbformat
-from nbclient import NotebookClient
 
+from notebooks import warm
 from notebooks.book import SWITCH, Book
-from notebooks.warm import WarmKernels
-from support.no_threads import forbid_threads
 
-_SECONDS: Final = 120
 _METADATA: Final = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
-_CPU: Final = "import time\nprint(time.process_time())"
-_NO_THREADS: Final = f"""from __future__ import annotations
-{getsource(forbid_threads)}
-forbid_threads()"""
 
 
 def executed(book: Book, *, storage: str | None = None) -> Book:
     """Return the notebook with new outputs, as it is kept in git.
 
     :param storage: where to run it; None for where its switch says
-    :raises CellExecutionError: a cell raised an error
+    :raises CellError: a cell raised an error
     """
-    node = _cleared(book.node)
+    node = deepcopy(book.node)
     if storage is not None:
         _switch(node, storage)
-    _execute(node)
+    cells = Book(book.name, node).code
+    _fill(cells, warm.run([cell.source for cell in cells], has_threads=True).outputs)
     return Book(book.name, node)
 
 
 def answered(book: Book) -> tuple[Book, float]:
-    """Run the notebook, and behind it the answers to its exercises; return it, and the seconds of its kernel's CPU.
+    """Run the notebook, and behind it the answers to its exercises; return it, and the CPU time in seconds.
 
     No thread can start there, as in a browser, where readers run the notebooks too.
 
-    :raises CellExecutionError: a cell, or an answer, raised an error
+    :raises CellError: a cell, or an answer, raised an error
     """
-    node = _cleared(book.node)
+    node = deepcopy(book.node)
     # The answers need what the last cells delete
     last = next((at + 1 for at, cell in enumerate(node.cells) if "## Clean up" in cell.source), len(node.cells))
-    extra = [nbformat.v4.new_code_cell(each) for each in book.answers]
-    node.cells[last:last] = extra
-    node.cells.append(nbformat.v4.new_code_cell(_CPU))
-    node.cells.insert(0, nbformat.v4.new_code_cell(_NO_THREADS))
-    _execute(node)
-    del node.cells[0]
-    seconds = float(node.cells.pop().outputs[0].text)
-    del node.cells[last : last + len(extra)]
+    first, others = (
+        [cell for cell in part if cell.cell_type == "code"] for part in (node.cells[:last], node.cells[last:])
+    )
+    sources = [*(cell.source for cell in first), *book.answers, *(cell.source for cell in others)]
+    outputs, seconds = warm.run(sources, has_threads=False)
+    del outputs[len(first) : len(first) + len(book.answers)]
+    _fill([*first, *others], outputs)
     return Book(book.name, node), seconds
 
 
@@ -87,32 +77,12 @@ def _id_of(cell: Any, taken: set[str]) -> str:
     return name
 
 
-def _cleared(node: Any) -> Any:
-    node = deepcopy(node)
-    for cell in node.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    return node
+def _fill(cells: list[Any], outputs: list[list[Any]]) -> None:
+    for number, (cell, found) in enumerate(zip(cells, outputs, strict=True), 1):
+        cell.execution_count = number
+        cell.outputs = [nbformat.from_dict(each) for each in found]
 
 
 def _switch(node: Any, storage: str) -> None:
     cell = next(cell for cell in node.cells if SWITCH in cell.source)
     cell.source = cell.source.replace(SWITCH, f"STORAGE = {storage!r}")
-
-
-def _execute(node: Any) -> None:
-    # Nothing of the repository is at hand there, as where only the notebook was downloaded
-    with TemporaryDirectory() as folder:
-        client = NotebookClient(
-            node,
-            timeout=_SECONDS,
-            kernel_name="python3",
-            kernel_manager_class=WarmKernels,
-            record_timing=False,
-            # A kernel may hand out one print in several pieces
-            coalesce_streams=True,
-            # The kernel warns of its own transport
-            extra_arguments=["--IPKernelApp.log_level=40"],
-            resources={"metadata": {"path": folder}},
-        )
-        client.execute(env={**os.environ, "IPYTHONDIR": folder})

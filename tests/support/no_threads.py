@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import _thread
+import sys
+import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 
 def forbid_threads(set_attribute: Callable[[Any, str, Any], object] = setattr) -> None:
     """Prevent this process from starting threads.
 
-    Its imports are inside, so that its source also runs in another process.
-
     :param set_attribute: replaces an attribute; `monkeypatch.setattr` restores it after the test
     """
-    import _thread
-    import sys
-    import threading
-    from types import SimpleNamespace
 
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("can't start new thread")
