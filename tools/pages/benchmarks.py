@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
@@ -39,6 +39,7 @@ def render() -> str:
         *_engine(),
         *_server(),
         *_startup(),
+        *_explorer(),
         "## Environment",
         _environments(),
     )
@@ -204,6 +205,23 @@ def _startup() -> Iterator[str]:
     )
 
 
+def _explorer() -> Iterator[str]:
+    yield "## Exploring schedules"
+    yield (
+        "Schedules that `testing.explore` tries per second of processor time, and its first version, which repeated "
+        "each schedule from the beginning. `benchmarks/explorations.py` has the explorations."
+    )
+    rows = []
+    for name, versions in _json("explorer")["rounds"].items():
+        first, now = (_rate(versions[version]) for version in ("compared", "this version"))
+        rows.append((name, f"{first:,.0f}", f"{now:,.0f}", f"{now / first:.0f} x"))
+    yield table(("", "first version", "now", "ratio"), rows)
+
+
+def _rate(rounds: Sequence[tuple[int, float]]) -> float:
+    return median(schedules / seconds for schedules, seconds in rounds)
+
+
 def _environments() -> str:
     facts: dict[str, Mapping[str, str]] = {
         "transactions and pages": _json("codec")["environment"],
@@ -212,6 +230,7 @@ def _environments() -> str:
         "queues and blobs": _rounds("objects").environment,
         "server": _served().environment,
         "connecting": _json("startup")["environment"],
+        "exploring": _json("explorer")["environment"],
     }
     names = dict.fromkeys(name for each in facts.values() for name in each)
     rows = [(name, *(each.get(name, "") for each in facts.values())) for name in names]
