@@ -70,13 +70,16 @@ def review_with_changes(
 
 
 def _review(design: Design, prices: PriceTable, known: Measurements) -> tuple[Reviewed, tuple[Change | None, ...]]:
-    context, found = _simulated(design, prices, known)
-    findings, changes = with_tested_advice(found, context, lambda changed: _simulated(changed, prices, known)[1])
+    context, found = without_advice(design, prices, known)
+    findings, changes = with_tested_advice(found, context, lambda changed: without_advice(changed, prices, known)[1])
     return replace(found, findings=findings), changes
 
 
-def _simulated(design: Design, prices: PriceTable, known: Measurements) -> tuple[RuleContext, Reviewed]:
-    """Return the context of the rules, and the review without tested advice."""
+def without_advice(design: Design, prices: PriceTable, known: Measurements) -> tuple[RuleContext, Reviewed]:
+    """Return the context of the rules, and the review without tested advice.
+
+    :param known: what was measured before
+    """
     check(design)
     design = with_moves(design)
     measured = rated(design, calls_of(design, known=known))

@@ -41,8 +41,8 @@ class _Partition:
         """Return the entities per second of each step."""
         rates = [0.0] * STEPS
         for load, first, last, of in self.loads:
-            for step in range(first, last):
-                rates[step] += load.curve[step] * load.work * of
+            work, calls = load.work, load.curve[first:last]
+            rates[first:last] = [rate + each * work * of for rate, each in zip(rates[first:last], calls, strict=True)]
         return tuple(rates)
 
     def peak(self) -> float:
@@ -51,8 +51,8 @@ class _Partition:
         Every load is highest at noon, so between two steps at which a load begins or ends the sum is highest at the
         step that is nearest to noon.
         """
-        ends = {end for _, first, last, _ in self.loads for end in (first, first - 1, last, last - 1)}
-        return max(self.at(step, 1) for step in {BUSIEST, *ends} if 0 <= step < STEPS)
+        ends = {end for _, first, last, _ in self.loads for end in (first, last)}.difference((0, STEPS))
+        return max(self.at(step, 1) for step in {BUSIEST, *ends, *(end - 1 for end in ends)})
 
     def at(self, step: int, buckets: int) -> float:
         """Return the entities per second at a step, if the partition were spread over this many buckets."""

@@ -6,6 +6,7 @@ import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby, product
 from typing import Final, Literal
 
@@ -43,8 +44,9 @@ class Share:
     of: float
 
 
-def shares(partitions: Partitions, choice: Choice, skew: float) -> Iterator[Share]:
-    """Yield the shares of the busiest partitions.
+@lru_cache(maxsize=256)
+def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Share]:
+    """Return the shares of the busiest partitions, which are the same at other rates.
 
     Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
     less even both are. A call that uses everything loads every partition by its size.
@@ -52,14 +54,15 @@ def shares(partitions: Partitions, choice: Choice, skew: float) -> Iterator[Shar
     :param choice: what a call uses
     :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
     """
-    clock = partitions.clock
+    clock, found = partitions.clock, list[Share]()
     moments = list(_moments(clock, choice, skew))
     most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
     for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
         for first, last, begun, of in moments:
             name = _name(partitions, ranks, begun)
             for bucket in _buckets(partitions.buckets):
-                yield Share(bucket + name, first, last, share * of / partitions.buckets)
+                found.append(Share(bucket + name, first, last, share * of / partitions.buckets))
+    return tuple(found)
 
 
 def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> list[tuple[Mapping[str, int], float]]:
@@ -312,6 +315,8 @@ def throttled_share(rates: Sequence[float], target: float, step: float) -> float
     :param target: entities per second that are served
     :param step: the length of a step in seconds
     """
+    if max(rates, default=0.0) <= target:
+        return 0.0
     left = target
     refused = 0.0
     for rate, steps in groupby(rates):

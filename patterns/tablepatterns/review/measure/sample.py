@@ -201,7 +201,7 @@ _LARGEST: Final = 2**22
 """The maximum number of characters or bytes of a sample value that is stored in a blob."""
 _ATTEMPTS: Final = 64
 _MOST_CHOICES: Final = 10_000
-_DIGITS: Final = "abcdefghij"
+_DIGITS: Final = str.maketrans("0123456789", "abcdefghij")
 _WIDTH: Final = 4
 
 Fields = dict[str, Any]
@@ -255,7 +255,8 @@ def sample(
         name: _Maker(name, field, pieces.get(name), count, span, is_large=name in large, separators=separators)
         for name, field in _storable(shape, pieces, large, is_wide=is_wide)
     }
-    made = [{name: maker.value(ranks[name][at]) for name, maker in makers.items()} for at in range(count + SPARE)]
+    values = {name: maker.values(ranks[name]) for name, maker in makers.items()}
+    made = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
     return Sample(made[:count], made[count:], {name: each[:count] for name, each in ranks.items()})
 
 
@@ -426,7 +427,12 @@ class _Maker:
             in_key=in_key,
         )
 
-    def value(self, rank: int) -> Any:
+    def values(self, ranks: Sequence[int]) -> list[Any]:
+        """Return the values of these ranks; entities with the same rank share one."""
+        by_rank = {rank: self._value(rank) for rank in dict.fromkeys(ranks)}
+        return [by_rank[rank] for rank in ranks]
+
+    def _value(self, rank: int) -> Any:
         match self._field.type:
             case "string":
                 return self._text(rank)
@@ -451,7 +457,7 @@ class _Maker:
         if self._readable is not None:
             return self._readable.of(rank)
         width = max(len(str(self._values + SPARE)), min(_WIDTH, self._field.size))
-        digits = "".join(_DIGITS[int(digit)] for digit in f"{rank:0{width}d}")
+        digits = f"{rank:0{width}d}".translate(_DIGITS)
         if self._field.order == "none":
             # Reversed, so that a prefix is shared by every tenth, hundredth, ... value
             digits = digits[::-1]
