@@ -13,7 +13,7 @@ from azure.data.tables import TableClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdk.test_batch_body import keys, names, properties
+from sdk.test_write_body import keys, names, properties
 from support.examples import examples
 from support.recorded_requests import CREDENTIAL, SERVICE, Replies
 from tablepatterns.edm import Int64, Ticks

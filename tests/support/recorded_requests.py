@@ -80,5 +80,9 @@ def comparable(request: Any) -> tuple[str, str, dict[str, str], str]:
     """Return a request without the parts that differ from call to call: boundaries, dates, id and signature."""
     own = {"x-ms-client-request-id", "authorization", "x-ms-date", "date"}
     headers = {name.lower(): _BOUNDARY.sub(r"\1", value) for name, value in request.headers.items()}
-    body = _DATE.sub(r"\1", _BOUNDARY.sub(r"\1", request.content.decode()))
+    body = _DATE.sub(r"\1", _BOUNDARY.sub(r"\1", _text(request.content)))
     return request.method, request.url, {name: text for name, text in headers.items() if name not in own}, body
+
+
+def _text(content: Any) -> str:
+    return content.decode() if isinstance(content, bytes) else content or ""

@@ -123,7 +123,7 @@ class NamedTable(Table):
     """A table that is read and written with field names."""
 
     def __init__(self, table: Table, names: StoredNames) -> None:
-        super().__init__(table._client, table._hook, table._batches)
+        super().__init__(table._client, table._hook, table._writes)
         self._names = names
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:

@@ -35,13 +35,24 @@ class _Layout(NamedTuple):
 _layouts: Final[dict[tuple[object, ...], _Layout]] = {}
 
 
-def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return entities as JSON, in ASCII, character for character as azure-data-tables writes them.
+def entity_json(entity: Mapping[str, Any]) -> str:
+    """Return an entity as JSON, in ASCII, character for character as azure-data-tables writes it.
 
     The only exception is years before 1000, which the SDK writes with too few digits.
 
-    >>> entities_json([{"RowKey": "223", "Age": 34}])
-    ['{"RowKey": "223", "RowKey@odata.type": "Edm.String", "Age": 34}']
+    >>> entity_json({"RowKey": "223", "Age": 34})
+    '{"RowKey": "223", "RowKey@odata.type": "Edm.String", "Age": 34}'
+
+    :raises NotEncodable: a value is of a type, or in a range, that is left to the SDK
+    """
+    layout = _layout((*entity, *map(type, entity.values())), entity)
+    return layout.template % tuple(
+        [encode(value) for encode, value in zip(layout.encoders, entity.values(), strict=True)]
+    )
+
+
+def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return entities as `entity_json` does, in less time.
 
     :raises NotEncodable: a value is of a type, or in a range, that is left to the SDK
     """
@@ -51,16 +62,21 @@ def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
         alike.setdefault((*entity, *map(type, entity.values())), []).append(position)
     texts = [""] * len(entities)
     for names_and_types, positions in alike.items():
-        layout = _layouts.get(names_and_types)
-        if layout is None:
-            layout = _layout_of(entities[positions[0]])
-            if len(_layouts) < _MAX_LAYOUTS:
-                _layouts[names_and_types] = layout
+        layout = _layout(names_and_types, entities[positions[0]])
         columns = zip(*[entities[position].values() for position in positions], strict=True)
         encoded = [map(encode, column) for encode, column in zip(layout.encoders, columns, strict=True)]
         for position, values in zip(positions, zip(*encoded, strict=True), strict=True):
             texts[position] = layout.template % values
     return texts
+
+
+def _layout(names_and_types: tuple[object, ...], entity: Mapping[str, Any]) -> _Layout:
+    layout = _layouts.get(names_and_types)
+    if layout is None:
+        layout = _layout_of(entity)
+        if len(_layouts) < _MAX_LAYOUTS:
+            _layouts[names_and_types] = layout
+    return layout
 
 
 def _layout_of(entity: Mapping[str, Any]) -> _Layout:

@@ -216,18 +216,26 @@ def check_transaction(operations: Sequence[Operation]) -> None:
 
 def sdk_operation(operation: Operation, write_ids: WriteIds) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return the operation as `TableClient.submit_transaction` takes it, with the ids of the row's writes added."""
-    if operation.kind == "delete":
+    word = sdk_word(operation)
+    if word == "delete":
         keys = {"PartitionKey": operation.partition_key, "RowKey": operation.row_key}
-        return "delete", keys, _condition(operation)
+        return word, keys, _condition(operation)
     entity: dict[str, Any] = dict(operation.entity)
     if write_ids:
         entity[WRITE_ID] = as_bytes(write_ids)
-    if operation.kind == "insert":
-        return "create", entity, {}
+    if word == "create":
+        return word, entity, {}
     mode = UpdateMode.REPLACE if operation.kind.endswith("replace") else UpdateMode.MERGE
-    if operation.etag is None:
-        return "upsert", entity, {"mode": mode}
-    return "update", entity, {"mode": mode, **_condition(operation)}
+    return word, entity, {"mode": mode} if word == "upsert" else {"mode": mode, **_condition(operation)}
+
+
+def sdk_word(operation: Operation) -> str:
+    """Return the SDK's word for the operation: create, upsert, update or delete."""
+    if operation.kind == "delete":
+        return "delete"
+    if operation.kind == "insert":
+        return "create"
+    return "upsert" if operation.etag is None else "update"
 
 
 def _condition(operation: Operation) -> dict[str, Any]:

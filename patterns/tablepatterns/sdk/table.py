@@ -26,13 +26,13 @@ from ..errors import (
 from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
-from .batch import Batches, ETags
 from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, answered, each, settled
 from .errors import code_of, lacks_table, missing, translated
 from .operation import Operation, check_transaction, sdk_operation
 from .page_token import Position
 from .pages import query_page, read_entity
 from .write_outcome import WriteOutcome, is_newest, outcome_of, outcome_of_overwriting
+from .writes import ETags, Writes
 
 
 async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
@@ -77,13 +77,13 @@ class Table:
 
     :param client: the SDK's client of the table
     :param hook: the client's `raw_response_hook`, if any; writes use their own hook, which calls it
-    :param batches: the transactions of the account; if it is None, `submit_transaction` of the client sends them
+    :param writes: sends the writes of the account; if it is None, the client does
     """
 
-    def __init__(self, client: Any, hook: Callable[[Any], None] | None, batches: Batches | None) -> None:
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None, writes: Writes | None) -> None:
         self._client = client
         self._hook = hook
-        self._batches = batches
+        self._writes = writes
 
     @property
     def name(self) -> str:
@@ -326,26 +326,26 @@ class Table:
 
     async def _send(self, operations: Sequence[Operation], write_id: WriteId, hook: CallHook) -> list[Entity]:
         all_write_ids = _new_write_ids(operations, write_id)
-        if len(operations) > 1:
-            etags = await self._send_transaction(operations, all_write_ids, hook)
-        else:
-            word, entity, options = sdk_operation(operations[0], all_write_ids[0])
-            call = getattr(self._client, f"{word}_entity")
-            await answered(call, entity, **options, **hook.options)
+        etags: ETags | None = None
+        if self._writes is not None:
+            etags = await self._writes.submit(self._client.table_name, operations, all_write_ids, **hook.options)
+        if etags is None:
+            etags = await self._send_by_sdk(operations, all_write_ids, hook)
+        if len(operations) == 1:
             if hook.status == 404 and not hook.was_repeated:
                 # The SDK reports the deletion of a missing entity as a success
                 raise missing(operations[0])
             etags = [hook.etag]
         return list(map(_written, operations, etags, all_write_ids))
 
-    async def _send_transaction(
+    async def _send_by_sdk(
         self, operations: Sequence[Operation], all_write_ids: Sequence[WriteIds], hook: CallHook
     ) -> ETags:
-        if self._batches is not None:
-            etags = await self._batches.submit(self.name, operations, all_write_ids, **hook.options)
-            if etags is not None:
-                return etags
         calls = [sdk_operation(each, write_ids) for each, write_ids in zip(operations, all_write_ids, strict=True)]
+        if len(calls) == 1:
+            word, entity, options = calls[0]
+            await answered(getattr(self._client, f"{word}_entity"), entity, **options, **hook.options)
+            return [hook.etag]
         answers = await answered(self._client.submit_transaction, calls, **hook.options)
         return [answer.get("etag") for answer in answers]
 

@@ -27,7 +27,7 @@ class SpreadTable(Table):
     """
 
     def __init__(self, table: Table, key: tuple[str, str], settings: Mapping[str, int | str]) -> None:
-        super().__init__(table._client, table._hook, table._batches)
+        super().__init__(table._client, table._hook, table._writes)
         self._table = table
         self._key = key
         self._settings = settings

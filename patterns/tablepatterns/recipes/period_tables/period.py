@@ -185,7 +185,7 @@ class PeriodTable(Table):
     def __init__(
         self, table: Table, check: Callable[[Sequence[Operation]], None], check_drop: Callable[[], None]
     ) -> None:
-        super().__init__(table._client, table._hook, table._batches)
+        super().__init__(table._client, table._hook, table._writes)
         self._check = check
         self._check_drop = check_drop
 

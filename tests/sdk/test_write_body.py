@@ -1,4 +1,4 @@
-"""The codec of transactions: the bytes are the SDK's, and a response is read as the SDK reads it."""
+"""The codec of writes: the bytes are the SDK's, and a response is read as the SDK reads it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from tablepatterns.edm import Int64, Ticks
 from tablepatterns.entity import check_key
 from tablepatterns.errors import BadKey
 from tablepatterns.recipe import finish
-from tablepatterns.sdk.batch import Batches
-from tablepatterns.sdk.batch_body import FailedPart, etags_of
-from tablepatterns.sdk.entity_json import NotEncodable, entities_json
+from tablepatterns.sdk.call import SimpleResponse
+from tablepatterns.sdk.entity_json import NotEncodable, entities_json, entity_json
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
+from tablepatterns.sdk.request_sender import Replay
+from tablepatterns.sdk.write_body import FailedPart, etags_of
+from tablepatterns.sdk.writes import Writes
 from tablepatterns.write_id import WriteIds
 
 FIRST = datetime(1601, 1, 1, tzinfo=timezone.utc)
@@ -92,14 +94,27 @@ def requests_for(operations: Sequence[Operation], ids: Sequence[WriteIds]) -> tu
     transport = Recorder()
     transport.operations = len(operations)
     client(transport).submit_transaction([sdk_operation(*pair) for pair in zip(operations, ids, strict=True)])
-    batches = Batches(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})
-    assert finish(batches.submit("Employees", operations, ids)) == ["W/1"] * len(operations)
+    writes = Writes(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})
+    assert finish(writes.submit("Employees", operations, ids)) == ["W/1"] * len(operations)
     theirs, ours = transport.sent
     return theirs, ours
 
 
 @given(transactions())
-def test_the_request_is_the_sdks_byte_for_byte(drawn: tuple[list[Operation], list[WriteIds]]) -> None:
+def test_the_request_of_one_operation_is_the_sdks_byte_for_byte(drawn: tuple[list[Operation], list[WriteIds]]) -> None:
+    for operation, write_ids in zip(*drawn, strict=True):
+        transport = Replay(SimpleResponse(None, 204, "No Content", {}, b""))
+        word, entity, options = sdk_operation(operation, write_ids)
+        getattr(client(transport), f"{word}_entity")(entity, **options)
+        writes = Writes(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})
+        assert finish(writes.submit("Employees", [operation], [write_ids])) == [None]
+        theirs, ours = transport.sent
+        assert comparable(ours) == comparable(theirs)
+        assert ours.headers["Authorization"].startswith("SharedKey devstoreaccount1:")
+
+
+@given(transactions())
+def test_the_request_of_a_transaction_is_the_sdks_byte_for_byte(drawn: tuple[list[Operation], list[WriteIds]]) -> None:
     theirs, ours = requests_for(*drawn)
     assert comparable(ours) == comparable(theirs)
     assert ours.headers["Content-Length"] == str(len(ours.content))
@@ -110,7 +125,7 @@ def test_the_request_is_the_sdks_byte_for_byte(drawn: tuple[list[Operation], lis
 @example({"Text": "\ud800 and \x00", "Percent": "%s"})
 def test_an_entity_is_written_the_same_each_time(drawn: dict[str, Any]) -> None:
     sent = Operation.insert({"PartitionKey": "p", "RowKey": "r", **drawn}).entity
-    assert entities_json([sent]) == entities_json([sent])
+    assert entities_json([sent]) == entities_json([sent]) == [entity_json(sent)]
 
 
 @pytest.mark.parametrize("year", [1, 87, 999])
@@ -129,9 +144,10 @@ def test_what_is_not_known_is_left_to_the_sdk(value: Any) -> None:
 @pytest.mark.parametrize("etag", ["", "W/1\r\nX-Injected: 1", "é"])
 def test_an_etag_that_is_not_a_header_is_left_to_the_sdk(etag: str) -> None:
     transport = Recorder()
-    batches = Batches(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})
+    writes = Writes(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})
     operations = [Operation.delete("p", "a", etag), Operation.delete("p", "b", ANY)]
-    assert finish(batches.submit("Employees", operations, [(), ()])) is None
+    assert finish(writes.submit("Employees", operations, [(), ()])) is None
+    assert finish(writes.submit("Employees", operations[:1], [()])) is None
     assert transport.sent == []
 
 

@@ -1,4 +1,4 @@
-"""Write the body of an entity group transaction, and read that of its response."""
+"""Write the bytes of writes, and read those of the response to an entity group transaction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from ..entity import WRITE_ID
 from ..write_id import WriteIds, as_bytes
-from .entity_json import NotEncodable, entities_json
+from .entity_json import NotEncodable, entities_json, entity_json
 from .operation import Kind, Operation
 
 _ETAG: Final = re.compile(r"[\x20-\x7e]+")
@@ -57,6 +57,32 @@ class FailedPart(NamedTuple):
     message: str
 
 
+def entity_write(
+    address: str, operation: Operation, write_ids: WriteIds
+) -> tuple[str, str, dict[str, str], str | None]:
+    """Return the method, URL, headers and body of one operation, as the SDK sends it.
+
+    :param address: the URL of the table
+    :param write_ids: the write ids that the operation stores in its row
+    :raises NotEncodable: the SDK must send it
+    """
+    method, accept = _METHOD_AND_ACCEPT[operation.kind]
+    headers = {"Accept": accept}
+    try:
+        if operation.kind == "insert":
+            headers["Content-Type"] = "application/json;odata=nometadata"
+        else:
+            address += f"(PartitionKey='{_quoted(operation.partition_key)}',RowKey='{_quoted(operation.row_key)}')"
+            if operation.etag is not None:
+                headers["If-Match"] = _header(operation.etag)
+        if operation.kind == "delete":
+            return method, address, headers, None
+        headers.setdefault("Content-Type", _ROW)
+        return method, address, headers, entity_json(operation.entity)[:-1] + _tail(write_ids)
+    except UnicodeError as error:
+        raise NotEncodable(str(error)) from error
+
+
 def batch_body(
     envelope: Envelope,
     operations: Sequence[Operation],
@@ -79,14 +105,12 @@ def batch_body(
     try:
         partition = f"{address}(PartitionKey='{_quoted(operations[0].partition_key)}',RowKey='"
         texts = iter(entities_json([each.entity for each in operations if each.kind != "delete"]))
-        tails: dict[WriteIds, str] = {(): "}"}
+        tails: dict[WriteIds, str] = {}
         body = [f"--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n"]
         for number, (operation, write_ids) in enumerate(zip(operations, ids, strict=True)):
             kind, etag = operation.kind, operation.etag
-            if etag is not None and not _ETAG.fullmatch(etag):
-                raise NotEncodable(etag)
             # As the SDK does for an insert, to which no condition applies
-            condition = "" if etag is None or kind == "insert" else f"If-Match: {etag}\r\n"
+            condition = "" if etag is None or kind == "insert" else f"If-Match: {_header(etag)}\r\n"
             row = address if kind == "insert" else f"{partition}{_quoted(operation.row_key)}')"
             if kind == "delete":
                 head, entity = f"{row} HTTP/1.1", ""
@@ -108,8 +132,16 @@ def _quoted(key: str) -> str:
     return quote(key.replace("'", "''"), safe="")
 
 
+def _header(etag: str) -> str:
+    if not _ETAG.fullmatch(etag):
+        raise NotEncodable(etag)
+    return etag
+
+
 def _tail(write_ids: WriteIds) -> str:
     """Return the end of an entity's JSON, with its write ids."""
+    if not write_ids:
+        return "}"
     value = b64encode(as_bytes(write_ids)).decode()
     return f', "{WRITE_ID}": "{value}", "{WRITE_ID}@odata.type": "Edm.Binary"}}'
 

@@ -1,0 +1,222 @@
+"""Send requests of the library's own through the pipeline of an SDK client.
+
+The SDK's calls spend most of their time on writing a request and reading its response. Here, a table client of the
+library's own calls `delete_table`, and the first policy of its pipeline replaces the request. Later policies, such as
+signing, retries, hooks, logging and tracing, see an ordinary request. A response that is not read here is given to the
+SDK's own call, which raises its error. Why it is done this way: docs/decisions/0013-writes-ride-on-another-call.md.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache, partial
+from typing import Any, Final
+
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.core.exceptions import DecodeError
+from azure.core.pipeline import PipelineRequest, PipelineResponse
+from azure.core.pipeline.policies import AsyncHTTPPolicy, HTTPPolicy
+from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
+from azure.core.rest import HttpRequest
+from azure.core.tracing.decorator import distributed_trace
+from azure.core.tracing.decorator_async import distributed_trace_async
+
+from .call import NO_CONTENT, SimpleResponse, settled
+
+NO_CREDENTIAL: Final = AzureNamedKeyCredential("nobody", "a2V5")
+NO_LOG: Final = logging.getLogger(f"{__name__}.none")
+NO_LOG.disabled = True
+SILENT: Final[Mapping[str, Any]] = {"logger": NO_LOG, "tracing_options": {"enabled": False}}
+"""The options of a call that is neither logged nor traced."""
+
+_OPTION: Final = "tablepatterns_request"
+"""The option of an SDK call that carries a request to the policy."""
+_RESPONSE: Final = "tablepatterns_response"
+"""The option of an SDK call that carries a response to the transport that replays it."""
+_MAX_READERS: Final = 64
+
+
+class Prepared:
+    """A request, the call by which the SDK would send it, and what its response means.
+
+    :param method: the SDK's method, such as `create_entity`
+    :param arguments: returns the argument of that method, and its options
+    :param read: reads a response, by its status and content: returns the result or an error, or None if the SDK must
+        read it
+    :param is_streamed: whether the SDK reads the content later than its policies, so that they do not decode it
+    """
+
+    def __init__(
+        self,
+        request: HttpRequest,
+        table: str,
+        method: str,
+        arguments: Callable[[], tuple[Any, Mapping[str, Any]]],
+        read: Callable[[int, bytes], Any],
+        *,
+        is_streamed: bool = False,
+    ) -> None:
+        self.request, self.table, self.method, self.arguments = request, table, method, arguments
+        self._read = read
+        self.is_streamed = is_streamed
+        self.response: Any = None
+        self.found: Any = None
+        """The result or an error; None if the SDK must read the response."""
+
+    def take(self, response: PipelineResponse[Any, Any], content: bytes) -> None:
+        """Read the response, and end the SDK call that carries the request."""
+        answer = self.response = response.http_response
+        self.found = self._read(answer.status_code, content)
+        if answer.status_code != NO_CONTENT:
+            response.http_response = SimpleResponse(self.request, NO_CONTENT, "No Content", {}, b"")
+
+
+class RequestSender:
+    """A client of a Table service that sends prepared requests.
+
+    :param kind: the SDK's class of table clients, sync or async
+    :param service: the URL of the service
+    :param options: the options of the client; its `transport` is that of the account's other clients
+    """
+
+    def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
+        self.is_async = hasattr(kind, "__aenter__")
+        policy = AioRequestPolicy() if self.is_async else RequestPolicy()
+        # Not a table: each request has its own
+        self.client = kind(service, "Requests", **options, per_call_policies=[policy])
+        self.service = str(self.client.url).partition("?")[0]
+        """The URL of the service, without a query."""
+        self.version: str = self.client.api_version
+        self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(self._new_reader, kind))
+
+    def result_of(self, prepared: Prepared) -> Any:
+        """Return the result of a request, or raise its error; a coroutine if an async client reads the response."""
+        if prepared.found is None:
+            argument, options = prepared.arguments()
+            call = getattr(self._reader(prepared.table), prepared.method)
+            return call(argument, **options, **SILENT, **{_RESPONSE: prepared.response})
+        if isinstance(prepared.found, Exception):
+            raise prepared.found
+        return prepared.found
+
+    def _new_reader(self, kind: Any, table: str) -> Any:
+        transport = AioReplay() if self.is_async else Replay()
+        return kind(self.service, table, credential=NO_CREDENTIAL, transport=transport, retry_total=0, logger=NO_LOG)
+
+
+@cache
+def sending(method: str, *, is_async: bool) -> Callable[..., Any]:
+    """Return the function that sends a request, which has the span of the SDK's method.
+
+    It takes the sender, the request, and options of the SDK's call, such as its hooks. Its result is that of the
+    request; its errors are those of the SDK's method.
+    """
+    span = f"TableClient.{method}"
+
+    def send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
+        sender.client.delete_table(merge_span=True, **options, **{_OPTION: prepared})
+        return sender.result_of(prepared)
+
+    async def aio_send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
+        await sender.client.delete_table(merge_span=True, **options, **{_OPTION: prepared})
+        return await settled(sender.result_of(prepared))
+
+    if is_async:
+        return distributed_trace_async(name_of_span=span)(aio_send)
+    return distributed_trace(name_of_span=span)(send)
+
+
+class RequestPolicy(HTTPPolicy[Any, Any]):
+    """A per-call policy that replaces the request of a call, and takes its response."""
+
+    def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
+        """Send the request that a call carries in place of its own."""
+        sent = _carried(request)
+        if sent is None:
+            return self.next.send(request)
+        try:
+            response = self.next.send(request)
+        except DecodeError as error:
+            response = _not_decoded(request, error)
+        sent.take(response, _content(response.http_response) if sent.is_streamed else b"")
+        return response
+
+
+class AioRequestPolicy(AsyncHTTPPolicy[Any, Any]):
+    """The same for async clients."""
+
+    async def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
+        """Send the request that a call carries in place of its own."""
+        sent = _carried(request)
+        if sent is None:
+            return await self.next.send(request)
+        try:
+            response = await self.next.send(request)
+        except DecodeError as error:
+            response = _not_decoded(request, error)
+        sent.take(response, await settled(_content(response.http_response)) if sent.is_streamed else b"")
+        return response
+
+
+def _carried(request: PipelineRequest[Any]) -> Prepared | None:
+    """Return what a call carries, with its request in place of the call's."""
+    sent: Prepared | None = request.context.options.pop(_OPTION, None)
+    if sent is not None:
+        if sent.is_streamed:
+            request.context.options["stream"] = True
+        request.http_request = sent.request
+    return sent
+
+
+def _not_decoded(request: PipelineRequest[Any], error: DecodeError) -> PipelineResponse[Any, Any]:
+    """Return a response that a later policy could not decode; the SDK's own call reads it, and raises the error."""
+    if error.response is None:
+        raise error
+    return PipelineResponse(request.http_request, error.response, request.context)
+
+
+def _content(response: Any) -> Any:
+    return response.read() if hasattr(response, "read") else response.body()
+
+
+class Replay(HttpTransport[Any, Any]):
+    """A transport that answers a request with the response that its call carries, or with the given one."""
+
+    def __init__(self, response: Any = None) -> None:
+        self._response = response
+        self.sent: list[Any] = []
+        """The requests that carried no response."""
+
+    def send(self, request: Any, **options: Any) -> Any:
+        response = options.get(_RESPONSE)
+        if response is None:
+            self.sent.append(request)
+            return self._response
+        if options.get("stream"):
+            # The SDK looks there for the requests of the parts
+            response.request = request
+        return response
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class AioReplay(AsyncHttpTransport[Any, Any]):
+    """The same for async clients."""
+
+    def __init__(self, response: Any = None) -> None:
+        self._replay = Replay(response)
+        self.sent = self._replay.sent
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        return self._replay.send(request, **options)
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def __aexit__(self, *error: object) -> None: ...
