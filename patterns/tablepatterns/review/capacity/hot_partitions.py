@@ -102,7 +102,7 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     if not total:
         return None
     found = _partitions(loads)
-    rates = {name: partition.rates() for name, partition in found.items()}
+    rates = _rates(found)
     target = float(PARTITION_ENTITIES_PER_SECOND)
     busiest = sorted(rates, key=lambda name: (-max(rates[name]), -sum(rates[name])))
     hottest = rates[busiest[0]]
@@ -129,6 +129,16 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
         buckets=buckets,
         spread_peak=cooled,
     )
+
+
+def _rates(partitions: Mapping[str, _Partition]) -> dict[str, tuple[float, ...]]:
+    """Return the entities per second of each step; partitions with the same loads share them."""
+    known: dict[tuple[tuple[int, int, int, float], ...], tuple[float, ...]] = {}
+    found = dict[str, tuple[float, ...]]()
+    for name, partition in partitions.items():
+        loads = tuple((id(load), first, last, of) for load, first, last, of in partition.loads)
+        found[name] = known.get(loads) or known.setdefault(loads, partition.rates())
+    return found
 
 
 def _partitions(loads: Iterable[Load]) -> Mapping[str, _Partition]:
