@@ -29,8 +29,8 @@ LIMITS = {
     "insert": 90,
     "merge": 100,
     # 20 of them encode and read the transaction, in place of some 8,000 of the SDK's
-    "insert with an intra-partition index": 148,
-    "insert with an inter-partition index": 297,
+    "insert with an intra-partition index": 141,
+    "insert with an inter-partition index": 295,
     "LogTail.append": 98,
     # 13 of them read the page, which for a thousand rows takes a seventh of the time of the SDK
     "LogTail.latest(2)": 124,

@@ -145,8 +145,7 @@ class Operation:
     @property
     def payload_bound(self) -> int:
         """An upper bound for the bytes of this operation in the body of a transaction."""
-        # JSON takes at most six bytes for a UTF-16 unit, which counts as two in the entity's size
-        rough = 3 * self.size + _PART_BYTES
+        rough = _rough_bound(self.size, 1)
         return rough if rough < limits.MAX_TRANSACTION_BYTES // limits.MAX_TRANSACTION_OPERATIONS else self._exact
 
     @cached_property
@@ -200,18 +199,30 @@ def check_transaction(operations: Sequence[Operation]) -> None:
         )
     seen: set[str] = set()
     size = 0
+    partition_key = operations[0].partition_key
     for operation in operations:
-        if operation.partition_key != operations[0].partition_key:
-            rule = f"a transaction has one partition, and its first operation is in {operations[0].partition_key!r}"
+        if operation.partition_key != partition_key:
+            rule = f"a transaction has one partition, and its first operation is in {partition_key!r}"
             raise BadInput("PartitionKey", operation.partition_key, rule, "make one transaction per partition")
         if operation.row_key in seen:
             rule = "an entity may be written only once in a transaction"
             raise BadInput("RowKey", operation.row_key, rule, "combine the two writes into one")
         seen.add(operation.row_key)
-        size += operation.payload_bound
-    if size >= limits.MAX_TRANSACTION_BYTES:
+        size += operation.size
+    if _rough_bound(size, len(operations)) < limits.MAX_TRANSACTION_BYTES:
+        return
+    payload = sum(operation.payload_bound for operation in operations)
+    if payload >= limits.MAX_TRANSACTION_BYTES:
         rule = f"the payload of a transaction is less than {limits.MAX_TRANSACTION_BYTES} bytes (4 MB)"
-        raise LimitExceeded("payload of a transaction in bytes", size, rule, "split it, or keep large values in blobs")
+        raise LimitExceeded(
+            "payload of a transaction in bytes", payload, rule, "split it, or keep large values in blobs"
+        )
+
+
+def _rough_bound(size: int, count: int) -> int:
+    """Return an upper bound for the bytes of a number of operations with this size in all."""
+    # JSON takes at most six bytes for a UTF-16 unit, which counts as two in the entity's size
+    return 3 * size + count * _PART_BYTES
 
 
 def sdk_operation(operation: Operation, write_ids: WriteIds) -> tuple[str, dict[str, Any], dict[str, Any]]:
