@@ -7,9 +7,10 @@ from datetime import timedelta
 from math import isfinite
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from tablepatterns import BlobLog, connect
 from tablepatterns.review import (
     BadDesignFile,
@@ -273,7 +274,7 @@ def logs(draw: st.DrawFn) -> DeclaredLog:
     )
 
 
-@settings(max_examples=40)
+@examples(100)
 @given(logs())
 def test_any_log_is_reviewed(log: DeclaredLog) -> None:
     found = review(Design("Any", (), logs=(log,)))
