@@ -44,7 +44,7 @@ class Share:
     of: float
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Share]:
     """Return the shares of the busiest partitions, which are the same at other rates.
 
