@@ -269,8 +269,9 @@ def call_site() -> Site | None:
     known = _kinds
     while frame is not None:
         name = frame.f_code.co_filename
-        kind = known.get(name)
-        if kind is None:
+        try:
+            kind = known[name]
+        except KeyError:
             kind = known[name] = _kind(name)
         if kind:
             if kind == _ENDS:
