@@ -22,7 +22,7 @@ from tablepatterns.recipe import finish
 from tablepatterns.sdk.call import SimpleResponse
 from tablepatterns.sdk.entity_json import NotEncodable, entities_json, entity_json
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
-from tablepatterns.sdk.request_sender import Replay
+from tablepatterns.sdk.request_sender import replaying
 from tablepatterns.sdk.write_body import FailedPart, etags_of
 from tablepatterns.sdk.writes import Writes
 from tablepatterns.write_id import WriteIds
@@ -103,7 +103,7 @@ def requests_for(operations: Sequence[Operation], ids: Sequence[WriteIds]) -> tu
 @given(transactions())
 def test_the_request_of_one_operation_is_the_sdks_byte_for_byte(drawn: tuple[list[Operation], list[WriteIds]]) -> None:
     for operation, write_ids in zip(*drawn, strict=True):
-        transport = Replay(SimpleResponse(None, 204, "No Content", {}, b""))
+        transport = replaying(TableClient, SimpleResponse(None, 204, "No Content", {}, b""))
         word, entity, options = sdk_operation(operation, write_ids)
         getattr(client(transport), f"{word}_entity")(entity, **options)
         writes = Writes(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})

@@ -14,7 +14,7 @@ from .consistency import promises
 from .design.archives import with_moves
 from .design.checks import check
 from .design.model import Design
-from .measure.measure import Measurements, calls_of, rated
+from .measure.measure import Measurements, measure
 from .model import Reviewed
 from .rules import findings
 from .rules.context import RuleContext, waste_severity
@@ -82,7 +82,7 @@ def without_advice(design: Design, prices: PriceTable, known: Measurements) -> t
     """
     check(design)
     design = with_moves(design)
-    measured = rated(design, calls_of(design, known=known))
+    measured = measure(design, known=known)
     heats, account = simulate_day(design, measured)
     limits = in_sight(design, measured)
     costs = bill(design, measured, prices)

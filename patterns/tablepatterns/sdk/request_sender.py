@@ -24,7 +24,7 @@ from azure.core.tracing.decorator_async import distributed_trace_async
 
 from .call import NO_CONTENT, SimpleResponse, settled
 
-NO_CREDENTIAL: Final = AzureNamedKeyCredential("nobody", "a2V5")
+NO_CREDENTIAL: Final = AzureNamedKeyCredential("unused", "a2V5")
 NO_LOG: Final = logging.getLogger(f"{__name__}.none")
 NO_LOG.disabled = True
 SILENT: Final[Mapping[str, Any]] = {"logger": NO_LOG, "tracing_options": {"enabled": False}}
@@ -72,6 +72,11 @@ class Prepared:
             response.http_response = SimpleResponse(self.request, NO_CONTENT, "No Content", {}, b"")
 
 
+def _is_async(kind: Any) -> bool:
+    """Return whether one of the SDK's classes of table clients is async."""
+    return hasattr(kind, "__aenter__")
+
+
 class RequestSender:
     """A client of a Table service that sends prepared requests.
 
@@ -81,7 +86,7 @@ class RequestSender:
     """
 
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
-        self.is_async = hasattr(kind, "__aenter__")
+        self.is_async = _is_async(kind)
         policy = AioRequestPolicy() if self.is_async else RequestPolicy()
         # Not a table: each request has its own
         self.client = kind(service, "Requests", **options, per_call_policies=[policy])
@@ -101,8 +106,8 @@ class RequestSender:
         return prepared.found
 
     def _new_reader(self, kind: Any, table: str) -> Any:
-        transport = AioReplay() if self.is_async else Replay()
-        return kind(self.service, table, credential=NO_CREDENTIAL, transport=transport, retry_total=0, logger=NO_LOG)
+        options = {"credential": NO_CREDENTIAL, "retry_total": 0, "logger": NO_LOG}
+        return kind(self.service, table, transport=replaying(kind), **options)
 
 
 @cache
@@ -180,7 +185,7 @@ def _content(response: Any) -> Any:
     return response.read() if hasattr(response, "read") else response.body()
 
 
-class Replay(HttpTransport[Any, Any]):
+class _Replay(HttpTransport[Any, Any]):
     """A transport that answers a request with the response that its call carries, or with the given one."""
 
     def __init__(self, response: Any = None) -> None:
@@ -205,11 +210,11 @@ class Replay(HttpTransport[Any, Any]):
     def __exit__(self, *error: object) -> None: ...
 
 
-class AioReplay(AsyncHttpTransport[Any, Any]):
+class _AioReplay(AsyncHttpTransport[Any, Any]):
     """The same for async clients."""
 
     def __init__(self, response: Any = None) -> None:
-        self._replay = Replay(response)
+        self._replay = _Replay(response)
         self.sent = self._replay.sent
 
     async def send(self, request: Any, **options: Any) -> Any:
@@ -220,3 +225,12 @@ class AioReplay(AsyncHttpTransport[Any, Any]):
     async def close(self) -> None: ...
 
     async def __aexit__(self, *error: object) -> None: ...
+
+
+def replaying(kind: Any, response: Any = None) -> Any:
+    """Return a transport for clients of a class that sends nothing.
+
+    It answers a request with the response that its call carries, or else with the given one. `sent` has the requests
+    that carried none.
+    """
+    return _AioReplay(response) if _is_async(kind) else _Replay(response)

@@ -20,7 +20,7 @@ from ..write_id import WriteIds
 from .call import NO_CONTENT, Lazy, SimpleResponse, answered, settled
 from .entity_json import NotEncodable
 from .operation import ANY, Operation, sdk_operation, sdk_word
-from .request_sender import NO_CREDENTIAL, SILENT, AioReplay, Prepared, Replay, RequestSender, sending
+from .request_sender import NO_CREDENTIAL, SILENT, Prepared, RequestSender, replaying, sending
 from .write_body import Envelope, FailedPart, batch_body, entity_write, etags_of
 
 ETags: TypeAlias = list[str | None]
@@ -208,7 +208,7 @@ async def _sends_the_same(kind: Any) -> bool:
 
 
 def _trial(kind: Any, response: Any) -> tuple[RequestSender, Any, dict[str, Any]]:
-    transport = AioReplay(response) if hasattr(kind, "__aenter__") else Replay(response)
+    transport = replaying(kind, response)
     options = {"credential": NO_CREDENTIAL, "transport": transport, "retry_total": 0}
     return RequestSender(kind, _TRIAL, options), transport, options
 

@@ -47,17 +47,18 @@ _NOBODY: Final = "ReviewNobody"
 """The name of a table that stays empty."""
 
 
-def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
+def measure(design: Design, *, most: int = MOST, known: Measurements | None = None) -> tuple[Measured, ...]:
     """Run every access pattern of a design, and return the cost of each, in declaration order.
 
     The same design gives the same figures. No request leaves the process.
 
     :param design: the design
     :param most: the maximum number of entities per set
+    :param known: what was measured before
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored
     """
-    return rated(design, calls_of(design, most=most))
+    return rated(design, calls_of(design, most=most, known=known))
 
 
 @dataclass(frozen=True)
