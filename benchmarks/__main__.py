@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
@@ -42,8 +42,8 @@ class Side(Protocol):
     def entries(self) -> list[Any]: ...
 
 
-def main() -> None:
-    options = _options()
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _options(arguments)
     output: Path = options.output or (QUICK_RESULTS if options.quick else RESULTS)
     output.mkdir(parents=True, exist_ok=True)
     for part in () if options.redraw else options.parts or PARTS:
@@ -92,14 +92,14 @@ def _azurite(part: str, *, wanted: bool) -> Generator[str | None, None, None]:
         yield connection_string
 
 
-def _options() -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}, year; by default all but year")
     parser.add_argument("--quick", action="store_true", help="take seconds; the figures mean little")
     parser.add_argument("--no-azurite", dest="azurite", action="store_false", help="leave Azurite out")
     parser.add_argument("--output", type=Path, help=f"where the results go, by default {RESULTS.relative_to(ROOT)}")
     parser.add_argument("--redraw", action="store_true", help="measure nothing: show again the rounds that are there")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     unknown = set(options.parts) - {*PARTS, "year"}
     if unknown:
         parser.error(f"{', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)} and year")

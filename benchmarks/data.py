@@ -73,13 +73,13 @@ class RecipeScale(Effort):
 
 
 FULL = Scale(partitions=1000, small=10, large=1000, rounds=24, seconds=0.1, azurite_seconds=120)
-QUICK = Scale(partitions=100, small=10, large=60, rounds=2, seconds=0.01, azurite_seconds=60)
+QUICK = Scale(partitions=100, small=10, large=60, rounds=1, seconds=0.002, azurite_seconds=60)
 FULL_OBJECTS = ObjectScale(listed=5000, blobs=100_000, rounds=16, seconds=0.1, azurite_seconds=20)
-QUICK_OBJECTS = ObjectScale(listed=50, blobs=500, rounds=2, seconds=0.01, azurite_seconds=5)
+QUICK_OBJECTS = ObjectScale(listed=50, blobs=500, rounds=2, seconds=0.002, azurite_seconds=5)
 FULL_RECIPES = RecipeScale(
     rounds=3, seconds=0, azurite_seconds=0, rows=6000, sharing=400, keys=1000, kept=500, inserts=20
 )
-QUICK_RECIPES = RecipeScale(rounds=1, seconds=0, azurite_seconds=0, rows=80, sharing=8, keys=20, kept=6, inserts=1)
+QUICK_RECIPES = RecipeScale(rounds=1, seconds=0, azurite_seconds=0, rows=80, sharing=8, keys=8, kept=6, inserts=1)
 
 
 @dataclass(frozen=True)

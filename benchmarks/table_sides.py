@@ -33,11 +33,10 @@ class EngineTables:
 
     def __init__(self, scale: Scale) -> None:
         self._engine = Engine()
-        self._engine.tables.create(_LARGE)
         before = _peak()
-        large = load(self._write_state, "Engine, large table", scale.partitions, scale.large)
+        large = load(self._writer(_LARGE), "Engine, large table", scale.partitions, scale.large)
         self.memory = _peak() - before
-        small = load(_writer(self._table(_SMALL)), "Engine, small table", scale.partitions, scale.small)
+        small = load(self._writer(_SMALL), "Engine, small table", scale.partitions, scale.small)
         self.places = {ENGINE: Place(self._table(_SMALL), small), ENGINE_LARGE: Place(self._table(_LARGE), large)}
 
     def entries(self) -> list[Entry[TableClient]]:
@@ -52,9 +51,11 @@ class EngineTables:
     def _floor(self, case: Case[TableClient], place: Place[TableClient]) -> Entry[TableClient]:
         return floor_of(case, self._engine, place, lambda each: self._table(_SMALL, each), SdkResponse)
 
-    def _write_state(self, entities: list[dict[str, Any]]) -> None:
-        """Write the rows without the SDK, which would take minutes for a million entities."""
-        self._engine.tables.transact(_LARGE, [_operation(**each) for each in entities])
+    def _writer(self, name: str) -> Callable[[list[dict[str, Any]]], object]:
+        """Create a table, and return a function that writes to it without the SDK, which is much slower."""
+        tables = self._engine.tables
+        tables.create(name)
+        return lambda entities: tables.transact(name, [_operation(**each) for each in entities])
 
     def _table(self, name: str, transport: Transport | None = None) -> TableClient:
         account = self._engine.account_name

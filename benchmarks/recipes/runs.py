@@ -33,6 +33,9 @@ class Run:
 
 def measure(runs: Sequence[Run], rounds: int) -> dict[str, dict[str, Series]]:
     """Return the times per entity by case and contestant. A different contestant starts each round."""
+    # Each run looks for garbage first: not among what lives until the end
+    gc.collect()
+    gc.freeze()
     figures: dict[str, dict[str, Series]] = {}
     for run in runs:
         figures.setdefault(run.case, {})[run.contestant] = Series(run.count)
@@ -46,6 +49,7 @@ def measure(runs: Sequence[Run], rounds: int) -> dict[str, dict[str, Series]]:
                     _measure(run, figures[case][run.contestant])
                     progress.advance(task)
                     progress.refresh()
+    gc.unfreeze()
     return figures
 
 
