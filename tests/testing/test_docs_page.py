@@ -22,7 +22,7 @@ def test_the_examples_for_pytest_pass(pytester: pytest.Pytester, monkeypatch: py
     for number, example in enumerate(EXAMPLES):
         named = re.match(r"# (\w+)\.py$", example, re.MULTILINE)
         pytester.makepyfile(**{named[1] if named else f"test_example_{number}": example})
-    result = pytester.runpytest_subprocess("-p", "pytest_tablepatterns", "-W", "error")
+    result = pytester.runpytest_inprocess("-p", "pytest_tablepatterns", "-W", "error")
     result.assert_outcomes(passed=TEXT.count("def test_"))
 
 

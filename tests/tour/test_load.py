@@ -46,17 +46,21 @@ def test_a_bar_shows_no_rate_before_anything_is_loaded() -> None:
 
 
 @pytest.fixture
-def few_flights(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of twenty flights of each day, with that of the first question."""
-    read = Source.flights
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of twenty flights of each day, with that of the first question, and one of twenty airports, with its own."""
+    read, read_airports = Source.flights, Source.airports
 
     def flights(self: Source, days: int = DAYS) -> Iterator[Fields]:
         return (each for number, each in enumerate(read(self, days)) if number % 20 == 0 or each["Number"] == 130)
 
+    def airports(self: Source) -> Iterator[Fields]:
+        return (each for number, each in enumerate(read_airports(self)) if number % 20 == 0 or each["Airport"] == "BUF")
+
     monkeypatch.setattr(Source, "flights", flights)
+    monkeypatch.setattr(Source, "airports", airports)
 
 
-@pytest.mark.usefixtures("few_flights")
+@pytest.mark.usefixtures("few_rows")
 def test_the_first_question_can_be_answered_when_a_day_is_loaded() -> None:
     storage = connect()
     design, answers, rows = Design.on(storage), [], []
@@ -72,7 +76,7 @@ def test_the_first_question_can_be_answered_when_a_day_is_loaded() -> None:
     assert rows == [2 * sum(each["Date"].day == 1 for each in Source.installed().flights(1))]
 
 
-@pytest.mark.usefixtures("few_flights")
+@pytest.mark.usefixtures("few_rows")
 def test_the_first_answer_is_printed_before_the_other_days_are_loaded() -> None:
     console = Console(file=StringIO(), width=140, color_system=None)
     with console.capture() as capture:

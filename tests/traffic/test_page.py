@@ -26,7 +26,7 @@ def test_the_example_for_pytest_passes(pytester: pytest.Pytester, monkeypatch: p
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "patterns"))
     (example,) = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     pytester.makepyfile(example)
-    pytester.runpytest_subprocess("-p", "pytest_tablepatterns", "-W", "error").assert_outcomes(passed=1)
+    pytester.runpytest_inprocess("-p", "pytest_tablepatterns", "-W", "error").assert_outcomes(passed=1)
 
 
 def test_every_word_of_traffic_is_reported_of() -> None:
