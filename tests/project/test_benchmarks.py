@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from benchmarks import explorer
 from benchmarks.__main__ import main
 from benchmarks.codec import measure_loads
