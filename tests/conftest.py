@@ -7,7 +7,7 @@ import gc
 import inspect
 import os
 import re
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ MARKERS = (
     "nightly: it takes long, and a smaller case of the same rule runs in every run; --nightly runs it too",
     "both_sdks: each case runs in memory with the sync and the async SDK; others with one of them, unless --nightly",
     "nightly_on_azurite: it runs in memory in every run, and on Azurite with --nightly",
+    "few_on_azurite: its cases are values of one rule: on Azurite, the first and the last; all with --nightly",
 )
 LONGEST = (
     *("tests/docs/test_site.py", "tests/docs/test_in_chromium.py", "tests/project/test_benchmarks.py"),
@@ -180,16 +181,21 @@ def _is_left_to_the_night(item: pytest.Item) -> bool:
 
 
 def _further_cases_on_azurite(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield all but the first case of each parametrized test of a recipe that runs on Azurite."""
-    seen = set()
+    """Yield the cases on Azurite that --nightly adds.
+
+    Every run has the first test of each module of recipes, and the first and the last case of `few_on_azurite`.
+    """
+    groups: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if not isinstance(item, pytest.Function) or not item.nodeid.startswith(RECIPES):
+        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
             continue
-        if hasattr(item, "callspec") and str(item.callspec.params.get("backend", "")).startswith("azurite"):
-            body = item.nodeid.partition("[")[0]
-            if body in seen:
-                yield item
-            seen.add(body)
+        if str(item.callspec.params.get("backend", "")).startswith("azurite"):
+            if item.nodeid.startswith(RECIPES):
+                groups[item.nodeid.partition("::")[0]].append(item)
+            elif item.get_closest_marker("few_on_azurite"):
+                groups[item.nodeid.partition("[")[0]].append(item)
+    for name, group in groups.items():
+        yield from group[1:] if name.startswith(RECIPES) else group[1:-1]
 
 
 # ------------------------------------------------------------------ running bodies

@@ -38,6 +38,7 @@ def test_a_name_that_no_identifier_and_xml_name_could_be_is_rejected(name: str) 
         measured(entity(**{name: 1}))
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("name", ["Email", "_x", "Größe", "名前", "x1", "n" * 255])
 async def test_identifiers_of_any_script_are_stored(storage: Any, table_name: str, name: str) -> None:
     rows = EntitySet(storage, table_name, RAW)

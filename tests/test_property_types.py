@@ -44,6 +44,7 @@ VALUES = {
 }
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.guide("G-047", "G-048", "G-049", "G-052", "G-053", "G-054", "G-055")
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES.keys())
 async def test_every_type_round_trips(storage: Any, table_name: str, value: object) -> None:
@@ -125,6 +126,7 @@ async def test_an_int64_can_be_added_to_and_stays_one(storage: Any, table_name: 
     assert (found["Count"], type(found["Count"])) == (2, Int64)
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.guide("G-058")
 @pytest.mark.parametrize(
     ("given", "kept"),

@@ -37,6 +37,7 @@ VALUES: list[Any] = [
 ]
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 async def test_a_value_is_recognised_in_what_is_stored(storage: Any, table_name: str, value: Any) -> None:
     table = storage.table(table_name)

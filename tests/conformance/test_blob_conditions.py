@@ -57,6 +57,7 @@ def blob(backend: Backend, container: Any) -> Any:
     return backend.run(write())
 
 
+@pytest.mark.few_on_azurite
 @every_write
 @pytest.mark.parametrize(
     "unmet", [if_still(STALE), {"if_modified_since": NEW}, {"if_unmodified_since": OLD}], ids=["other", "old", "new"]
@@ -83,6 +84,7 @@ async def test_what_meets_its_condition_is_carried_out(blob: Any, call: Any) -> 
     await call(blob, **if_still(etag))
 
 
+@pytest.mark.few_on_azurite
 @every_call
 @pytest.mark.parametrize(
     "met", [if_other(STALE), {"if_modified_since": OLD}, {"if_unmodified_since": NEW}], ids=["other", "new", "old"]
@@ -93,6 +95,7 @@ async def test_so_it_is_where_the_version_is_another_or_the_time_is_right(
     await call(blob, **met)
 
 
+@pytest.mark.few_on_azurite
 @every_read
 @pytest.mark.parametrize("unmet", [if_still(STALE), {"if_unmodified_since": OLD}], ids=["other", "new"])
 async def test_a_read_of_a_version_that_is_no_more_is_rejected(blob: Any, read: Any, unmet: dict[str, Any]) -> None:

@@ -57,6 +57,7 @@ async def test_a_container_is_made_once(container: Any, blob_service: Any, blob_
         await blob_service.create_container(container.container_name)
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("tail", ["", "-1", "-a-b", "0"], ids=["letters", "digit", "hyphens", "zero"])
 async def test_a_name_has_small_letters_digits_and_single_hyphens(
     blob_service: Any, container_names: list[str], new_container_name: Callable[..., str], tail: str
@@ -66,6 +67,7 @@ async def test_a_name_has_small_letters_digits_and_single_hyphens(
     assert [found.name for found in await listed(blob_service, container_names[-1])] == [container_names[-1]]
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("name", ["Abc", "-abc", "abc-", "a--b", "a_b", "a.b"])
 async def test_a_name_has_no_other_characters(blob_service: Any, blob_rejected: Any, name: str) -> None:
     async with blob_rejected(NAME_CHARACTERS):

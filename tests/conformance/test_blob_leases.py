@@ -231,6 +231,7 @@ async def test_a_broken_lease_guards_nothing(blob: Any, blob_rejected: Any) -> N
     assert await state_of(blob) == ("leased", "locked", "fixed")
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("duration", [14, 61, 0, -2])
 async def test_a_lease_is_for_15_to_60_seconds_or_infinite(blob: Any, blob_rejected: Any, duration: int) -> None:
     async with blob_rejected(BAD_HEADER):

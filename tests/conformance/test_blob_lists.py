@@ -41,6 +41,7 @@ async def test_blobs_are_listed_in_order(photos: Any) -> None:
     assert [name async for name in photos.list_blob_names()] == NAMES
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("prefix", ["a", "a/", "a/b", "a/b/c", "a0", "b", "é", "z"])
 async def test_a_prefix_is_where_names_begin(photos: Any, prefix: str) -> None:
     assert await names(photos.list_blobs(name_starts_with=prefix)) == [
@@ -48,6 +49,7 @@ async def test_a_prefix_is_where_names_begin(photos: Any, prefix: str) -> None:
     ]
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9])
 async def test_a_list_comes_in_pages(photos: Any, size: int) -> None:
     expected = [NAMES[start : start + size] for start in range(0, len(NAMES), size)]

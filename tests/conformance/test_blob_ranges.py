@@ -33,6 +33,7 @@ def path(container: Any, blob: Any) -> str:
     return f"/{container.container_name}/b"
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("offset", "length", "end"),
     [(0, 10, 10), (10, 10, 20), (99, 1, 100), (90, 20, 100), (90, None, 100), (0, 100, 100)],

@@ -51,6 +51,7 @@ async def test_the_lite_signature_is_accepted(raw_blobs: Raw, container: Any) ->
     assert (await raw_blobs("PUT", path, headers, TEXT, signed=False)).status == 201
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("method", "path", "changed"),
     [

@@ -60,6 +60,7 @@ async def test_creating_it_with_other_metadata_is_rejected(
         await queue_service.create_queue(queue_name, metadata=metadata)
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("tail", ["", "-1", "-a-b", "0"], ids=["letters", "digit", "hyphens", "zero"])
 async def test_a_name_has_small_letters_digits_and_single_hyphens(
     queue_service: Any, queue_names: list[str], new_queue_name: Callable[..., str], tail: str
@@ -69,6 +70,7 @@ async def test_a_name_has_small_letters_digits_and_single_hyphens(
     assert [found.name for found in await listed(queue_service, queue_names[-1])] == [queue_names[-1]]
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("name", ["ABC", "a-", "-a1", "a--b", "a_b", "a.b"])
 async def test_a_name_has_nothing_else(queue_service: Any, queue_rejected: Any, name: str) -> None:
     async with queue_rejected(NAME_CHARACTERS if len(name) > 2 else NAME_LENGTH):

@@ -48,6 +48,7 @@ async def test_the_lite_signature_is_accepted(raw_queues: Raw, queue: Any) -> No
     assert (await raw_queues("POST", path, headers, TEXT, signed=False)).status == 201
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("method", "path", "changed"),
     [

@@ -48,6 +48,7 @@ ORDERS = {
 FINDS = {"eq": "1", "ne": "02", "gt": "2", "ge": "12", "lt": "0", "le": "01"}
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(("values", "literal"), ORDERS.values(), ids=ORDERS)
 async def test_values_are_compared_in_the_order_of_their_type(new_table: Any, values: list[Any], literal: str) -> None:
     table = await table_of(new_table, *((str(number), {"Value": value}) for number, value in enumerate(values)))
@@ -120,6 +121,7 @@ async def test_a_property_of_another_type_counts_as_less_than_the_literal(
         assert await found(table, f"Value {operator} {literal}") == sorted([*equal, *less]), operator
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("operator", OPERATORS)
 async def test_no_comparison_finds_an_entity_without_the_property(new_table: Any, operator: str) -> None:
     table = await table_of(new_table, ("with", {"Age": 34}), ("without", {}))
@@ -144,6 +146,7 @@ async def test_an_int64_needs_no_mark(new_table: Any) -> None:
 # ------------------------------------------------------------------ literals
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("value", "literal"),
     [
@@ -170,6 +173,7 @@ async def test_a_literal_finds_its_value(new_table: Any, value: Any, literal: st
     assert await found(table, f"Value eq {literal}") == ["0"]
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     "value", ["O'Neill", True, 34, 0.25, MOMENT, GUID, b"photo"], ids=lambda value: type(value).__name__
 )
@@ -199,6 +203,7 @@ def people(backend: Backend, new_table: Any) -> Any:
     return backend.run(table_of(new_table, *rows))
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("wanted", "keys"),
     [
@@ -280,6 +285,7 @@ async def test_a_syntax_error_says_where_it_is(people: Any, rejected: Any) -> No
         await found(people, "aaa bbb ccc")
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -32,6 +32,7 @@ def with_key(name: str, value: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------ what a key may be
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.guide("G-037")
 @pytest.mark.parametrize(
     "key",
@@ -124,6 +125,7 @@ async def test_any_other_forbidden_character_in_a_key_of_the_url_is_out_of_range
         await table.get_entity(entity["PartitionKey"], entity["RowKey"])
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("character", forbidden("\\", "#", "?", "\t", "\n", "\x7f", "\x80"))
 @pytest.mark.parametrize("name", KEYS)
 async def test_no_write_brings_a_forbidden_character_into_a_key(
@@ -203,6 +205,7 @@ async def test_an_insert_of_a_key_that_is_no_string_is_rejected(table: Any, reje
         await table.create_entity(with_key(name, key))
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("note", ["Edm.DateTime", "Edm.Guid", "Edm.Binary", "Edm.String"])
 @pytest.mark.parametrize(("method", "headers"), [("PUT", {}), ("MERGE", {}), ("PUT", {"If-Match": "*"})], ids=str)
 async def test_where_the_url_has_the_keys_the_body_may_repeat_them_in_any_type(

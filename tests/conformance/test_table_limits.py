@@ -54,6 +54,7 @@ async def test_a_property_name_of_256_characters_is_rejected(table: Any, rejecte
         await write(table, {**KEYS, "n" * (MAX_PROPERTY_NAME_LENGTH + 1): 1})
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("name", ["_", "a1", "_1", "été", "Ωmega", "年齢", "from", "class", "Table"])
 async def test_a_property_name_is_an_identifier(table: Any, name: str) -> None:
     await table.create_entity({**KEYS, name: 1})
@@ -142,6 +143,7 @@ async def test_system_properties_do_not_count(raw: Raw, table: Any) -> None:
 # ------------------------------------------------------------------ size of values
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.guide("G-046", "G-057")
 @pytest.mark.parametrize(
     "value",
@@ -157,6 +159,7 @@ async def test_a_value_of_64_kib_is_accepted(table: Any, value: Any) -> None:
     assert (await table.get_entity("Sales", "000223"))["Value"] == value
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.guide("G-046", "G-057")
 @pytest.mark.parametrize(
     "value",

@@ -63,6 +63,7 @@ async def test_a_page_can_be_made_smaller(table: Any) -> None:
     assert list(chain.from_iterable(pages)) == keys
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(("size", "sizes"), [(1, [1] * 5), (2, [2, 2, 1]), (3, [3, 2]), (4, [4, 1]), (6, [5])])
 async def test_pages_cover_all_entities_once(table: Any, five: Any, size: int, sizes: list[int]) -> None:
     pages = await pages_of(table.list_entities(results_per_page=size).by_page())
@@ -119,6 +120,7 @@ async def test_a_token_survives_changes_before_it_and_at_it(table: Any, five: An
     assert await pages_of(table.list_entities().by_page(pages.continuation_token)) == [[("B", "0002")]]
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("key", ["O'Neill & Sons", "50% +1", "日本 🛫", "a b"])
 async def test_any_key_fits_a_token(table: Any, key: str) -> None:
     await check_tokens(table, [(key, "!"), (key, key + "~"), (key + "~", key)])

@@ -14,6 +14,7 @@ from conformance.service_errors import ServiceError
 JONES = {**KEYS, "Name": "Jones", "Age": 34, "Email": "jonesj@contoso.com"}
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.guide("G-095")
 @pytest.mark.parametrize(
     ("select", "left"),

@@ -51,6 +51,7 @@ async def test_a_request_without_credentials_is_rejected_with_its_own_code(raw: 
         await raw("POST", f"/{table.table_name}", body=KEYS, signed=False)
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     "authorization",
     [
@@ -76,6 +77,7 @@ async def test_both_kinds_of_signature_are_accepted(raw: Raw, table: Any, lite: 
     assert (await raw("POST", path, headers, KEYS, signed=False)).status == 201
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("method", "path", "changed"),
     [

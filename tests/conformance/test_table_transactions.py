@@ -142,6 +142,7 @@ FAILURES = {
 every_failure = pytest.mark.parametrize(("operation", "error"), FAILURES.values(), ids=FAILURES)
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.guide("G-068", "G-072")
 @every_failure
 @pytest.mark.parametrize("index", [1, 3])

@@ -35,6 +35,7 @@ async def insert(raw: Raw, table: Any, members: str) -> None:
 # ------------------------------------------------------------------ values come back
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.guide("G-047", "G-049", "G-052", "G-053", "G-054", "G-055")
 @pytest.mark.parametrize(
     "value",
@@ -104,6 +105,7 @@ async def test_a_datetime_keeps_100_nanoseconds(table: Any) -> None:
     assert (await table.get_entity("Sales", "000223"))["Value"].tables_service_value == moment
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.guide("G-058")
 @pytest.mark.parametrize(
     ("text", "note", "value"),
@@ -146,6 +148,7 @@ async def test_a_property_may_change_its_type(table: Any) -> None:
 # ------------------------------------------------------------------ how values travel
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("value", "members"),
     [
@@ -200,6 +203,7 @@ async def test_a_guid_is_written_in_lower_case(raw: Raw, table: Any) -> None:
     assert (await written(raw, table))["Value"] == str(GUID)
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("json", "value"),
     [("34", 34), ("34.5", 34.5), ("-3.45e1", -34.5), ("true", True), ('"34"', "34")],
@@ -216,6 +220,7 @@ async def test_a_note_may_follow_its_value(raw: Raw, table: Any) -> None:
     assert (await table.get_entity("Sales", "000223"))["Value"] == int64(34)
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("note", "json", "value"),
     [
@@ -290,6 +295,7 @@ async def test_null_with_a_note_is_not_stored(raw: Raw, table: Any) -> None:
 # ------------------------------------------------------------------ what is no value
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     "json",
     [
@@ -349,6 +355,7 @@ async def test_a_datetime_before_1601_is_rejected(table: Any, rejected: Any) -> 
             await write({**KEYS, "Value": early})
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     "body", ["", "{", "[]", '"text"', "5", "null"], ids=["empty", "cut", "list", "string", "number", "null"]
 )

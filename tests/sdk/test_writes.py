@@ -127,6 +127,7 @@ async def test_a_write_ends_as_through_the_sdks_own_call(tables: Tables, case: s
     assert left == [dict(each) async for each in theirs.query(None)]
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("case", ["missing", "merge", "replace", "delete"])
 async def test_a_missing_table_raises_the_same_error(tables: Tables, case: str) -> None:
     ours, theirs = [await outcome(table, ALL[case]) for table in tables]
@@ -168,6 +169,7 @@ async def test_an_incomplete_response_has_the_same_effect(tables: Tables, engine
     await check_fault(tables, engine, "break_body", {"after_bytes": 3}, case)
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("case", ["overwrites", *ONE])
 async def test_hooks_and_logs_see_what_they_see_of_the_sdks_own_call(
     backend: Any, new_name: Callable[..., str], caplog: pytest.LogCaptureFixture, case: str
@@ -218,6 +220,7 @@ def spans() -> Any:
     return exporter
 
 
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("case", "method"),
     [
