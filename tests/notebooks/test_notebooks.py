@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,20 @@ from notebooks.running import answered, executed, save
 from tablepatterns import connect
 
 CPU_SECONDS = 20
-FEW = ("01_intra_partition_index", "05_archive", "14_large_properties")
+FEW = ("14_large_properties", "26_partition_move")
 """Between them they use tables, queues and blobs: all of them take Azurite some minutes."""
+AT_NIGHT = (
+    *("02_inter_partition_index", "04_eventual_transaction", "07_summary", "10_period_tables", "15_partition_spread"),
+    *("16_blob_log", "18_one_to_one", "19_lookup", "24_bulk_load", "28_design_review"),
+)
+"""They take as long as the others together; the program of each pattern's page runs in every run."""
 every_book = pytest.mark.parametrize("path", books(), ids=lambda path: path.stem)
+
+
+def books_at_night(names: Container[str]) -> list[Any]:
+    """Return all notebooks as parameters, these marked as nightly."""
+    marks = {True: [pytest.mark.nightly], False: []}
+    return [pytest.param(path, id=path.stem, marks=marks[path.stem in names]) for path in books()]
 
 
 @every_book
@@ -25,7 +37,7 @@ def test_a_notebook_keeps_the_rules(path: Path, rule: Callable[[Book], Iterator[
     assert list(rule(Book.read(path))) == []
 
 
-@every_book
+@pytest.mark.parametrize("path", books_at_night(AT_NIGHT))
 def test_a_notebook_and_its_answers_run_and_say_the_same_again(path: Path) -> None:
     kept = Book.read(path)
     again, seconds = answered(kept)
@@ -35,11 +47,7 @@ def test_a_notebook_and_its_answers_run_and_say_the_same_again(path: Path) -> No
     assert seconds < CPU_SECONDS
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, marks=[] if path.stem in FEW else pytest.mark.nightly) for path in books()],
-    ids=[path.stem for path in books()],
-)
+@pytest.mark.parametrize("path", books_at_night({path.stem for path in books()} - {*FEW}))
 def test_a_notebook_runs_on_azurite_by_its_switch_and_leaves_nothing_there(path: Path, azurite: str) -> None:
     before = _names(azurite)
     executed(Book.read(path), storage=azurite)
