@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -49,11 +50,14 @@ def calls_of(work: Callable[[], object]) -> int:
             count += 1
 
     before = sys.getprofile()
+    # Otherwise, finalizers of what earlier tests left are counted too
+    gc.disable()
     sys.setprofile(counting)
     try:
         work()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return count
 
 

@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from tools.recipe.begin import Unfit, begin, title_of
@@ -29,6 +31,10 @@ MADE = [
 ]
 
 PLACES = "tests/project/test_lazy_names.py::test_each_public_name_is_written_once_and_found_where_the_stub_says"
+LEFT = "tests/project/test_house.py::test_nothing_is_left_to_be_written"
+ENTRY = "tests/catalogue/test_catalogue.py::test_every_module_of_recipes_belongs_to_one_entry"
+IMPORTS = "tests/project/test_imports.py"
+HEADINGS_OF_PAGES = "tests/docs/test_pattern_pages.py"
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +64,20 @@ def run(copy: Path, module: str, *arguments: str) -> subprocess.CompletedProcess
     return subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=120)
 
 
-def complaints(copy: Path, *arguments: str) -> str:
-    """Return what pytest says of tests in the copy that fail."""
-    done = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "-m", "not azurite", *arguments)
+@pytest.fixture(scope="module")
+def tested(copy: Path, made: list[str]) -> Mapping[str, list[str]]:
+    """What one run of pytest says of the copy: for each file or test, the message of each case, empty if it passes."""
+    asked = (made[0], made[1], made[2], IMPORTS, PLACES, LEFT, ENTRY, HEADINGS_OF_PAGES)
+    few = "sorted_tail and not test_pattern_pages or __init__ or headings or stub_says or is_left or one_entry"
+    options = ("-q", "-p", "no:cacheprovider", "-m", "not azurite", "--doctest-modules", "-k", few)
+    done = run(copy, "pytest", *options, "--junitxml=report.xml", "-o", "junit_family=xunit1", *asked)
     assert done.returncode == 1, done.stdout + done.stderr
-    return done.stdout
+    found: dict[str, list[str]] = {each: [] for each in asked}
+    for case in ElementTree.parse(copy / "report.xml").iter("testcase"):  # noqa: S314 - it is our own
+        place = case.get("file", "")
+        found[place if place in found else f"{place}::{case.get('name')}"].append("".join(case.itertext()))
+    assert all(found.values()), done.stdout
+    return found
 
 
 def test_the_files_and_lines_of_a_recipe_are_made(made: list[str]) -> None:
@@ -71,35 +86,35 @@ def test_the_files_and_lines_of_a_recipe_are_made(made: list[str]) -> None:
     assert made[-1].endswith("_sorted_tail.ipynb")
 
 
-def test_what_is_made_passes_the_linter_and_the_rules_of_imports(copy: Path, made: list[str]) -> None:
+def test_what_is_made_passes_the_linter_and_the_rules_of_imports(
+    copy: Path, made: list[str], tested: Mapping[str, list[str]]
+) -> None:
     for check in (["check"], ["format", "--check"]):
         done = run(copy, "ruff", *check, *(path for path in made if not path.endswith((".md", ".toml"))))
         assert done.returncode == 0, done.stdout
-    done = run(
-        copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/project/test_imports.py", "-k", "sorted_tail or __init__"
-    )
-    assert done.returncode == 0, done.stdout
+    assert not any(tested[IMPORTS])
 
 
-def test_the_recipe_is_public_and_its_examples_run(copy: Path, made: list[str]) -> None:
-    done = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", made[0], PLACES)
-    assert done.returncode == 0, done.stdout
+def test_the_recipe_is_public_and_its_examples_run(made: list[str], tested: Mapping[str, list[str]]) -> None:
+    assert not any(tested[made[0]])
+    assert not any(tested[PLACES])
 
 
-def test_its_tests_fail_with_what_is_to_be_written(copy: Path, made: list[str]) -> None:
-    output = complaints(copy, made[1], made[2])
+def test_its_tests_fail_with_what_is_to_be_written(made: list[str], tested: Mapping[str, list[str]]) -> None:
+    output = "".join(tested[made[1]] + tested[made[2]])
     assert "write me: SortedTail.first" in output
     assert "write me: what must hold at the end" in output
     assert "write me: break the recipe on purpose" in output
 
 
-def test_the_tests_of_the_house_tell_what_is_missing_and_where(copy: Path, made: list[str]) -> None:
-    output = complaints(copy, "tests/project/test_house.py::test_nothing_is_left_to_be_written")
+def test_the_tests_of_the_house_tell_what_is_missing_and_where(
+    made: list[str], tested: Mapping[str, list[str]]
+) -> None:
+    (output,) = tested[LEFT]
     assert "write me: SortedTail.first" in output
     places = [path for path in made if path not in (MADE[-1], MADE[4])]
     assert [path for path in places if f"{path}:" not in output] == []
-    entry = "tests/catalogue/test_catalogue.py::test_every_module_of_recipes_belongs_to_one_entry"
-    assert "sorted_tail" in complaints(copy, entry)
+    assert "sorted_tail" in "".join(tested[ENTRY])
 
 
 def test_a_notebook_has_the_headings_of_all(copy: Path, made: list[str]) -> None:
@@ -108,9 +123,8 @@ def test_a_notebook_has_the_headings_of_all(copy: Path, made: list[str]) -> None
     assert headings[1:] == [f"## {each}" for each in HEADINGS]
 
 
-def test_a_page_has_the_headings_of_all(copy: Path, made: list[str]) -> None:
-    done = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/docs/test_pattern_pages.py", "-k", "headings")
-    assert done.returncode == 0, done.stdout
+def test_a_page_has_the_headings_of_all(tested: Mapping[str, list[str]]) -> None:
+    assert not any(tested[HEADINGS_OF_PAGES])
 
 
 @pytest.mark.parametrize("name", ["", "SortedTail", "sorted-tail", "1st", "../evil", "log_tail"])
