@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+from functools import cache
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -40,31 +43,36 @@ def dead_links(path: Path) -> list[str]:
     return found
 
 
-class Page(HTMLParser):
-    """The links and the ids of a page of the site."""
+class Page:
+    """The links and the ids of a page of the site, and the links of its body."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.ids: set[str] = set()
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value for name, value in attrs if value}
-        self.ids |= {given[name] for name in ("id", "name") if name in given}
+        text = path.read_text(encoding="utf-8")
+        self.ids = attributes("id|name", text)
         # What the theme loads carries a digest of its content behind a question mark
-        self.links += [given[name] for name in ("href", "src") if name in given]
+        self.links = attributes("href|src", text)
+        body = text.find('<div class="body"')
+        self.links_of_body = attributes("href", text[body : text.find('<div class="sphinxsidebar"', body)])
 
 
-def dead_links_of_site(site: Path) -> list[str]:
+def attributes(names: str, text: str) -> set[str]:
+    """Return the values of attributes, whose tags need not be parsed: elsewhere, quotation marks are escaped."""
+    return {unescape(value) for value in re.findall(rf'(?<=\s)(?:{names})="([^"]+)"', text)}
+
+
+def dead_links_of_site(pages: dict[Path, Page], site: Path) -> list[str]:
     """Return the links between the pages of a built site that lead nowhere."""
-    pages = {path: Page(path) for path in site.rglob("*.html")}
     return [
         f"{path.relative_to(site)}: {link}"
         for path, page in pages.items()
-        for link in page.links
+        for link in sorted(page.links)
         if _dead(path, link, pages)
     ]
+
+
+@cache
+def pages_of(site: Path) -> dict[Path, Page]:
+    return {path: Page(path) for path in site.rglob("*.html")}
 
 
 def _dead(path: Path, link: str, pages: dict[Path, Page]) -> bool:
@@ -95,18 +103,17 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
 
 def test_a_broken_link_of_the_site_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<p id="one"><a href="#one"></a><a href="#two"></a><img src="b.svg"></p>', "utf-8")
-    assert dead_links_of_site(tmp_path.resolve()) == ["a.html: #two", "a.html: b.svg"]
+    assert dead_links_of_site(pages_of(tmp_path.resolve()), tmp_path.resolve()) == ["a.html: #two", "a.html: b.svg"]
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
     """The whole site: the status and the warnings of the build, and its folder."""
     folder = tmp_path_factory.mktemp("site").resolve()
-    site, options = folder / "site", ["-q", "-W", "--keep-going", "-n", "-E", "-d", str(folder / "read")]
-    # With a bare theme: the menu on each page takes a third of the time, and has no text of ours
-    command = [sys.executable, "-m", "sphinx", *options, "-D", "html_theme=basic", "-b", "html", str(DOCS), str(site)]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    return ran.returncode, ran.stderr, site
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-m", "support.bare_site", str(folder)]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+    return ran.returncode, ran.stderr, folder / "site"
 
 
 def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(built: tuple[int, str, Path]) -> None:
@@ -114,7 +121,7 @@ def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(built: t
     assert (status, warnings) == (0, "")
     assert (site / "patterns" / "archive.html").exists()
     assert (site / "notebooks" / "01_intra_partition_index.html").exists()
-    assert dead_links_of_site(site) == []
+    assert dead_links_of_site(pages_of(site), site) == []
 
 
 # ---------------------------------------------------------------- what learners look for
@@ -151,11 +158,10 @@ MAX_CLICKS = 3
 
 
 class Text(HTMLParser):
-    """The body of a page: its links, and the text of each section."""
+    """The text of each section of a page's body."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self.links: list[str] = []
         self.texts: dict[str, str] = {}
         self._open: list[tuple[str, str]] = []
         self.feed(path.read_text(encoding="utf-8"))
@@ -173,8 +179,6 @@ class Text(HTMLParser):
         if tag == "span" and given.get("id") and self._is_in_body:
             # Another name of the section
             self.texts.setdefault(str(given["id"]), "")
-        if tag == "a" and self._is_in_body and given.get("href"):
-            self.links.append(str(given["href"]))
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("div", "section") and self._open:
@@ -186,6 +190,11 @@ class Text(HTMLParser):
                 self.texts[name] = self.texts.get(name, "") + data
 
 
+@cache
+def texts_of(path: Path) -> dict[str, str]:
+    return Text(path).texts
+
+
 @pytest.fixture(scope="module")
 def clicks(built: tuple[int, str, Path]) -> dict[str, int]:
     """How many clicks on links in the texts of pages lead from the home page to each page; menus do not count."""
@@ -193,7 +202,7 @@ def clicks(built: tuple[int, str, Path]) -> dict[str, int]:
     found, waiting = {"index": 0}, ["index"]
     for name in waiting:
         path = site / f"{name}.html"
-        for link in Text(path).links:
+        for link in pages_of(site)[path].links_of_body:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc or not parts.path.endswith(".html"):
                 continue
@@ -211,7 +220,7 @@ def test_a_question_is_answered_within_three_clicks(
     place, answer = QUESTIONS[question]
     page, _, section = place.partition("#")
     assert clicks.get(page, 99) <= MAX_CLICKS
-    texts = Text(built[2] / f"{page}.html").texts
+    texts = texts_of(built[2] / f"{page}.html")
     assert section in texts, sorted(texts)
     assert answer.lower() in " ".join(texts[section].lower().split())
 
