@@ -27,7 +27,10 @@ from tablepatterns.engine.account import Engine
 # Its modules have the names of packages, which they would replace if doctests were collected from them
 collect_ignore = ["support/plotting"]
 
-pytest_plugins = ["support.guide_checklist", "support.guarantees", "support.report_sections", "pytester"]
+pytest_plugins = [
+    *("support.guide_checklist", "support.guarantees", "support.smaller_bounds", "support.report_sections"),
+    "pytester",
+]
 
 # On a backend, each example of a property creates a table
 shared_fixtures = [HealthCheck.function_scoped_fixture]

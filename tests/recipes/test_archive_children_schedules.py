@@ -199,7 +199,7 @@ GUARANTEE = "each entity of an archived family is always in at least one place, 
     [
         (Place, {"crashes": 1}),
         pytest.param(InBlobs, {"crashes": 1}, marks=pytest.mark.nightly),
-        (Counted, {"crashes": 1}),
+        pytest.param(Counted, {"crashes": 1}, marks=pytest.mark.nightly),
         (Place, {"lost_responses": 1}),
         pytest.param(InBlobs, {"lost_responses": 1}, marks=pytest.mark.nightly),
         pytest.param(Counted, {"lost_responses": 1}, marks=pytest.mark.nightly),
@@ -219,8 +219,7 @@ def test_a_family_is_moved_whole(place: type[Place], faults: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("place", "faults"),
     [
-        (Place, {}),
-        (InBlobs, {}),
+        pytest.param(InBlobs, {}, marks=pytest.mark.nightly),
         (Counted, {}),
         (Place, {"crashes": 1}),
         pytest.param(InBlobs, {"crashes": 1}, marks=pytest.mark.nightly),
@@ -262,7 +261,7 @@ def test_two_messages_for_one_family_move_it_once(place: type[Place]) -> None:
     ("place", "faults"),
     [
         (Place, {"crashes": 1, "preemptions": 0}),
-        (Place, {"stalls": [OVER], "preemptions": 0}),
+        pytest.param(Place, {"stalls": [OVER], "preemptions": 0}, marks=pytest.mark.nightly),
         pytest.param(Place, {"preemptions": 2}, marks=pytest.mark.nightly),
         (InBlobs, {}),
     ],

@@ -120,14 +120,14 @@ ALL_THREE: dict[str, Any] = {}
 def test_the_entity_is_moved_and_no_change_to_it_is_lost(
     tmp_path: Path, place: type[Place], who: dict[str, Any], faults: dict[str, Any]
 ) -> None:
-    assert explored(place(tmp_path), moving("archive", **who), is_archived_as_it_was_last, **faults) > 20
+    assert explored(place(tmp_path), moving("archive", **who), is_archived_as_it_was_last, **faults) > 10
 
 
 @pytest.mark.guide("G-152", "G-158", "G-161")
 @pytest.mark.parametrize("place", [InTable, pytest.param(InBlobs, marks=pytest.mark.nightly)])
 @pytest.mark.guarantee("Archive", f"{GUARANTEE}, even if a lease expires at any point: in a table or blobs")
 def test_after_an_expired_lease_no_late_worker_overwrites_a_change(tmp_path: Path, place: type[Place]) -> None:
-    assert explored(place(tmp_path), moving("archive"), is_archived_as_it_was_last, stalls=[OVER]) > 100
+    assert explored(place(tmp_path), moving("archive"), is_archived_as_it_was_last, stalls=[OVER]) > 20
 
 
 @pytest.mark.nightly
@@ -138,7 +138,9 @@ def test_a_worker_that_crashes_after_its_lease_expired_does_not_leave_an_old_ver
 
 
 @pytest.mark.guide("G-150", "G-161")
-@pytest.mark.parametrize("place", [InTable, InBlobs, InFiles])
+@pytest.mark.parametrize(
+    "place", [InTable, *(pytest.param(each, marks=pytest.mark.nightly) for each in (InBlobs, InFiles))]
+)
 @pytest.mark.guarantee("Archive", "a message that is delivered twice moves an entity once: in a table, blobs or files")
 def test_two_messages_for_one_entity_move_it_once(tmp_path: Path, place: type[Place]) -> None:
     make = moving("archive", "archive", writer=False)
@@ -148,7 +150,7 @@ def test_two_messages_for_one_entity_move_it_once(tmp_path: Path, place: type[Pl
 @pytest.mark.parametrize("place", [InTable, pytest.param(InFiles, marks=pytest.mark.nightly)])
 @pytest.mark.guarantee("Archive", "a move and a move back at once leave the entity in one place: in a table or files")
 def test_a_move_and_a_move_back_at_once_leave_the_entity_in_one_place(tmp_path: Path, place: type[Place]) -> None:
-    assert explored(place(tmp_path), moving("archive", "restore", writer=False), is_in_one_place, crashes=1) > 50
+    assert explored(place(tmp_path), moving("archive", "restore", writer=False), is_in_one_place, crashes=1) > 20
 
 
 # ------------------------------------------------------------------ broken variants, which must be found

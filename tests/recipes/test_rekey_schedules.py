@@ -144,9 +144,10 @@ async def operate(world: World, *steps: str) -> str:
     return steps[-1]
 
 
-def two_writers_and(world: World, steps: Sequence[str], *, is_cut_over: bool = False) -> dict[str, Any]:
+def writers_and(world: World, writers: int, steps: Sequence[str], *, is_cut_over: bool = False) -> dict[str, Any]:
     prepared(world, is_cut_over=is_cut_over)
-    return {"raise_a": raise_jones(world), "raise_b": raise_jones(world), "operator": operate(world, *steps)}
+    raises = {f"raise_{number}": raise_jones(world) for number in range(writers)}
+    return raises | {"operator": operate(world, *steps)}
 
 
 def writers_copier_and_cut_over(world: World) -> dict[str, Any]:
@@ -190,12 +191,16 @@ def the_copier_and_a_cut_over(world: World) -> dict[str, Any]:
     return {"raise": raise_jones(world), "copier": operate(world, "copy"), "operator": operate(world, "cut_over")}
 
 
-CUT_OVER = partial(two_writers_and, steps=("cut_over",))
-ROLL_BACK = partial(two_writers_and, steps=("roll_back",), is_cut_over=True)
-COMMIT = partial(two_writers_and, steps=("commit", "clean_up"), is_cut_over=True)
+CUT_OVER = partial(writers_and, steps=("cut_over",))
+ROLL_BACK = partial(writers_and, steps=("roll_back",), is_cut_over=True)
+COMMIT = partial(writers_and, steps=("commit", "clean_up"), is_cut_over=True)
 FAULTS: list[dict[str, int]] = [{"crashes": 1, "preemptions": 0}, {"lost_responses": 1, "preemptions": 0}]
 BOUNDS: list[Any] = [{}, *FAULTS]
 AT_NIGHT = [pytest.param(bound, marks=pytest.mark.nightly) for bound in FAULTS]
+TWO_WRITERS_AT_NIGHT: list[Any] = [
+    (1, {"crashes": 1}),
+    *(pytest.param(2, bound, marks=pytest.mark.nightly) for bound in BOUNDS),
+]
 
 
 def other_bounds_at_night(kept: dict[str, int]) -> list[Any]:
@@ -205,21 +210,21 @@ def other_bounds_at_night(kept: dict[str, int]) -> list[Any]:
 
 @pytest.mark.guide("G-134", "G-135")
 @pytest.mark.guarantee(RECIPE, "no write of two writers is lost or made twice by a cut-over, after any crash")
-@pytest.mark.parametrize("bound", other_bounds_at_night(FAULTS[0]), ids=str)
-def test_no_write_is_lost_by_a_cut_over(bound: dict[str, int]) -> None:
-    explored(CUT_OVER, **bound)
+@pytest.mark.parametrize(("writers", "bound"), TWO_WRITERS_AT_NIGHT)
+def test_no_write_is_lost_by_a_cut_over(writers: int, bound: dict[str, int]) -> None:
+    explored(partial(CUT_OVER, writers=writers), **bound)
 
 
 @pytest.mark.guarantee(RECIPE, "no write of two writers is lost or made twice by a rollback, after any crash")
-@pytest.mark.parametrize("bound", other_bounds_at_night(FAULTS[0]), ids=str)
-def test_no_write_is_lost_by_a_rollback(bound: dict[str, int]) -> None:
-    explored(ROLL_BACK, **bound)
+@pytest.mark.parametrize(("writers", "bound"), TWO_WRITERS_AT_NIGHT)
+def test_no_write_is_lost_by_a_rollback(writers: int, bound: dict[str, int]) -> None:
+    explored(partial(ROLL_BACK, writers=writers), **bound)
 
 
 @pytest.mark.guarantee(RECIPE, "no write is lost when the move is committed and cleaned up, after any crash")
-@pytest.mark.parametrize("bound", other_bounds_at_night(FAULTS[0]), ids=str)
-def test_no_write_is_lost_by_a_commit(bound: dict[str, int]) -> None:
-    explored(COMMIT, only_new_once_committed, **bound)
+@pytest.mark.parametrize(("writers", "bound"), TWO_WRITERS_AT_NIGHT)
+def test_no_write_is_lost_by_a_commit(writers: int, bound: dict[str, int]) -> None:
+    explored(partial(COMMIT, writers=writers), only_new_once_committed, **bound)
 
 
 @pytest.mark.guide("G-137")
@@ -270,6 +275,9 @@ def test_the_copier_leaves_no_copy_of_a_deleted_entity(bound: dict[str, int]) ->
 # -- what must not work, or the explorer would see nothing
 
 
+ONE_WRITER, TWO_WRITERS = (partial(CUT_OVER, writers=number) for number in (1, 2))
+
+
 async def begin_with_the_phase(self: Any, claims: Any) -> Any:
     """Read the phase before the message is sent."""
     state = await self.read_state()
@@ -297,9 +305,9 @@ async def settle_once(self: Any, lease: Any, claim: Any, retry_for: float, known
 @pytest.mark.parametrize(
     ("owner", "name", "broken", "make", "invariant"),
     [
-        (DualWriter, "begin", begin_with_the_phase, CUT_OVER, no_raise_lost),
-        (Rekey, "_drained", do_not_wait, CUT_OVER, no_raise_lost),
-        (Rekey, "_switch", switch_without_pause, CUT_OVER, no_raise_lost),
+        (DualWriter, "begin", begin_with_the_phase, TWO_WRITERS, no_raise_lost),
+        (Rekey, "_drained", do_not_wait, TWO_WRITERS, no_raise_lost),
+        (Rekey, "_switch", switch_without_pause, TWO_WRITERS, no_raise_lost),
         (Mirror, "settle", settle_once, a_delete_and_the_copier, nobody_returns),
     ],
     ids=["reads the phase first", "waits for no writer", "switches without a pause", "copies without a check"],
@@ -324,4 +332,4 @@ def test_a_move_without_messages_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(rekey, "DualWriter", Unannounced)
     with pytest.raises(Counterexample):
-        explored(CUT_OVER, crashes=1, preemptions=0)
+        explored(ONE_WRITER, crashes=1, preemptions=0)

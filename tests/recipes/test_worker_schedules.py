@@ -102,7 +102,7 @@ def test_all_steps_run_in_order(faults: dict[str, Any], remember: bool) -> None:
     "EventualTransaction", f"{STEPS}, by three workers, after a crash, lost response or expired lease"
 )
 def test_all_steps_run_in_order_with_three_workers(faults: dict[str, Any]) -> None:
-    assert explored(three_workers, always=are_in_order, invariant=are_all_done, **faults) > 50
+    assert explored(three_workers, always=are_in_order, invariant=are_all_done, **faults) > 20
 
 
 # ------------------------------------------------------------------ poison
