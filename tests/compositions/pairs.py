@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations, product
 
 from compositions.deeds import DEEDS, READERS, Archived, Deletion, Load, Moved, Rotated
-from compositions.derived import DERIVED, ListedInBlobs, Unique
+from compositions.derived import DERIVED, Inter, ListedInBlobs, Unique
 from compositions.homes import HOMES, NESTED, Home, ModelHome, PeriodTablesHome
 from compositions.mappings import MAPPINGS, Blind, Encrypted, Large
 from compositions.part import Part
@@ -50,6 +50,11 @@ def parts_of(pair: Pair) -> tuple[type[Part], ...]:
 def everything_in(home: type[Home]) -> tuple[type[Part], ...]:
     """Return all parts that one set may have at the same time."""
     return (*(part for part in EVERYTHING if _is_sensible((part, home))), home)
+
+
+def partition_of(home: type[Home]) -> tuple[type[Part], ...]:
+    """Return the parts of a set that keep all their rows in the partitions of the entities."""
+    return tuple(part for part in everything_in(home) if not part.is_eventual and not issubclass(part, Inter))
 
 
 def is_combined(pair: Pair) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from compositions.homes import HOMES, Home
 from compositions.life import live
 from compositions.mappings import SECRET
-from compositions.pairs import PAIRS, Pair, everything_in, is_combined, name_of, parts_of
+from compositions.pairs import PAIRS, Pair, everything_in, is_combined, name_of, partition_of, parts_of
 from compositions.refused import REFUSED, Refused, reason
 from compositions.wide import ModelWide, WideHome
 from support.backends import Backend, awaited
@@ -85,11 +85,21 @@ async def _drop(storage: Any, name: str) -> None:
 
 @pytest.mark.parametrize(
     "home",
-    [Home, *(pytest.param(home, marks=pytest.mark.nightly_on_azurite) for home in (*HOMES, WideHome, ModelWide))],
+    [
+        Home,
+        *(pytest.param(home, marks=pytest.mark.nightly) for home in HOMES),
+        *(pytest.param(home, marks=pytest.mark.nightly_on_azurite) for home in (WideHome, ModelWide)),
+    ],
     ids=[home.name for home in (Home, *HOMES, WideHome, ModelWide)],
 )
 async def test_all_parts_work_together(storage: Any, staff_name: str, home: type[Home]) -> None:
     await live(storage, staff_name, everything_in(home))
+
+
+@pytest.mark.nightly_on_azurite
+@pytest.mark.parametrize("home", HOMES, ids=[home.name for home in HOMES])
+async def test_parts_of_one_partition_work_together(storage: Any, staff_name: str, home: type[Home]) -> None:
+    await live(storage, staff_name, partition_of(home))
 
 
 async def test_all_live_in_one_partition(storage: Any, table_name: str) -> None:

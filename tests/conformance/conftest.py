@@ -14,6 +14,7 @@ from azure.core.exceptions import HttpResponseError
 from conformance.raw import Raw
 from conformance.raw_storage import RawBlobs, RawQueues
 from conformance.service_errors import ServiceError, service_error_in
+from support import blob_states, queue_states, table_states
 from support.backends import Backend, awaited
 
 
@@ -48,12 +49,14 @@ def new_name(new_name: Callable[..., str], own_names: list[str]) -> Callable[...
 
 
 @pytest.fixture
-def unchanged(backend: Backend, service: Any, own_names: list[str]) -> Callable[[], AbstractAsyncContextManager[None]]:
-    """A block after which every table and every entity is as it was; on a live account, those of this test."""
+def unchanged(storage: Any, service: Any, own_names: list[str]) -> Callable[[], AbstractAsyncContextManager[None]]:
+    """A block after which every table and every entity is as it was; outside of memory, those of this test."""
 
-    async def state() -> dict[str, list[tuple[str, dict[str, Any]]]]:
+    async def state() -> Any:
+        if engine := storage.engine:
+            return table_states.everything_in(engine.tables)
         names = [table.name async for table in service.list_tables()]
-        return {name: await versions(name) for name in names if backend.kind != "live" or name in own_names}
+        return {name: await versions(name) for name in names if name in own_names}
 
     async def versions(name: str) -> list[tuple[str, dict[str, Any]]]:
         entities = service.get_table_client(name).list_entities()
@@ -155,13 +158,15 @@ def queue(backend: Backend, queue_service: Any, new_queue_name: Callable[..., st
 
 @pytest.fixture
 def queues_unchanged(
-    backend: Backend, queue_service: Any, queue_names: list[str]
+    storage: Any, queue_service: Any, queue_names: list[str]
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
-    """A block after which the queues are as they were, with what can be seen of their messages."""
+    """A block after which the queues of this test are as they were, with what can be seen of their messages."""
 
-    async def state() -> dict[str, Any]:
+    async def state() -> Any:
+        if engine := storage.engine:
+            return queue_states.everything_in(engine.queues)
         names = [queue.name async for queue in queue_service.list_queues()]
-        return {name: await content(name) for name in names if backend.kind != "live" or name in queue_names}
+        return {name: await content(name) for name in names if name in queue_names}
 
     async def content(name: str) -> Any:
         queue = queue_service.get_queue_client(name)
@@ -245,12 +250,14 @@ def container(backend: Backend, blob_service: Any, new_container_name: Callable[
 
 @pytest.fixture
 def blobs_unchanged(
-    backend: Backend, blob_service: Any, container_names: list[str]
+    storage: Any, blob_service: Any, container_names: list[str]
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
     """A block after which the containers and the blobs of this test are as they were."""
     include = ["metadata", "snapshots", "uncommittedblobs", "tags"]
 
-    async def state() -> dict[str, Any]:
+    async def state() -> Any:
+        if engine := storage.engine:
+            return blob_states.everything_in(engine.blobs)
         listed = [each async for each in blob_service.list_containers(include_metadata=True)]
         return {each.name: (said_of(each), await content(each.name)) for each in listed if each.name in container_names}
 

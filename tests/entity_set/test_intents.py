@@ -77,8 +77,14 @@ WORDS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.guide("G-134", "G-135")
-@pytest.mark.parametrize("word", WORDS)
-@pytest.mark.parametrize("kind", [by_email, unique], ids=["plain", "unique"])
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        pytest.param(kind, word, marks=() if name == "unique" or word == "move" else pytest.mark.nightly)
+        for name, kind in {"plain": by_email, "unique": unique}.items()
+        for word in WORDS
+    ],
+)
 async def test_copies_become_consistent_after_a_crash_at_any_point(
     backend: Any, engine: Engine, storage: Any, table_name: str, queue: str, word: str, kind: Any
 ) -> None:

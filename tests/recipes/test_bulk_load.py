@@ -77,6 +77,7 @@ async def test_large_entities_are_split_by_their_bytes(storage: Any, engine: Eng
     assert await rows_of(storage, table_name) == rows_for(entities)
 
 
+@pytest.mark.nightly
 async def test_large_entities_close_a_window_early(plain: Any) -> None:
     large = {f"Text{number}": "\u00ef" * 32_000 for number in range(16)}
     entities = iter(staff(200, **large))

@@ -15,7 +15,7 @@ from support.employees import BY_ID, employees_of, rows_of
 from support.examples import examples
 from support.staff_rows import rows_for, staff
 from support.unreliable_transport import connect_unreliable
-from tablepatterns import EntitySet
+from tablepatterns import EntitySet, limits
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadToken, EntityAlreadyExists, LoadInterrupted
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, Progress
@@ -47,8 +47,14 @@ async def lived(load: Any, entities: Any, notebook: Notebook, **options: Any) ->
     return True
 
 
+@pytest.fixture
+def small_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_OPERATIONS", 5)
+
+
 # In the one mode two chunks to a partition of the first window; in the other, where each entity is read, fewer of all
-@pytest.mark.parametrize(("mode", "count", "window"), [("insert", 150, 120), ("insert_or_replace", 24, 10)])
+@pytest.mark.usefixtures("small_transactions")
+@pytest.mark.parametrize(("mode", "count", "window"), [("insert", 15, 12), ("insert_or_replace", 12, 5)])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 class TestDying:
     async def test_at_any_request_a_load_resumes_from_its_last_report(

@@ -292,7 +292,7 @@ async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engin
 async def test_at_any_request_a_load_resumes_with_a_writer_beside_it(
     backend: Any, engine: Engine, table_name: str, mode: str, after: bool
 ) -> None:
-    entities, window = staff(20 if mode == "insert" else 8), 12 if mode == "insert" else 5
+    entities, window = staff(10 if mode == "insert" else 5), 6 if mode == "insert" else 3
     crash, has_lived = 0, False
     while not has_lived:
         engine, tokens = Engine(), list[str | None]([None])
@@ -309,7 +309,7 @@ async def test_at_any_request_a_load_resumes_with_a_writer_beside_it(
         assert loaded.entities == len(entities)
         await check(backend.connect(engine), table_name, entities + beside)
         crash += 1
-    assert crash > 8
+    assert crash > 5
 
 
 @pytest.mark.parametrize("mode", MODES)

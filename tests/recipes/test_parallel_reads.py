@@ -96,19 +96,19 @@ async def test_an_entity_that_cannot_be_read_leaves_the_others(storage: Any, eng
 
 
 @pytest.mark.guide("G-359")
-def test_a_thousand_keys_are_read_with_the_same_results_sync_and_async() -> None:
+def test_hundreds_of_keys_are_read_with_the_same_results_sync_and_async() -> None:
     engine = Engine()
     key = Key("{Shard:02d}", "{Number:04d}")
-    asked = [{"Shard": number % 16, "Number": number} for number in range(0, 2000, 2)]
+    asked = [{"Shard": number % 16, "Number": number} for number in range(0, 400, 2)]
     with connect(engine) as storage:
         numbers = EntitySet(storage, "Numbers", key)
         numbers.create_table()
         for shard in range(16):
-            rows = [{"PartitionKey": f"{shard:02d}", "RowKey": f"{number:04d}"} for number in range(shard, 1600, 16)]
+            rows = [{"PartitionKey": f"{shard:02d}", "RowKey": f"{number:04d}"} for number in range(shard, 320, 16)]
             storage.tables.get_table_client("Numbers").submit_transaction([("create", row) for row in rows])
         with engine.ledger.span() as span:
             found = ParallelReads(numbers).points(asked)
-        assert span.totals.requests == 1000
+        assert span.totals.requests == 200
         ranges = ParallelReads(numbers).ranges({"Shard": shard} for shard in range(3))
 
     async def awaited() -> tuple[Any, Any]:
@@ -116,9 +116,9 @@ def test_a_thousand_keys_are_read_with_the_same_results_sync_and_async() -> None
             reads = ParallelReads(EntitySet(storage, "Numbers", key))
             return await reads.points(asked), await reads.ranges({"Shard": shard} for shard in range(3))
 
-    assert [each["Number"] for each in found.entities] == list(range(0, 1600, 2))
+    assert [each["Number"] for each in found.entities] == list(range(0, 320, 2))
     assert asyncio.run(awaited()) == (found, ranges)
-    assert len(ranges.entities) == 300
+    assert len(ranges.entities) == 60
 
 
 # ------------------------------------------------------------------ the bound

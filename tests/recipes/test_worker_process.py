@@ -120,6 +120,7 @@ def test_a_worker_handles_messages_until_a_signal_comes(
         assert greetings.get_queue_properties().approximate_message_count == 0
 
 
+@pytest.mark.parametrize("folder", ["sync", pytest.param("aio", marks=pytest.mark.nightly)], indirect=True)
 def test_the_message_in_hand_is_finished_before_the_process_ends(folder: Path, served: str) -> None:
     with connect(served) as storage:
         slow = storage.queues.create_queue("slow")

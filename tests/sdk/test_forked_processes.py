@@ -21,7 +21,7 @@ from tablepatterns.engine.transport import EngineTransport
 from tablepatterns.recipe import as_async, finish
 
 NUMBERS = Key("all", "{Number:06d}")
-READS = 150
+READS = 50
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork processes")
 

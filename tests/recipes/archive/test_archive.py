@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.archive_moves import ID, KEY, KEYS, Work, interrupt, jones
+from support.archive_moves import ID, KEY, KEYS, ONE_CRASH_EACH_WAY, Work, interrupt, jones
 from support.crashing_client import Crash, Crashed, connect_crashing
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LogTail
 from tablepatterns.engine.account import Engine
@@ -235,8 +235,7 @@ async def test_what_is_busy_is_tried_again(current: Any, to_table: Any, work: Wo
 
 
 @pytest.mark.guide("G-147", "G-148", "G-149", "G-151")
-@pytest.mark.parametrize("back", [False, True])
-@pytest.mark.parametrize("after", [False, True])
+@ONE_CRASH_EACH_WAY
 async def test_a_move_is_completed_without_loss_after_a_crash_at_any_point(
     backend: Any, engine: Engine, current: Any, target: Any, archive: Any, work: Work, after: bool, back: bool
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.archive_moves import PLACES, Work, interrupt
+from support.archive_moves import ONE_CRASH_EACH_WAY, PLACES, Work, interrupt
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.department_archive import DEPARTMENT, EMPLOYEE, SALES, Family, employee, family_of, fill, places, sets_in
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
@@ -128,8 +128,7 @@ async def test_a_child_that_the_set_has_again_goes_to_the_poison_queue_and_both_
     assert (await here(in_table), await there(in_table)) == (DEPARTED, (DEPARTED[0], [223]))
 
 
-@pytest.mark.parametrize("back", [False, True])
-@pytest.mark.parametrize("after", [False, True])
+@ONE_CRASH_EACH_WAY
 async def test_no_parent_or_child_is_lost_after_a_crash_at_any_point(
     backend: Any, engine: Engine, in_table: Family, work: Work, after: bool, back: bool
 ) -> None:
