@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from .plot import plot
 from .recipes.report import report as report_on_recipes
 from .report import report
 from .results import Results, read, read_recipes, read_year
@@ -17,6 +16,9 @@ def write_pages(folder: Path) -> Iterator[str]:
     """Write the pages of the results in a folder, and return their text."""
     tables, objects = _read(folder / "tables.json"), _read(folder / "objects.json")
     if tables:
+        # Imported late, since it loads matplotlib
+        from .plot import plot
+
         plot(tables, folder / "speed.png")
     if tables or objects:
         yield _written(folder / "results.md", report(tables, objects))

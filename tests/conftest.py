@@ -8,7 +8,7 @@ import inspect
 import os
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -118,6 +118,15 @@ def _runs_on(kind: str, metafunc: pytest.Metafunc) -> bool:
             metafunc.config.stash[DEVIATIONS][name, reason] += 1
         return deviation is None
     return bool(metafunc.config.getoption("live")) and body.get_closest_marker("owns_account") is None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    found = yield
+    if not file_path.name.startswith("test_"):
+        return found
+    # Test modules have no doctests, and looking for them takes time
+    return [each for each in found if type(each) is pytest.Module]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,7 +13,6 @@ from support.example_programs import example
 from tablepatterns import aio, connect
 from tablepatterns.testing import Engine
 
-SERVICE = example("employees_service", "employees_service")
 SALES = "/employees/Sales"
 JONES = {
     "department": "Sales",
@@ -42,7 +41,7 @@ def run(account: Any, steps: Steps) -> None:
     """Run the steps of a client against the application, whose lifespan lasts as long."""
 
     async def serve() -> None:
-        app = SERVICE.create_app(aio.connect(account))
+        app = example("employees_service", "employees_service").create_app(aio.connect(account))
         transport = httpx.ASGITransport(app)
         async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://a") as it:
             await steps(it)
