@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from pathlib import Path
 
@@ -161,10 +160,3 @@ def test_nothing_is_sent_to_another_account() -> None:
     with connect(engine):
         simulate(read_design(FOLDER / "employees_improved.toml"))
     assert engine.ledger.totals.requests == 0
-
-
-def test_a_crash_ends_the_calls_that_had_not_begun(recwarn: pytest.WarningsRecorder) -> None:
-    # It writes rows of other partitions, whose repair begins several calls at once
-    simulate(read_design(Path(__file__).parent / "recall" / "held_out_6" / "image_labels.toml"))
-    gc.collect()
-    assert [str(each.message) for each in recwarn] == []

@@ -49,7 +49,7 @@ def review(design: Design, *, prices: PriceTable | None = None, detailed: bool =
     :param design: the design
     :param prices: the prices of the service; None for those included in the package
     :param detailed: whether to add sample rows, each request of each access pattern with the state after a crash, and
-        the figures at other scales, for the HTML page and JSON. This takes two to six times as long
+        the figures at other scales, for the HTML page and JSON. This takes two to seven times as long
     :raises BadDesign: parts of the design do not fit together
     :raises BadInput: declared values cannot be stored as they are
 

@@ -16,7 +16,6 @@ BUSIEST: Final = STEPS // 2
 """The step of all peaks: noon, so that they coincide."""
 BEGINS: Final = datetime(2014, 8, 22, tzinfo=timezone.utc)
 """The start of the simulated day, which is in the names of partitions by time."""
-_HALVINGS: Final = 100
 
 
 def moment_of(step: int) -> datetime:
@@ -41,7 +40,8 @@ def day_curve(rate: float, peak: float) -> Sequence[float]:
     peak = max(rate, peak)
     if peak <= 2 * rate:
         return tuple(rate + (peak - rate) * (2 * height - 1) for height in _heights())
-    power = _power(rate / peak)
+    # At other rates the ratio is the same, apart from its last digits
+    power = _power(round(rate / peak, 12))
     return tuple(peak * height**power for height in _heights())
 
 
@@ -51,13 +51,13 @@ def _heights() -> Sequence[float]:
     return tuple((1 + math.cos(2 * math.pi * (step - BUSIEST) / STEPS)) / 2 for step in range(STEPS))
 
 
+@lru_cache(maxsize=256)
 def _power(mean: float) -> float:
     """Return the power of the raised cosine that has this mean."""
     low, high = 1.0, 1.0
     while _mean(high) > mean and high < 1e9:
         high *= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if _mean(middle) > mean else (low, middle)
     return high
 

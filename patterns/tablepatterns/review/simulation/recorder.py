@@ -1,9 +1,9 @@
-"""An in-memory account that records each request with the rows it reads and changes, and that can crash its client."""
+"""An in-memory account that records each request, with the rows it reads and changes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -22,7 +22,8 @@ from ...engine.transport import EngineTransport
 from ...entity import WRITE_ID
 from ...entity_set.derived import INTENT_ID
 from ...storage import Storage
-from ...testing.explorer.points import Crashed, described
+from ...testing.explorer.points import described
+from ...testing.explorer.snapshot import Saved
 
 RowKeys: TypeAlias = tuple[str, str, str]
 """Table, PartitionKey and RowKey."""
@@ -73,6 +74,7 @@ class Sent:
 
     :param request: the operation, with its keys or filter
     :param after: what the account stored after it
+    :param saved: the account after it, as a crash of the client leaves it; None if it was not saved
     """
 
     request: str
@@ -80,6 +82,7 @@ class Sent:
     read: tuple[RowKeys, ...]
     returned: tuple[RowKeys, ...]
     after: Contents
+    saved: Saved | None
 
 
 def contents_of(engine: Engine) -> Contents:
@@ -99,7 +102,7 @@ def contents_of(engine: Engine) -> Contents:
 
 
 class Recorder(EngineTransport):
-    """Sends requests to an engine, and records them.
+    """Sends requests to an engine, and records them from `begin` to `end`.
 
     :param engine: the account
     """
@@ -108,40 +111,42 @@ class Recorder(EngineTransport):
         super().__init__(engine)
         self.sent: list[Sent] = []
         self._engine = engine
-        self._crash_after: int | None = None
-        self._start = contents_of(engine)
+        self._start: Contents | None = None
+        self._save: Callable[[], Saved] | None = None
 
-    def begin(self, crash_after: int | None = None) -> None:
-        """Forget what was recorded.
+    def begin(self, save: Callable[[], Saved] | None = None) -> None:
+        """Forget what was recorded, and record what is sent from now on.
 
-        :param crash_after: the number of requests after which the client crashes; None for never
+        :param save: saves the account after each request
         """
         self.sent = []
-        self._crash_after = crash_after
         self._start = contents_of(self._engine)
+        self._save = save
 
-    @property
-    def _last(self) -> Contents:
-        """What was stored after the last request."""
-        return self.sent[-1].after if self.sent else self._start
+    def end(self) -> None:
+        """Record no more requests."""
+        self._start = None
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         """Return the engine's response, and record the request."""
-        if self._crash_after is not None and len(self.sent) >= self._crash_after:
-            # What a crashed process would send while its stack unwinds is not sent either
-            raise Crashed
+        if self._start is None:
+            return super().send(request, **kwargs)
         read = list(_rows_in_range(self._engine, request))
         response = super().send(request, **kwargs)
         record = self._engine.ledger.records[-1]
         examined = read[: record.examined]
         sent = _described(request) if record.table and record.service == "table" else _named(record)
+        after, saved = (self.sent[-1].after, self.sent[-1].saved) if self.sent else (self._start, None)
+        if request.method != "GET" or record.service != "table":
+            after, saved = contents_of(self._engine), None if self._save is None else self._save()
         self.sent.append(
             Sent(
                 sent,
                 record,
                 tuple(keys for keys, _ in examined),
                 tuple(keys for keys, matches in examined if matches),
-                self._last if request.method == "GET" and record.service == "table" else contents_of(self._engine),
+                after,
+                saved,
             )
         )
         return response

@@ -1,4 +1,4 @@
-"""Carry out one call of each access pattern on a small sample, and crash its process after each request."""
+"""Carry out one call of each access pattern on a small sample, and show what a crash after each request leaves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ...errors import EntityAlreadyExists, EntityNotFound
 from ...figures import counted
 from ...testing.explorer.choice import Chance
 from ...testing.explorer.digest import Stamps
-from ...testing.explorer.points import Crashed
 from ...testing.explorer.snapshot import Saved, Snapshots
 from ..consistency import LEASE
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
@@ -109,7 +108,7 @@ class _Simulator:
         made: set[tuple[str, str]] = set()
         for declared, access in self._design.accesses():
             self._restore()
-            self._run(*self._call(declared, access))
+            self._run(self._call(declared, access)[0])
             made |= {
                 (each.record.service, each.record.table)
                 for each in self._recorder.sent
@@ -125,11 +124,11 @@ class _Simulator:
                 self._engine.tables.create(name)
         self._start = self._snapshots.save()
 
-    def _restore(self) -> None:
+    def _restore(self, to: Saved | None = None) -> None:
         self._snapshots.note_changes()
-        self._snapshots.go_to(self._start)
+        self._snapshots.go_to(to or self._start)
         self._snapshots.fill()
-        self._recorder.begin()
+        self._recorder.end()
 
     def _call(
         self, declared: DeclaredSet | DeclaredLog, access: Query | Write
@@ -167,37 +166,45 @@ class _Simulator:
             kept.prepare(ask)
         return partial(kept.ask, ask)
 
-    def _run(self, call: Callable[[], object], _: Sequence[Part], crash_after: int | None = None) -> str | None:
-        """Make a call, and return why it is rejected; None if it is carried out, or its process crashed."""
-        self._recorder.begin(crash_after)
+    def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None = None) -> str | None:
+        """Make a call, and return why it is rejected; None if it is carried out.
+
+        :param save: saves the account after each request
+        """
+        self._recorder.begin(save)
         try:
             return rejection(call)
-        except Crashed:
-            return None
         except (EntityAlreadyExists, EntityNotFound) as error:
             return error.message
 
     def _record(self, declared: DeclaredSet | DeclaredLog, access: Query | Write) -> _Recorded:
         self._restore()
-        rejected = self._run(*self._call(declared, access)) or self._stand.rejected.get(declared.name)
+        call, parts = self._call(declared, access)
+        rejected = self._run(call, self._snapshots.save if isinstance(access, Write) else None)
+        rejected = rejected or self._stand.rejected.get(declared.name)
         sent = tuple(self._recorder.sent)
-        after = sent[-1].after if sent else self._before
         crashes = dict[int, tuple[str, str | None]]()
         if isinstance(access, Write) and rejected is None:
+            # After a request that changes nothing, a crash leaves the same
+            found = dict[Saved, tuple[str, str | None]]()
             for number, each in enumerate(sent[:-1]):
-                if each.after != self._before:
-                    crashes[number] = self._crash(declared, access, number + 1, after)
+                if each.saved is not None and each.after != self._before:
+                    if each.saved not in found:
+                        self._restore(each.saved)
+                        found[each.saved] = self._crash(declared, access, parts, each.after, sent[-1].after)
+                    crashes[number] = found[each.saved]
         return _Recorded(declared, access, sent, rejected, crashes)
 
     def _crash(
-        self, declared: DeclaredSet | DeclaredLog, write: Write, requests: int, done: Contents
+        self, declared: DeclaredSet | DeclaredLog, write: Write, parts: Sequence[Part], left: Contents, done: Contents
     ) -> tuple[str, str | None]:
-        """Crash the process of a write, and describe what is stored before and after workers have run."""
-        self._restore()
-        call, parts = self._call(declared, write)
-        self._run(call, parts, requests)
-        left = contents_of(self._engine)
-        self._recorder.begin()
+        """Describe what a crash of the process of a write leaves, before and after workers have run.
+
+        :param left: what the crash leaves, which is in the account
+        :param done: what the write leaves when it is completed
+        """
+        # Other names than those that the process chose
+        self._chance.turn_to(f"{declared.name}: {write.name}, after a crash")
         if isinstance(declared, DeclaredLog):
             return logs.state_after_crash(self._storage, declared, write, self._before, left), None
         state = _state_after_crash(self._before, left, done)
