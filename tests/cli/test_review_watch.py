@@ -132,6 +132,8 @@ def test_the_browser_reloads_when_the_file_changes(server: PageServer, path: Pat
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl+C cannot be sent to one process")
 def test_control_c_ends_it_cleanly(path: Path) -> None:
+    # A page of errors is written at once
+    path.write_text("name = 1", encoding="utf-8")
     command = [sys.executable, "-m", "tablepatterns", "review", str(path), "--watch"]
     # A shell lets programs in the background ignore Ctrl+C, and those that they start
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

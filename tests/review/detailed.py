@@ -45,7 +45,7 @@ def design(name: str = "Staff", lookup: str = "employee by e-mail") -> Design:
         "Email": Field(size=20),
         "Phone": Field(size=12),
         "LastName": Field(distinct=300, size=8),
-        "Photo": Field("binary", size=90_000),
+        "Photo": Field("binary", size=250_000),
     }
     staff = declare_set(
         employees,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from review.test_code import ROOT, check, run
 from tablepatterns import (
     BlobArchive,
     EncryptedProperties,
@@ -45,6 +41,7 @@ from tablepatterns.review import (
 from tablepatterns.review.capacity.growth import grown, volume_of
 from tablepatterns.review.capacity.projections import scaled
 from tablepatterns.review.capacity.sizes import archived_size
+from tablepatterns.review.code import written
 from tablepatterns.review.design.archives import YEAR, archive_write, with_moves
 from tablepatterns.review.measure.measure import measure
 from tablepatterns.review.measure.sample import NOW, sample
@@ -460,12 +457,8 @@ rate = 0.1
 """
 
 
-def test_archives_are_written_as_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(tmp_path, [("former", read_design(FILE)), ("orders", read_design(ORDERS))], monkeypatch)
-    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT / "patterns")], "pythonVersion": "3.10"}
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
-    run(tmp_path, "pyright", "-p", ".", "--pythonpath", sys.executable)
-    test = (tmp_path / "test_orders.py").read_text(encoding="utf-8")
+def test_the_cost_of_an_archive_is_written_as_a_test() -> None:
+    test = written(read_design(ORDERS), "orders")["test_orders.py"]
     assert "def test_orders_archive_to_orders_archive(" in test
     assert "traffic.assert_transactions(at_most=6)" in test
     assert "traffic.assert_transactions(at_most=2)" in test

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from support.examples import examples
 from tablepatterns import BlobLog, Storage, connect
 from tablepatterns.review import DeclaredLog, Design, LogRead, LogWrite
 from tablepatterns.review.measure.log_pace import line_bytes, pace_of
@@ -66,7 +67,7 @@ class Written:
     entries: int
 
 
-@lru_cache(maxsize=2)
+@lru_cache
 def written(declared: DeclaredLog, hours: float) -> Written:
     """Let the writers of a log write for some hours, each entry when it is due."""
     clock = Clock(BEGIN)
@@ -111,7 +112,7 @@ def per_entry(declared: DeclaredLog) -> Sequence[float]:
 @pytest.mark.parametrize("name", CASES)
 def test_what_an_entry_costs_is_what_writers_pay(name: str) -> None:
     declared = CASES[name]
-    hours = 4.0 if declared.rate * 3_600 > 50 else 200.0
+    hours = 4.0 if declared.rate * 3_600 > 50 else 100.0
     real = written(declared, hours)
     requests, transactions, price = per_entry(declared)
     assert requests == pytest.approx(real.requests / real.entries, rel=0.05)
@@ -143,7 +144,7 @@ def test_what_a_read_takes_is_what_between_sends(name: str, seconds: float) -> N
     declared, hours = READ[name]
     real = written(declared, hours)
     declared = replace(declared, reads=(LogRead("entries", seconds=seconds),))
-    count = 24 if hours < 10 else 60
+    count = 12 if hours < 10 else 60
     at = [BEGIN + HOUR + (hours - 3) * HOUR * (number + 0.5) / count for number in range(count)]
     with Traffic(real.storage) as traffic:
         for begin in at:
@@ -165,9 +166,9 @@ def test_the_deletes_of_a_day_are_those_of_drop_before() -> None:
     assert found.rate == 1 / 86_400
 
 
-@settings(max_examples=5)
+@settings(examples(10))
 @given(
-    rate=st.floats(0.004, 0.05),
+    rate=st.floats(0.004, 0.02),
     writers=st.integers(1, 3),
     count=st.integers(1, 12),
     age=st.floats(0, 900),

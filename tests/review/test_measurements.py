@@ -14,6 +14,8 @@ from tablepatterns.review.measure.account import SampleDesign
 from tablepatterns.review.measure.measure import Measurements, calls_of, independent
 
 DESIGN = design()
+MOST = 12
+"""The maximum number of sample entities per set."""
 
 
 @pytest.fixture
@@ -41,15 +43,17 @@ def test_sets_that_share_an_archive_or_a_transaction_are_measured_together() -> 
 
 def test_other_rates_are_not_measured_again(measured: list[list[str]]) -> None:
     known = Measurements()
-    first = calls_of(DESIGN, known=known)
-    faster = calls_of(scaled(DESIGN, 1.0, 30.0), known=known)
+    first = calls_of(DESIGN, most=MOST, known=known)
+    faster = calls_of(scaled(DESIGN, 1.0, 30.0), most=MOST, known=known)
     assert [each.requests for each in faster] == [each.requests for each in first]
     assert measured == [["Employees", "Changes", "OldChanges"]]
 
 
 def test_only_the_sets_that_change_are_measured_again(measured: list[list[str]]) -> None:
-    known, before = Measurements(), renamed(DESIGN, "Others")
-    calls_of(before, known=known)
+    _, *kept = renamed(DESIGN, "Others").sets
+    # Without the first set, whose writes take long
+    known, before = Measurements(), replace(DESIGN, sets=tuple(kept))
+    calls_of(before, most=MOST, known=known)
     *others, last = before.sets
     for changed in (
         replace(last, queries=last.queries[:1]),
@@ -57,8 +61,8 @@ def test_only_the_sets_that_change_are_measured_again(measured: list[list[str]])
         replace(last, mappings=()),
     ):
         after = replace(before, sets=(*others, changed))
-        found = {(each.of.name, each.access.name): each for each in calls_of(after, known=known)}
-        for each in calls_of(after):
+        found = {(each.of.name, each.access.name): each for each in calls_of(after, most=MOST, known=known)}
+        for each in calls_of(after, most=MOST):
             shared = found[each.of.name, each.access.name]
             # The text of a timestamp has no trailing zeros, so bytes differ with the number of rows before
             assert replace(shared, bytes_in=each.bytes_in, bytes_out=each.bytes_out) == each

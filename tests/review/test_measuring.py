@@ -359,8 +359,8 @@ def test_a_wide_entity_is_one_range() -> None:
 
 
 def test_a_sample_estimates_what_all_entities_take() -> None:
-    """20,000 entities, 1,000 of which are made; and all of them."""
-    count = 20_000
+    """5,000 entities, 1,000 of which are made; and all of them."""
+    count = 5_000
     queries = [
         Query("by name", {"Department": "=", "LastName": "="}),
         Query("by age", {"Department": "=", "Age": "="}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,40 +19,49 @@ from tablepatterns.review.model import Measured, Projections
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reviews"
 POINTS = [(0.1, 100.0), (1.0, 1.0), (3.0, 0.3), (10.0, 30.0), (100.0, 10.0)]
+NAMES = ("log_prepend_append", "detailed")
 
 
-@pytest.fixture(scope="module", params=["log_prepend_append", "detailed"])
-def declared(request: pytest.FixtureRequest) -> Design:
-    return design() if request.param == "detailed" else read_design(FOLDER / f"{request.param}.toml")
-
-
-@pytest.fixture(scope="module")
-def found(declared: Design) -> Projections:
-    review = reviewed()
-    if declared.name == review.design.name and review.projections is not None:
-        return review.projections
-    return project(declared, PriceTable.default())
+@cache
+def projected(name: str) -> tuple[Design, Projections]:
+    """Return a design and its projections, which tests share."""
+    if name == "detailed":
+        found = reviewed().projections
+        assert found is not None
+        return design(), found
+    declared = read_design(FOLDER / f"{name}.toml")
+    return declared, project(declared, PriceTable.default())
 
 
 @dataclass(frozen=True)
 class Point:
-    """A scaled design, and what its calls take."""
+    """A scaled design, what its calls take, and the projections of the design itself."""
 
     entities: float
     rates: float
     design: Design
     measured: tuple[Measured, ...]
+    found: Projections
 
 
-@pytest.fixture(scope="module", params=POINTS, ids=lambda point: f"{point[0]}-{point[1]}")
-def point(request: pytest.FixtureRequest, declared: Design) -> Point:
-    entities, rates = request.param
+@pytest.fixture(
+    scope="module",
+    params=[
+        # In every run each point is computed of one of the designs, in turn
+        pytest.param((name, *point), marks=[] if (number + at) % 2 else pytest.mark.nightly, id=f"{point}-{name}")
+        for at, name in enumerate(NAMES)
+        for number, point in enumerate(POINTS)
+    ],
+)
+def point(request: pytest.FixtureRequest) -> Point:
+    name, entities, rates = request.param
+    declared, found = projected(name)
     other = scaled(declared, entities, rates)
-    return Point(entities, rates, other, measure(other))
+    return Point(entities, rates, other, measure(other), found)
 
 
-def test_a_point_is_what_a_review_of_the_scaled_design_finds(point: Point, found: Projections) -> None:
-    other, measured = point.design, point.measured
+def test_a_point_is_what_a_review_of_the_scaled_design_finds(point: Point) -> None:
+    other, measured, found = point.design, point.measured, point.found
     heats, account = simulate_day(other, measured)
     at = (ENTITIES.index(point.entities) * len(RATES) + RATES.index(point.rates)) * len(found.years)
     assert found.cost[at] == pytest.approx(bill(other, measured, PriceTable.default()).total)
@@ -83,7 +93,9 @@ def test_the_first_point_of_the_design_itself_is_its_review() -> None:
     assert found.busiest[at] == pytest.approx(review.busiest)
 
 
-def test_more_entities_and_higher_rates_cost_more(found: Projections) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_more_entities_and_higher_rates_cost_more(name: str) -> None:
+    _, found = projected(name)
     step = len(found.years)
     assert all(low <= high for low, high in zip(found.cost[::step], found.cost[step::step], strict=False) if low < high)
     assert found.cost[0] < found.cost[-1]

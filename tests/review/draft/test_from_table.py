@@ -105,6 +105,13 @@ LIMITS = {
     "shop_stock_from_secondary": "either of two keys may be the primary one",
 }
 """What a draft does not recognize of some designs."""
+
+
+def is_in_every_run(path: Path) -> bool:
+    """Return whether a design is drafted in every run: those of the docs, the sound ones, and those with limits."""
+    return path.parent in (DESIGNS, RECALL / "sound") or path.stem in LIMITS.keys() - {"reports_copied_ten_times"}
+
+
 FILES = sorted(each for each in [*DESIGNS.glob("*.toml"), *RECALL.rglob("*.toml")] if each.stem != "expected")
 
 
@@ -114,7 +121,7 @@ FILES = sorted(each for each in [*DESIGNS.glob("*.toml"), *RECALL.rglob("*.toml"
         pytest.param(
             each,
             id=each.stem,
-            marks=[] if each.parent in (DESIGNS, RECALL / "sound") or each.stem in LIMITS else [pytest.mark.nightly],
+            marks=[] if is_in_every_run(each) else [pytest.mark.nightly],
         )
         for each in FILES
     ],
@@ -144,7 +151,7 @@ def employees(count: int) -> Storage:
 @pytest.fixture(scope="module")
 def staff() -> Storage:
     """An account with more employees than a sample reads."""
-    return employees(6_000)
+    return employees(3_000)
 
 
 class TestSampling:
@@ -164,7 +171,7 @@ class TestSampling:
 
     def test_estimates_what_it_did_not_read(self, staff: Storage) -> None:
         (found,) = drafted(staff, ["Staff"], 10).sets
-        assert 2_000 <= found.shape.count <= 18_000
+        assert 1_000 <= found.shape.count <= 9_000
 
     def test_knows_all_of_a_table_that_it_read_whole(self) -> None:
         (found,) = drafted(employees(900), ["Staff"]).sets

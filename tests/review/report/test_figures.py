@@ -28,7 +28,10 @@ def reviewed(largest: float = LARGEST) -> Reviewed:
     return replace(sample(), findings=tuple(found(sets=[EMPLOYEES], in_sight=[sight])), in_sight=(sight,))
 
 
-@pytest.mark.parametrize("largest", [70_000, 400_000, LARGEST, 5_000_000_000])
+@pytest.mark.parametrize(
+    "largest",
+    [70_000, *(pytest.param(each, marks=pytest.mark.nightly) for each in (400_000, LARGEST)), 5_000_000_000],
+)
 def test_a_size_has_one_spelling_in_every_format(largest: float) -> None:
     review = reviewed(largest)
     spelled = figures.size(largest)

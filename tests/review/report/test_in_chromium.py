@@ -16,9 +16,13 @@ from tablepatterns.review.report import html
 pytestmark = pytest.mark.browser
 DESK, PHONE, PAPER = 1280, 390, 680
 """Widths in pixels; that of paper is A4 without its margins."""
-NAMES = ("sample", "clean", "hostile")
 BETWEEN = (970, 760, 320)
-WINDOWS = [(name, width) for name in NAMES for width in (DESK, PHONE, PAPER)] + [("sample", each) for each in BETWEEN]
+WINDOWS = [
+    *(("sample", width) for width in (DESK, PHONE, PAPER, *BETWEEN)),
+    *((name, width) for name in ("clean", "hostile") for width in (PHONE, DESK, PAPER)),
+]
+IN_EVERY_RUN = {*WINDOWS[:3], ("sample", 320), ("clean", PHONE), ("hostile", PHONE)}
+"""The windows in which each run looks at a page; nightly runs look at all."""
 LEAST_LETTERS = 9.0
 LEAST_MARKS = 3
 
@@ -71,7 +75,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-@pytest.fixture(scope="module", params=WINDOWS, ids=[f"{name}-{width}" for name, width in WINDOWS])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(each, marks=[] if each in IN_EVERY_RUN else pytest.mark.nightly) for each in WINDOWS],
+    ids=[f"{name}-{width}" for name, width in WINDOWS],
+)
 def shown(request: pytest.FixtureRequest, browser: Browser, pages: dict[str, Path]) -> Iterator[Shown]:
     name, width = request.param
     found = Shown(browser, pages[name], width)
