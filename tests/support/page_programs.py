@@ -13,6 +13,26 @@ from typing import Any
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDERS = (DOCS / "patterns" / "code", DOCS / "code")
 PROGRAMS = [path for folder in FOLDERS for path in sorted(folder.glob("*.py"))]
+SMALL_DESIGN = """\
+name = "Employees"
+
+[[set]]
+name = "Employees"
+table = "Employees"
+key = { partition = "{Department}", row = "{EmployeeId:06d}" }
+entity = "Employee"
+count = 2_000
+
+[set.fields]
+Department = { distinct = 40, size = 10 }
+EmployeeId = { type = "int32" }
+
+[[set.query]]
+name = "employee by number"
+known = { Department = "=", EmployeeId = "=" }
+rate = 30
+"""
+"""A design that is reviewed quickly."""
 
 
 def name_of(path: Path) -> str:
