@@ -61,7 +61,7 @@ LONGEST = (
     *("tests/docs/test_lite.py", "tests/compositions/test_compositions.py", "tests/review/"),
 )
 """The modules with tests that take seconds, the slowest first."""
-RECIPES = ("tests/recipes/", "tests/entity_set/")
+RECIPES = ("tests/recipes/", "tests/entity_set/", "tests/compositions/")
 """Tests that reach a backend only through the SDK, which other tests compare on both backends."""
 DEVIATIONS = pytest.StashKey[Counter[tuple[str, str]]]()
 AZURITE_LOG = pytest.StashKey[Path | None]()

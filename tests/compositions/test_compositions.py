@@ -83,14 +83,14 @@ async def _drop(storage: Any, name: str) -> None:
         await blobs.delete_container(container)
 
 
+@pytest.mark.nightly_on_azurite
 @pytest.mark.parametrize(
     "home",
     [
-        Home,
+        *(Home, WideHome, ModelWide),
         *(pytest.param(home, marks=pytest.mark.nightly) for home in HOMES),
-        *(pytest.param(home, marks=pytest.mark.nightly_on_azurite) for home in (WideHome, ModelWide)),
     ],
-    ids=[home.name for home in (Home, *HOMES, WideHome, ModelWide)],
+    ids=[home.name for home in (Home, WideHome, ModelWide, *HOMES)],
 )
 async def test_all_parts_work_together(storage: Any, staff_name: str, home: type[Home]) -> None:
     await live(storage, staff_name, everything_in(home))
