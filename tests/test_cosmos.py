@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -19,9 +19,9 @@ from tablepatterns.catalogue import ENTRIES
 from tablepatterns.connection import in_memory
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
-from tablepatterns.filters import Filter
 from tablepatterns.recipe import Pattern
-from tablepatterns.sdk.table import Page, Table
+from tablepatterns.sdk.reads import Found, PageQuery
+from tablepatterns.sdk.table import Table
 from tablepatterns.storage import Storage
 
 PAGE = Path(__file__).parents[1] / "docs" / "backends.md"
@@ -170,11 +170,9 @@ def test_no_pattern_was_forgotten() -> None:
 class Jumbled(Table):
     """A table whose pages come in another order than that of the keys."""
 
-    async def page(
-        self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
-    ) -> Page[tp.Entity]:
-        page = await super().page(where, size=size, token=token, select=select)
-        return Page(page.items[::-1], page.token)
+    async def read_page(self, query: PageQuery) -> Found:
+        found = await super().read_page(query)
+        return found._replace(entities=found.entities[::-1])
 
 
 class Unsorted(Storage):

@@ -19,12 +19,12 @@ from .connection import Target, check_table_name, in_memory, resolve
 from .declared_rows import DeclaredRows
 from .heartbeat import Heartbeats
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
+from .sdk.account_sender import AccountSender
 from .sdk.call import Lazy, importing_cryptography
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
 from .sdk.table import Table, table_names
-from .sdk.writes import Writes
 from .set_identity import account_identity
 from .traffic.hooks import Watch
 
@@ -131,7 +131,7 @@ class Storage(BlockingAccount):
         # The clients of the table service share one transport, and so its connections
         of_tables = over("table", with_process_transport(options))
         self._table_service = Lazy(lambda: TableServiceClient(target.url("table"), **of_tables))
-        self._writes = Writes(TableClient, target.urls["table"], of_tables)
+        self._account_sender = AccountSender(TableClient, target.urls["table"], of_tables)
         if target.urls["table"]:
             self._table_service()
         self._queues = Lazy(
@@ -166,7 +166,7 @@ class Storage(BlockingAccount):
     def table(self, name: str) -> Table:
         """Return one table of the account; no request is made."""
         check_table_name(name)
-        return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"), self._writes)
+        return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"), self._account_sender)
 
     def _table_names(self, first: str, last: str) -> AsyncIterator[str]:
         return table_names(self.tables, first, last)

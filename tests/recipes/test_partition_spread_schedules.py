@@ -34,7 +34,7 @@ class WritesFirst(Table):
     """It writes the entities before it writes down how they are spread."""
 
     def __init__(self, spread: Any) -> None:
-        super().__init__(spread._client, spread._hook, spread._writes)
+        super().__init__(spread._client, spread._hook, spread._account_sender)
         self._spread: SpreadTable = spread
 
     async def submit(self, *operations: Operation) -> list[Entity]:

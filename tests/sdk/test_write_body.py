@@ -14,7 +14,7 @@ from azure.data.tables import EdmType, EntityProperty, TableClient
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from support.recorded_requests import CREDENTIAL, SERVICE, Recorder, client, comparable
+from support.recorded_requests import Recorder, client, comparable, sender
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.entity import check_key
 from tablepatterns.errors import BadKey
@@ -24,7 +24,7 @@ from tablepatterns.sdk.entity_json import NotEncodable, entities_json, entity_js
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
 from tablepatterns.sdk.request_sender import replaying
 from tablepatterns.sdk.write_body import FailedPart, etags_of
-from tablepatterns.sdk.writes import Writes
+from tablepatterns.sdk.writes import prepared_single, prepared_transaction, submit
 from tablepatterns.write_id import WriteIds
 
 FIRST = datetime(1601, 1, 1, tzinfo=timezone.utc)
@@ -94,8 +94,7 @@ def requests_for(operations: Sequence[Operation], ids: Sequence[WriteIds]) -> tu
     transport = Recorder()
     transport.operations = len(operations)
     client(transport).submit_transaction([sdk_operation(*pair) for pair in zip(operations, ids, strict=True)])
-    writes = Writes(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})
-    assert finish(writes.submit("Employees", operations, ids)) == ["W/1"] * len(operations)
+    assert finish(submit(client(transport), sender(transport), operations, ids)) == ["W/1"] * len(operations)
     theirs, ours = transport.sent
     return theirs, ours
 
@@ -106,8 +105,7 @@ def test_the_request_of_one_operation_is_the_sdks_byte_for_byte(drawn: tuple[lis
         transport = replaying(TableClient, SimpleResponse(None, 204, "No Content", {}, b""))
         word, entity, options = sdk_operation(operation, write_ids)
         getattr(client(transport), f"{word}_entity")(entity, **options)
-        writes = Writes(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})
-        assert finish(writes.submit("Employees", [operation], [write_ids])) == [None]
+        assert finish(submit(client(transport), sender(transport), [operation], [write_ids])) == [None]
         theirs, ours = transport.sent
         assert comparable(ours) == comparable(theirs)
         assert ours.headers["Authorization"].startswith("SharedKey devstoreaccount1:")
@@ -143,12 +141,11 @@ def test_what_is_not_known_is_left_to_the_sdk(value: Any) -> None:
 
 @pytest.mark.parametrize("etag", ["", "W/1\r\nX-Injected: 1", "é"])
 def test_an_etag_that_is_not_a_header_is_left_to_the_sdk(etag: str) -> None:
-    transport = Recorder()
-    writes = Writes(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})
     operations = [Operation.delete("p", "a", etag), Operation.delete("p", "b", ANY)]
-    assert finish(writes.submit("Employees", operations, [(), ()])) is None
-    assert finish(writes.submit("Employees", operations[:1], [()])) is None
-    assert transport.sent == []
+    with pytest.raises(NotEncodable):
+        prepared_transaction(sender(Recorder()), "Employees", operations, [(), ()])
+    with pytest.raises(NotEncodable):
+        prepared_single(sender(Recorder()), "Employees", operations[:1], [()])
 
 
 # ------------------------------------------------------------------ responses

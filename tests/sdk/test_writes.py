@@ -32,9 +32,12 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 from tablepatterns.errors import EntityAlreadyExists
 from tablepatterns.recipe import finish
+from tablepatterns.sdk.account_sender import AccountSender, is_supported
+from tablepatterns.sdk.call import SimpleResponse
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
+from tablepatterns.sdk.request_sender import RequestSender, replaying
 from tablepatterns.sdk.table import Table
-from tablepatterns.sdk.writes import Writes, is_supported
+from tablepatterns.sdk.writes import submit
 
 pytestmark = pytest.mark.both_sdks
 
@@ -346,7 +349,7 @@ def test_no_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", [TableClient, AioTableClient])
 async def test_the_installed_sdk_is_supported(kind: Any) -> None:
-    assert await is_supported(kind), "the SDK has changed: writes use its own calls, which are slower"
+    assert await is_supported(kind), "the SDK has changed: its own calls are used, which are slower"
 
 
 class WithoutPolicies(TableClient):
@@ -370,35 +373,49 @@ class WithOtherRequests(TableClient):
         return super().create_entity(entity, headers={"x-ms-new": "1"}, **options)
 
 
+class WithOtherQueries(TableClient):
+    """A table client of an SDK that sends something else for a query."""
+
+    def query_entities(self, query_filter: str, **options: Any) -> Any:
+        return super().query_entities(f"({query_filter})", **options)
+
+
+class WithOtherRows(TableClient):
+    """A table client of an SDK that returns something else."""
+
+    def get_entity(self, *keys: str, **options: Any) -> Any:
+        return {**super().get_entity(*keys, **options), "New": 1}
+
+
 TWO = [Operation.delete("p", key, ANY) for key in "ab"]
 
 
-async def assert_left_to_the_sdk(kind: Any, service: str) -> None:
-    transport = Recorder()
-    writes = Writes(kind, service, {"credential": CREDENTIAL, "transport": transport})
-    assert await writes.submit("Employees", TWO, [(), ()]) is None
-    assert await writes.submit("Employees", TWO[:1], [()]) is None
-    assert transport.sent == []
-
-
-@pytest.mark.parametrize("kind", [WithoutPolicies, WithOtherMethods, WithOtherRequests])
+@pytest.mark.parametrize(
+    "kind", [WithoutPolicies, WithOtherMethods, WithOtherRequests, WithOtherQueries, WithOtherRows]
+)
 async def test_an_sdk_of_another_shape_sends_by_itself(kind: Any) -> None:
-    await assert_left_to_the_sdk(kind, SERVICE)
+    transport = Recorder()
+    assert await AccountSender(kind, SERVICE, {"credential": CREDENTIAL, "transport": transport}).get() is None
+    assert transport.sent == []
 
 
 @pytest.mark.parametrize(
     "service",
     ["https://a.table.cosmos.azure.com:443", "https://a.table.cosmosdb.azure.com", "http://localhost:8902/a"],
 )
-async def test_cosmos_is_left_to_the_sdk(service: str) -> None:
+async def test_writes_to_cosmos_are_left_to_the_sdk(service: str) -> None:
     # The SDK sends merges to Cosmos DB, and to what it takes for its emulator, as POST with X-HTTP-Method
-    await assert_left_to_the_sdk(TableClient, service)
+    transport = replaying(TableClient, SimpleResponse(None, 204, "No Content", {}, b""))
+    options: Any = {"credential": CREDENTIAL, "transport": transport}
+    table = Table(TableClient(service, "Employees", **options), None, AccountSender(TableClient, service, options))
+    await table.submit(Operation.merge(row("1", A=1), ANY))
+    (sent,) = transport.sent
+    assert (sent.method, sent.headers["X-HTTP-Method"]) == ("POST", "MERGE")
 
 
 @pytest.mark.parametrize("option", ["pipeline", "policies", "location_mode"])
 async def test_a_client_with_policies_or_an_address_of_its_own_is_left_to_the_sdk(option: str) -> None:
-    writes = Writes(TableClient, SERVICE, {"credential": CREDENTIAL, option: None})
-    assert await writes.submit("Employees", TWO, [(), ()]) is None
+    assert await AccountSender(TableClient, SERVICE, {"credential": CREDENTIAL, option: None}).get() is None
 
 
 # ------------------------------------------------------------------ responses that the SDK reads
@@ -457,8 +474,9 @@ class Odd(HttpTransport[Any, Any]):
 def test_an_odd_response_to_a_transaction_ends_the_same(status: int, kind: str, content: bytes) -> None:
     options = {"credential": CREDENTIAL, "transport": Odd(status, kind, content), "retry_total": 0}
     calls = [sdk_operation(each, ()) for each in TWO]
-    ours = ended(lambda: finish(Writes(TableClient, SERVICE, options).submit("Employees", TWO, [(), ()])))
-    theirs = ended(lambda: TableClient(SERVICE, "Employees", **options).submit_transaction(calls))
+    client, sender = TableClient(SERVICE, "Employees", **options), RequestSender(TableClient, SERVICE, options)
+    ours = ended(lambda: finish(submit(client, sender, TWO, [(), ()])))
+    theirs = ended(lambda: client.submit_transaction(calls))
     assert ours == theirs
 
 
@@ -479,7 +497,7 @@ def test_an_odd_response_ends_as_through_the_sdks_own_call(kind: str, content: b
     transport = Odd(0, kind, content)
     options: Any = {"credential": CREDENTIAL, "transport": transport, "retry_total": 0}
     client = TableClient(SERVICE, "Employees", **options)
-    tables = [Table(client, None, writes) for writes in (Writes(TableClient, SERVICE, options), None)]
+    tables = [Table(client, None, account) for account in (AccountSender(TableClient, SERVICE, options), None)]
     for case in ("insert", "replace", "merge, changed", "insert or merge", "delete"):
         for status in (200, 201, 202, 204, 304, 400, 401, 403, 404, 409, 412, 413, 500, 503):
             transport.odd = status, kind, content

@@ -10,6 +10,7 @@ from azure.core.pipeline.transport import HttpTransport
 from azure.data.tables import TableClient
 
 from tablepatterns.sdk.call import SimpleResponse
+from tablepatterns.sdk.request_sender import RequestSender
 
 CREDENTIAL = AzureNamedKeyCredential("devstoreaccount1", "a2V5")
 SERVICE = "https://devstoreaccount1.table.core.windows.net"
@@ -74,6 +75,10 @@ class Replies(HttpTransport[Any, Any]):
 
 def client(transport: Any) -> TableClient:
     return TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport)
+
+
+def sender(transport: Any) -> RequestSender:
+    return RequestSender(TableClient, SERVICE, {"credential": CREDENTIAL, "transport": transport})
 
 
 def comparable(request: Any) -> tuple[str, str, dict[str, str], str]:

@@ -8,6 +8,7 @@ from .. import limits
 from ..entity import Entity
 from ..filters import Filter
 from ..retry import Overtaken
+from ..sdk.reads import PageQuery
 from ..sdk.table import Table
 
 
@@ -31,10 +32,11 @@ async def rows_at_once(table: Table, where: Filter, select: Sequence[str] | None
 
 async def one_pass(table: Table, where: Filter, select: Sequence[str] | None) -> tuple[list[Entity], int]:
     """Read the matching rows once; return them with the number of pages."""
-    page = await table.page(where, size=limits.MAX_PAGE_ENTITIES, select=select)
-    rows, pages = list(page.items), 1
-    while page.token is not None:
-        page = await table.page(where, size=limits.MAX_PAGE_ENTITIES, token=page.token, select=select)
-        rows.extend(page.items)
+    query = PageQuery(where, limits.MAX_PAGE_ENTITIES, None, select)
+    found = await table.read_page(query)
+    rows, pages = list(found.entities), 1
+    while found.next is not None:
+        found = await table.read_page(query._replace(start=found.next))
+        rows.extend(found.entities)
         pages += 1
     return rows, pages

@@ -1068,10 +1068,10 @@ class EntitySet(Modeled[Account_co, E]):
         )
         stored = fields = dict(entity)
         if self._mappings.each:
-            fields = await self._mappings.decode(stored, select if shape.is_complete else ())
+            fields = await self._mappings.decode(stored, select if shape.include is None else ())
             entity.clear()
             entity.update(fields)
-        remember(entity, Reading(source, stored, fields, shape.is_complete and select is None, self._identity))
+        remember(entity, Reading(source, stored, fields, shape.include is None and select is None, self._identity))
         # Recipes run on the view without a model, where E is Entity; the adapter creates the instances
         return entity  # type: ignore[return-value]
 

@@ -15,7 +15,8 @@ from ..filters import And, Comparison, Filter, Not
 from ..filters.expression import Junction, Or
 from ..limits import MAX_ENTITY_BYTES
 from ..sdk.operation import Operation
-from ..sdk.table import Page, Table
+from ..sdk.reads import Found, PageQuery
+from ..sdk.table import Table
 from .derived import Derived
 
 
@@ -123,7 +124,7 @@ class NamedTable(Table):
     """A table that is read and written with field names."""
 
     def __init__(self, table: Table, names: StoredNames) -> None:
-        super().__init__(table._client, table._hook, table._writes)
+        super().__init__(table._client, table._hook, table._account_sender)
         self._names = names
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
@@ -131,13 +132,12 @@ class NamedTable(Table):
         row = await super().get(partition_key, row_key, self._names.names(select))
         return None if row is None else self._names.row(row)
 
-    async def page(
-        self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
-    ) -> Page[Entity]:
+    async def read_page(self, query: PageQuery) -> Found:
         """Read one page of a query. Cost: 1 transaction."""
         names = self._names
-        page = await super().page(names.filter(where), size=size, token=token, select=names.names(select))
-        return Page(tuple(map(names.row, page.items)), page.token)
+        stored = query._replace(where=names.filter(query.where), select=names.names(query.select))
+        found = await super().read_page(stored)
+        return found._replace(entities=list(map(names.row, found.entities)))
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Submit the operations as one entity group transaction; return the written entities."""

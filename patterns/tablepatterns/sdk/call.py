@@ -150,11 +150,6 @@ async def each(found: Any) -> AsyncIterator[Any]:
             yield entity
 
 
-async def all_of(found: Any) -> list[Any]:
-    """Return all results of an SDK client, sync or async."""
-    return [each async for each in found] if hasattr(found, "__aiter__") else list(found)
-
-
 T = TypeVar("T")
 
 

@@ -59,6 +59,17 @@ def code_of(error: HttpResponseError) -> str:
     return str(answer.headers.get("x-ms-error-code") or _code_in_body(answer))
 
 
+def code_and_message(body: Any) -> tuple[str, str] | None:
+    """Return the code and the message of an error's JSON; None if it has anything else, or another form."""
+    try:
+        error = body["odata.error"]
+        code, message = error["code"], error["message"]["value"]
+        is_known = error.keys() == {"code", "message"} and isinstance(code, str) and isinstance(message, str)
+    except (KeyError, TypeError, AttributeError):
+        return None
+    return (code, message) if is_known else None
+
+
 def _code_in_body(response: Any) -> str:
     try:
         return str(json.loads(response.text())["odata.error"]["code"])

@@ -12,6 +12,8 @@ from ..errors import BadToken
 from ..filters import Filter
 
 _VERSION = 1
+_NEXT_PARTITION_KEY = "x-ms-continuation-NextPartitionKey"
+_NEXT_ROW_KEY = "x-ms-continuation-NextRowKey"
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -33,6 +35,12 @@ class Position:
     def of(cls, given: Mapping[str, str | None] | None) -> Position | None:
         """Return the position that the SDK's pager reports, or None at the end of the results."""
         return cls(given.get("PartitionKey"), given.get("RowKey")) if given else None
+
+    @classmethod
+    def in_headers(cls, headers: Mapping[str, str]) -> Position | None:
+        """Return the position that the headers of a response name, or None at the end of the results."""
+        partition_key, row_key = headers.get(_NEXT_PARTITION_KEY), headers.get(_NEXT_ROW_KEY)
+        return cls(partition_key, row_key) if partition_key or row_key else None
 
     def sdk(self) -> dict[str, str | None]:
         """Return the position as the SDK's pager takes it."""

@@ -9,6 +9,8 @@ from ..entity import Entity
 from ..errors import BadInput
 from ..filters import Filter
 from ..limits import MAX_PAGE_ENTITIES
+from .page_token import Position
+from .reads import PageQuery
 from .table import Page, Table
 
 T = TypeVar("T")
@@ -31,17 +33,17 @@ async def first_rows(
     if count < 0:
         raise BadInput("count", count, "it must be a number of entities", "ask for 0 or more")
     taken: list[T] = []
-    token: str | None = None
+    start: Position | None = None
     size = 0
     others = False
     while len(taken) < count:
         size = _next_size(count - len(taken), size if others else 0)
-        page = await table.page(where, size=size, token=token, select=select)
-        fitting = [item for item in map(choose, page.items) if item is not None]
-        others = len(fitting) < len(page.items)
+        found = await table.read_page(PageQuery(where, size, start, select))
+        fitting = [item for item in map(choose, found.entities) if item is not None]
+        others = len(fitting) < len(found.entities)
         taken += fitting
-        token = page.token
-        if token is None:
+        start = found.next
+        if start is None:
             break
     return taken[:count]
 

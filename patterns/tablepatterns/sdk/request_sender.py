@@ -3,15 +3,17 @@
 The SDK's calls spend most of their time on writing a request and reading its response. Here, a table client of the
 library's own calls `delete_table`, and the first policy of its pipeline replaces the request. Later policies, such as
 signing, retries, hooks, logging and tracing, see an ordinary request. A response that is not read here is given to the
-SDK's own call, which raises its error. Why it is done this way: docs/decisions/0013-writes-ride-on-another-call.md.
+SDK's own call, which raises its error. Why it is done this way: docs/decisions/0013-requests-ride-on-another-call.md.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import DecodeError
@@ -34,47 +36,51 @@ _OPTION: Final = "tablepatterns_request"
 """The option of an SDK call that carries a request to the policy."""
 _RESPONSE: Final = "tablepatterns_response"
 """The option of an SDK call that carries a response to the transport that replays it."""
+_NO_CONTENT: Final = SimpleResponse(None, NO_CONTENT, "No Content", {}, b"")
 _MAX_READERS: Final = 64
 
 
+@dataclass(eq=False, slots=True)
 class Prepared:
-    """A request, the call by which the SDK would send it, and what its response means.
+    """A request, the SDK's call that would send it, and what its response means.
 
-    :param method: the SDK's method, such as `create_entity`
-    :param arguments: returns the argument of that method, and its options
-    :param read: reads a response, by its status and content: returns the result or an error, or None if the SDK must
-        read it
+    :param span: the name of the span in which the SDK sends it, such as `TableClient.create_entity`
+    :param by_sdk: the SDK's call, which takes a client of the table and options
+    :param read: reads a response, given its content if it is streamed: returns the result or an error, or None if the
+        SDK must read it
     :param is_streamed: whether the SDK reads the content later than its policies, so that they do not decode it
     """
 
-    def __init__(
-        self,
-        request: HttpRequest,
-        table: str,
-        method: str,
-        arguments: Callable[[], tuple[Any, Mapping[str, Any]]],
-        read: Callable[[int, bytes], Any],
-        *,
-        is_streamed: bool = False,
-    ) -> None:
-        self.request, self.table, self.method, self.arguments = request, table, method, arguments
-        self._read = read
-        self.is_streamed = is_streamed
-        self.response: Any = None
-        self.found: Any = None
-        """The result or an error; None if the SDK must read the response."""
+    request: HttpRequest
+    table: str
+    span: str
+    by_sdk: Callable[..., Any]
+    read: Callable[[PipelineResponse[Any, Any], bytes], Any]
+    is_streamed: bool = False
+    response: Any = None
+    found: Any = None
+    """The result or an error; None if the SDK must read the response."""
+    is_result: bool = False
+    """Whether the result was found."""
 
     def take(self, response: PipelineResponse[Any, Any], content: bytes) -> None:
         """Read the response, and end the SDK call that carries the request."""
-        answer = self.response = response.http_response
-        self.found = self._read(answer.status_code, content)
-        if answer.status_code != NO_CONTENT:
-            response.http_response = SimpleResponse(self.request, NO_CONTENT, "No Content", {}, b"")
+        self.response = response.http_response
+        self.found = self.read(response, content)
+        self.is_result = self.found is not None and not isinstance(self.found, Exception)
+        response.http_response = _NO_CONTENT
 
 
 def _is_async(kind: Any) -> bool:
     """Return whether one of the SDK's classes of table clients is async."""
     return hasattr(kind, "__aenter__")
+
+
+def _is_cosmos(service: str) -> bool:
+    """Return whether the SDK considers a service to be Cosmos DB."""
+    address = urlsplit(service)
+    host = address.hostname or ""
+    return ".table.cosmos" in host or (host == "localhost" and address.port != 10002)
 
 
 class RequestSender:
@@ -93,17 +99,24 @@ class RequestSender:
         self.service = str(self.client.url).partition("?")[0]
         """The URL of the service, without a query."""
         self.version: str = self.client.api_version
+        self.headers = {"x-ms-version": self.version, "DataServiceVersion": "3.0"}
+        """The first headers of each request."""
+        self.is_cosmos = _is_cosmos(self.service)
         self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(self._new_reader, kind))
 
-    def result_of(self, prepared: Prepared) -> Any:
-        """Return the result of a request, or raise its error; a coroutine if an async client reads the response."""
-        if prepared.found is None:
-            argument, options = prepared.arguments()
-            call = getattr(self._reader(prepared.table), prepared.method)
-            return call(argument, **options, **SILENT, **{_RESPONSE: prepared.response})
-        if isinstance(prepared.found, Exception):
+    async def send(self, prepared: Prepared, **options: Any) -> Any:
+        """Send a request, and return its result; the errors are those of the SDK's call.
+
+        :param options: the options of the SDK's call, such as its hooks
+        """
+        sent = _sending(prepared.span, is_async=self.is_async)(self, prepared, **options)
+        return await sent if self.is_async else sent
+
+    def fail(self, prepared: Prepared) -> Any:
+        """Raise the error of a request, or return what the SDK makes of the response, as its call returns it."""
+        if prepared.found is not None:
             raise prepared.found
-        return prepared.found
+        return prepared.by_sdk(self._reader(prepared.table), **SILENT, **{_RESPONSE: prepared.response})
 
     def _new_reader(self, kind: Any, table: str) -> Any:
         options = {"credential": NO_CREDENTIAL, "retry_total": 0, "logger": NO_LOG}
@@ -111,21 +124,16 @@ class RequestSender:
 
 
 @cache
-def sending(method: str, *, is_async: bool) -> Callable[..., Any]:
-    """Return the function that sends a request, which has the span of the SDK's method.
-
-    It takes the sender, the request, and options of the SDK's call, such as its hooks. Its result is that of the
-    request; its errors are those of the SDK's method.
-    """
-    span = f"TableClient.{method}"
+def _sending(span: str, *, is_async: bool) -> Callable[..., Any]:
+    """Return the function that sends a request in the span with this name."""
 
     def send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
         sender.client.delete_table(merge_span=True, **options, **{_OPTION: prepared})
-        return sender.result_of(prepared)
+        return prepared.found if prepared.is_result else sender.fail(prepared)
 
     async def aio_send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
         await sender.client.delete_table(merge_span=True, **options, **{_OPTION: prepared})
-        return await settled(sender.result_of(prepared))
+        return prepared.found if prepared.is_result else await settled(sender.fail(prepared))
 
     if is_async:
         return distributed_trace_async(name_of_span=span)(aio_send)

@@ -26,13 +26,15 @@ from ..errors import (
 from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
-from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, answered, each, settled
+from .account_sender import AccountSender
+from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, each, settled
 from .errors import code_of, lacks_table, missing, translated
-from .operation import Operation, check_transaction, sdk_operation
+from .operation import Operation, check_transaction
 from .page_token import Position
-from .pages import query_page, read_entity
+from .reads import Found, PageQuery, query_page, read_entity
+from .request_sender import RequestSender
 from .write_outcome import WriteOutcome, is_newest, outcome_of, outcome_of_overwriting
-from .writes import ETags, Writes
+from .writes import submit
 
 
 async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
@@ -77,13 +79,14 @@ class Table:
 
     :param client: the SDK's client of the table
     :param hook: the client's `raw_response_hook`, if any; writes use their own hook, which calls it
-    :param writes: sends the writes of the account; if it is None, the client does
+    :param account_sender: sends the requests for entities; if it is None, the client does
     """
 
-    def __init__(self, client: Any, hook: Callable[[Any], None] | None, writes: Writes | None) -> None:
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None, account_sender: AccountSender | None) -> None:
         self._client = client
         self._hook = hook
-        self._writes = writes
+        self._account_sender = account_sender
+        self._sender: RequestSender | None = None
 
     @property
     def name(self) -> str:
@@ -165,7 +168,8 @@ class Table:
         """
         names = [*dict.fromkeys(("PartitionKey", "RowKey", *select))] if select else None
         try:
-            entity = await read_entity(self._client, partition_key, row_key, select=names, hook=self._hook)
+            sender = self._sender or await self._new_sender()
+            entity = await read_entity(self._client, sender, partition_key, row_key, select=names)
         except ResourceNotFoundError:
             return None
         if entity.row_key != row_key or entity.partition_key != partition_key:
@@ -189,21 +193,24 @@ class Table:
         if not 1 <= size <= limits.MAX_PAGE_ENTITIES:
             rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
             raise BadInput("size", size, rule, "ask for smaller pages, and continue with their tokens")
-        position = Position.parse(token, self.name, where) if token else None
-        start = position.sdk() if position else None
+        start = Position.parse(token, self.name, where) if token else None
+        found = await self.read_page(PageQuery(where, size, start, select))
+        return Page(tuple(found.entities), found.next.text(self.name, where) if found.next else None)
+
+    async def read_page(self, query: PageQuery) -> Found:
+        """Read one page of a query as `page` does, with positions in place of tokens. Cost: 1 transaction."""
         try:
-            items, end = await query_page(self._client, where, size=size, token=start, select=select, hook=self._hook)
+            found = await query_page(self._client, self._sender or await self._new_sender(), query)
         except ResourceNotFoundError as error:
             if code_of(error) != "TableNotFound":
                 raise
-            return Page((), None)
-        following = Position.of(end)
-        if items and where is not None:
+            return Found((), None)
+        if found.entities and query.where is not None:
             # If the response belongs to another request, all its entities are wrong, so checking two is enough
-            bounds = key_bounds(where)
-            for entity in (items[0], items[-1]):
+            bounds = key_bounds(query.where)
+            for entity in (found.entities[0], found.entities[-1]):
                 self._check_received(entity, bounds)
-        return Page(items, following.text(self.name, where) if following else None)
+        return found
 
     def _check_received(self, entity: Entity, asked: KeyBounds) -> None:
         """Check that a response belongs to this request, and not to one of another process.
@@ -218,14 +225,14 @@ class Table:
 
     async def query(self, where: Filter | None, *, select: Sequence[str] | None = None) -> AsyncIterator[Entity]:
         """Yield every entity that matches, page by page. Cost: 1 transaction per page of up to 1,000."""
-        token: str | None = None
+        query = PageQuery(where, limits.MAX_PAGE_ENTITIES, None, select)
         while True:
-            page = await self.page(where, size=limits.MAX_PAGE_ENTITIES, token=token, select=select)
-            for entity in page.items:
+            found = await self.read_page(query)
+            for entity in found.entities:
                 yield entity
-            token = page.token
-            if token is None:
+            if found.next is None:
                 return
+            query = query._replace(start=found.next)
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Execute all operations in one entity group transaction, or none of them; return what is stored then.
@@ -326,11 +333,8 @@ class Table:
 
     async def _send(self, operations: Sequence[Operation], write_id: WriteId, hook: CallHook) -> list[Entity]:
         all_write_ids = _new_write_ids(operations, write_id)
-        etags: ETags | None = None
-        if self._writes is not None:
-            etags = await self._writes.submit(self._client.table_name, operations, all_write_ids, **hook.options)
-        if etags is None:
-            etags = await self._send_by_sdk(operations, all_write_ids, hook)
+        sender = self._sender or await self._new_sender()
+        etags = await submit(self._client, sender, operations, all_write_ids, **hook.options)
         if len(operations) == 1:
             if hook.status == 404 and not hook.was_repeated:
                 # The SDK reports the deletion of a missing entity as a success
@@ -338,16 +342,10 @@ class Table:
             etags = [hook.etag]
         return list(map(_written, operations, etags, all_write_ids))
 
-    async def _send_by_sdk(
-        self, operations: Sequence[Operation], all_write_ids: Sequence[WriteIds], hook: CallHook
-    ) -> ETags:
-        calls = [sdk_operation(each, write_ids) for each, write_ids in zip(operations, all_write_ids, strict=True)]
-        if len(calls) == 1:
-            word, entity, options = calls[0]
-            await answered(getattr(self._client, f"{word}_entity"), entity, **options, **hook.options)
-            return [hook.etag]
-        answers = await answered(self._client.submit_transaction, calls, **hook.options)
-        return [answer.get("etag") for answer in answers]
+    async def _new_sender(self) -> RequestSender | None:
+        if self._account_sender is not None:
+            self._sender = await self._account_sender.get()
+        return self._sender
 
     async def _own_work(
         self, operations: Sequence[Operation], write_id: WriteId, error: HttpResponseError

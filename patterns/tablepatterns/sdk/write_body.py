@@ -12,6 +12,7 @@ from urllib.parse import quote
 from ..entity import WRITE_ID
 from ..write_id import WriteIds, as_bytes
 from .entity_json import NotEncodable, entities_json, entity_json
+from .errors import code_and_message
 from .operation import Kind, Operation
 
 _ETAG: Final = re.compile(r"[\x20-\x7e]+")
@@ -72,7 +73,7 @@ def entity_write(
         if operation.kind == "insert":
             headers["Content-Type"] = "application/json;odata=nometadata"
         else:
-            address += f"(PartitionKey='{_quoted(operation.partition_key)}',RowKey='{_quoted(operation.row_key)}')"
+            address += entity_address(operation.partition_key, operation.row_key)
             if operation.etag is not None:
                 headers["If-Match"] = _header(operation.etag)
         if operation.kind == "delete":
@@ -126,6 +127,11 @@ def batch_body(
     return "".join(body).encode("ascii")
 
 
+def entity_address(partition_key: str, row_key: str) -> str:
+    """Return the part of an entity's URL that follows the table's name."""
+    return f"(PartitionKey='{_quoted(partition_key)}',RowKey='{_quoted(row_key)}')"
+
+
 def _quoted(key: str) -> str:
     if key.isalnum() and key.isascii():
         return key
@@ -167,14 +173,12 @@ def _failed_part(content: bytes) -> FailedPart | None:
     if found is None or found[1] == _TOO_LARGE:
         return None
     try:
-        error = json.loads(found[4].decode("utf-8-sig"))["odata.error"]
-        code, message = error["code"], error["message"]["value"]
-        is_known = error.keys() == {"code", "message"} and isinstance(code, str) and isinstance(message, str)
-    except (ValueError, KeyError, TypeError, AttributeError):
+        error = code_and_message(json.loads(found[4].decode("utf-8-sig")))
+    except ValueError:
         return None
     lines = found[3].decode("latin-1").split("\r\n")[1:]
     headers = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     is_json = any(name.lower() == "content-type" and "json" in value for name, value in headers.items())
-    if not is_known or not is_json:
+    if error is None or not is_json:
         return None
-    return FailedPart(int(found[1]), found[2].decode("latin-1"), headers, found[4], code, message)
+    return FailedPart(int(found[1]), found[2].decode("latin-1"), headers, found[4], *error)

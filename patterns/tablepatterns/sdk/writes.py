@@ -6,21 +6,22 @@ SDK's own calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from email.utils import formatdate
 from functools import partial
 from typing import Any, Final, TypeAlias
-from urllib.parse import urlsplit
 from uuid import uuid4
 
+from azure.core.pipeline import PipelineResponse
 from azure.core.rest import HttpRequest
 from azure.data.tables import TableTransactionError
 
 from ..write_id import WriteIds
-from .call import NO_CONTENT, Lazy, SimpleResponse, answered, settled
+from .call import NO_CONTENT, SimpleResponse, answered
 from .entity_json import NotEncodable
-from .operation import ANY, Operation, sdk_operation, sdk_word
-from .request_sender import NO_CREDENTIAL, SILENT, Prepared, RequestSender, replaying, sending
+from .operation import Operation, sdk_operation, sdk_word
+from .request_sender import Prepared, RequestSender
 from .write_body import Envelope, FailedPart, batch_body, entity_write, etags_of
 
 ETags: TypeAlias = list[str | None]
@@ -28,111 +29,96 @@ ETags: TypeAlias = list[str | None]
 
 _ACCEPTED: Final = 202
 _CREATED: Final = 201
-_UNSUPPORTED: Final = frozenset({"pipeline", "policies", "location_mode"})
-"""Options that change a client's policies or address."""
-_NOT_ON_TABLES: Final = frozenset({"per_call_policies", "per_retry_policies"})
-"""Options that the SDK ignores on table clients created by a service client."""
 
 
-class Writes:
-    """The writes of one account.
+async def submit(
+    client: Any, sender: RequestSender | None, operations: Sequence[Operation], ids: Sequence[WriteIds], **options: Any
+) -> ETags:
+    """Execute all operations or none. The new ETag of a single operation is left to the hook.
 
-    :param kind: the SDK's class of table clients, sync or async
-    :param service: the URL of the account's Table service
-    :param options: the options of the client; its `transport` is that of the account's other clients
+    The errors are those of the SDK's `submit_transaction`, or of its call for one operation.
+
+    :param client: the SDK's client of the table
+    :param sender: sends the request; if it is None, the client does
+    :param operations: one, or those of a transaction
+    :param ids: the write ids that each operation stores in its row
+    :param options: the options of the SDK's call, such as its hooks
     """
-
-    def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
-        self._kind = kind
-        self._is_possible = not _is_cosmos(service) and not options.keys() & _UNSUPPORTED
-        used = {name: value for name, value in options.items() if name not in _NOT_ON_TABLES}
-        self._sender = Lazy(lambda: RequestSender(kind, service, used))
-
-    async def submit(
-        self, table: str, operations: Sequence[Operation], ids: Sequence[WriteIds], **options: Any
-    ) -> ETags | None:
-        """Execute all operations or none; return None, without a request, if the SDK must send them.
-
-        The errors are those of the SDK's `submit_transaction`, or of its call for one operation. The new ETag of one
-        operation is left to the hook.
-
-        :param table: the table's name
-        :param operations: one, or those of a transaction
-        :param ids: the write ids that each operation stores in its row
-        :param options: the options of the SDK's call, such as its hooks
-        """
-        sender = self._sender.value or await self._new_sender()
-        if sender is None:
-            return None
-        try:
-            is_one = len(operations) == 1
-            prepared = (_single if is_one else _transaction)(sender, table, operations, ids)
-        except NotEncodable:
-            return None
-        found: Any = await answered(sending(prepared.method, is_async=sender.is_async), sender, prepared, **options)
-        if is_one:
-            return [None]
-        # The SDK returns mappings, if it has read the response
-        return found if found is prepared.found else [each.get("etag") for each in found]
-
-    async def _new_sender(self) -> RequestSender | None:
-        return self._sender() if self._is_possible and await is_supported(self._kind) else None
+    prepared: Prepared | None = None
+    # The SDK sends merges to Cosmos DB in another way
+    if sender is not None and not sender.is_cosmos:
+        with suppress(NotEncodable):
+            prepare = prepared_single if len(operations) == 1 else prepared_transaction
+            prepared = prepare(sender, client.table_name, operations, ids)
+    if sender is None or prepared is None:
+        found: Any = await answered(submit_by_sdk, operations, ids, client, **options)
+    else:
+        found = await answered(sender.send, prepared, **options)
+    if len(operations) == 1:
+        return [None]
+    # The SDK returns mappings, if it has read the response
+    return found if prepared is not None and found is prepared.found else [each.get("etag") for each in found]
 
 
-def _is_cosmos(service: str) -> bool:
-    """Return whether the SDK considers a service to be Cosmos DB, to which it sends merges differently."""
-    address = urlsplit(service)
-    host = address.hostname or ""
-    return ".table.cosmos" in host or (host == "localhost" and address.port != 10002)
+def submit_by_sdk(operations: Sequence[Operation], ids: Sequence[WriteIds], client: Any, **options: Any) -> Any:
+    """Execute the operations by the SDK's own call."""
+    calls = [sdk_operation(operation, write_ids) for operation, write_ids in zip(operations, ids, strict=True)]
+    if len(calls) > 1:
+        return client.submit_transaction(calls, **options)
+    ((word, entity, conditions),) = calls
+    return getattr(client, f"{word}_entity")(entity, **conditions, **options)
 
 
 # ------------------------------------------------------------------ one operation
 
 
-def _single(sender: RequestSender, table: str, operations: Sequence[Operation], ids: Sequence[WriteIds]) -> Prepared:
+def prepared_single(
+    sender: RequestSender, table: str, operations: Sequence[Operation], ids: Sequence[WriteIds]
+) -> Prepared:
+    """Return the request of one operation.
+
+    :raises NotEncodable: the SDK must send it
+    """
     (operation,), (write_ids,) = operations, ids
     method, url, headers, body = entity_write(f"{sender.service}/{table}", operation, write_ids)
-    headers |= {"x-ms-version": sender.version, "DataServiceVersion": "3.0"}
-    request = HttpRequest(method, url, headers=headers, content=body)
-
-    def arguments() -> tuple[Any, Mapping[str, Any]]:
-        _, entity, options = sdk_operation(operation, write_ids)
-        return entity, options
-
-    return Prepared(request, table, f"{sdk_word(operation)}_entity", arguments, _is_written)
+    request = HttpRequest(method, url, headers=headers | sender.headers, content=body)
+    span = f"TableClient.{sdk_word(operation)}_entity"
+    return Prepared(request, table, span, partial(submit_by_sdk, operations, ids), _is_written)
 
 
-def _is_written(status: int, content: bytes) -> bool | None:
-    return True if status in (NO_CONTENT, _CREATED) else None
+def _is_written(response: PipelineResponse[Any, Any], _: bytes) -> bool | None:
+    return True if response.http_response.status_code in (NO_CONTENT, _CREATED) else None
 
 
 # ------------------------------------------------------------------ transactions
 
 
-def _transaction(
+def prepared_transaction(
     sender: RequestSender, table: str, operations: Sequence[Operation], ids: Sequence[WriteIds]
 ) -> Prepared:
+    """Return the request of a transaction.
+
+    :raises NotEncodable: the SDK must send it
+    """
     envelope = Envelope(sender.service, table, sender.version, formatdate(usegmt=True))
     batch = f"batch_{uuid4()}"
     headers = {
-        "x-ms-version": sender.version,
-        "DataServiceVersion": "3.0",
+        **sender.headers,
         "MaxDataServiceVersion": "3.0;NetFx",
         "Content-Type": f"multipart/mixed; boundary={batch}",
         "Accept": "application/json",
     }
     body = batch_body(envelope, operations, ids, batch=batch, changeset=f"changeset_{uuid4()}")
     request = HttpRequest("POST", f"{sender.service}/$batch", headers=headers, content=body)
-
-    def arguments() -> tuple[Any, Mapping[str, Any]]:
-        return [sdk_operation(each, write_ids) for each, write_ids in zip(operations, ids, strict=True)], {}
-
+    span = "TableClient.submit_transaction"
     read = partial(_etags, request, len(operations))
-    return Prepared(request, table, "submit_transaction", arguments, read, is_streamed=True)
+    return Prepared(request, table, span, partial(submit_by_sdk, operations, ids), read, is_streamed=True)
 
 
-def _etags(request: HttpRequest, count: int, status: int, content: bytes) -> ETags | TableTransactionError | None:
-    found = etags_of(content, count) if status == _ACCEPTED else None
+def _etags(
+    request: HttpRequest, count: int, response: PipelineResponse[Any, Any], content: bytes
+) -> ETags | TableTransactionError | None:
+    found = etags_of(content, count) if response.http_response.status_code == _ACCEPTED else None
     return _failure(found, request) if isinstance(found, FailedPart) else found
 
 
@@ -144,76 +130,3 @@ def _failure(part: FailedPart, request: HttpRequest) -> Any:
     error.error_code = part.code
     error.additional_info = {}
     return error
-
-
-# ------------------------------------------------------------------ whether the installed SDK works this way
-
-_supported: Final[dict[object, bool]] = {}
-_TRIAL: Final = "https://trial.table.core.windows.net"
-_KEYS: Final = {"PartitionKey": "it's", "RowKey": "1", "Age": 1}
-_ONE: Final = (
-    Operation.insert(_KEYS),
-    Operation.merge(_KEYS, "W/1"),
-    Operation.replace(_KEYS, ANY),
-    Operation.insert_or_merge(_KEYS),
-    Operation.delete("p", "1", "W/1"),
-)
-_TWO: Final = (Operation.delete("p", "1", ANY), Operation.delete("p", "2", "W/2"))
-_WRITTEN: Final = b"--c\r\n\r\nHTTP/1.1 204 No Content\r\nETag: a\r\n\r\n\r\n"
-_VARIABLE: Final = frozenset({"x-ms-client-request-id", "x-ms-date", "date", "authorization"})
-"""The headers that differ from request to request, in lower case."""
-
-
-async def is_supported(kind: Any) -> bool:
-    """Return whether the installed SDK sends the prepared requests, and would send the same.
-
-    It is tested once, with a transport that sends nothing.
-
-    :param kind: the SDK's class of table clients, sync or async
-    """
-    known = _supported.get(kind)
-    if known is None:
-        try:
-            known = await _sends_transactions(kind) and await _sends_the_same(kind)
-        except Exception:  # noqa: BLE001 - whatever is different in that version, its own call works
-            known = False
-        _supported[kind] = known
-    return known
-
-
-async def _sends_transactions(kind: Any) -> bool:
-    headers = {"Content-Type": "multipart/mixed; boundary=b"}
-    sender, transport, _ = _trial(
-        kind, SimpleResponse(None, _ACCEPTED, "Accepted", headers, 2 * _WRITTEN + b"--c--\r\n--b--\r\n")
-    )
-    prepared = _transaction(sender, "Trial", _TWO, [(), ()])
-    found = await settled(sending(prepared.method, is_async=sender.is_async)(sender, prepared, **SILENT))
-    (sent,) = transport.sent
-    is_signed = (
-        "Authorization" in sent.headers and sent.headers["Content-Type"] == prepared.request.headers["Content-Type"]
-    )
-    return sent.method == "POST" and sent.url == f"{_TRIAL}/$batch" and is_signed and found == ["a", "a"]
-
-
-async def _sends_the_same(kind: Any) -> bool:
-    sender, transport, options = _trial(kind, SimpleResponse(None, NO_CONTENT, "No Content", {"ETag": "a"}, b""))
-    client = kind(_TRIAL, "Trial", **options)
-    for operation in _ONE:
-        word, entity, conditions = sdk_operation(operation, ())
-        await settled(getattr(client, f"{word}_entity")(entity, **conditions, **SILENT))
-        prepared = _single(sender, "Trial", [operation], [()])
-        await settled(sending(prepared.method, is_async=sender.is_async)(sender, prepared, **SILENT))
-    sent = [_comparable(request) for request in transport.sent]
-    return len(sent) == 2 * len(_ONE) and sent[::2] == sent[1::2]
-
-
-def _trial(kind: Any, response: Any) -> tuple[RequestSender, Any, dict[str, Any]]:
-    transport = replaying(kind, response)
-    options = {"credential": NO_CREDENTIAL, "transport": transport, "retry_total": 0}
-    return RequestSender(kind, _TRIAL, options), transport, options
-
-
-def _comparable(request: Any) -> tuple[object, ...]:
-    headers = {name.lower(): value for name, value in request.headers.items() if name.lower() not in _VARIABLE}
-    is_signed = "Authorization" in request.headers
-    return request.method, request.url, headers, request.content, is_signed

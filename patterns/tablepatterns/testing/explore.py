@@ -10,7 +10,7 @@ from typing import TypeVar
 from azure.data.tables.aio import TableClient
 
 from ..recipe import finish
-from ..sdk.writes import is_supported
+from ..sdk.account_sender import is_supported
 from .explorer.choice import Chance, line_of, parse
 from .explorer.code import Unrepeatable
 from .explorer.ready_loop import ready_loop

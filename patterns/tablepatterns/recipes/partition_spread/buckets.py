@@ -10,10 +10,10 @@ from string import Formatter
 from ...argument_types import check_least
 from ...entity import Entity
 from ...errors import BadDesign, EntityAlreadyExists
-from ...filters import Filter
 from ...key import Key
 from ...sdk.operation import Operation
-from ...sdk.table import Page, Table
+from ...sdk.reads import Found, PageQuery
+from ...sdk.table import Table
 
 
 class SpreadTable(Table):
@@ -27,7 +27,7 @@ class SpreadTable(Table):
     """
 
     def __init__(self, table: Table, key: tuple[str, str], settings: Mapping[str, int | str]) -> None:
-        super().__init__(table._client, table._hook, table._writes)
+        super().__init__(table._client, table._hook, table._account_sender)
         self._table = table
         self._key = key
         self._settings = settings
@@ -83,12 +83,10 @@ class SpreadTable(Table):
         await self.check()
         return await super().get(partition_key, row_key, select)
 
-    async def page(
-        self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
-    ) -> Page[Entity]:
+    async def read_page(self, query: PageQuery) -> Found:
         """Read one page of a query. Cost: 1 transaction."""
         await self.check()
-        return await super().page(where, size=size, token=token, select=select)
+        return await super().read_page(query)
 
 
 class Buckets:

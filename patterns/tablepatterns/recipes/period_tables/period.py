@@ -15,10 +15,10 @@ from ...argument_types import check_least
 from ...edm import Ticks
 from ...entity import Entity
 from ...errors import BadDesign, BadInput, BadKey, TableBeingDeleted
-from ...filters import Filter
 from ...sdk.errors import code_of
 from ...sdk.operation import Operation
-from ...sdk.table import Page, Table
+from ...sdk.reads import Found, PageQuery
+from ...sdk.table import Table
 
 _EARLIEST: Final = datetime.min.replace(tzinfo=timezone.utc)
 _STEPS: Final = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
@@ -185,7 +185,7 @@ class PeriodTable(Table):
     def __init__(
         self, table: Table, check: Callable[[Sequence[Operation]], None], check_drop: Callable[[], None]
     ) -> None:
-        super().__init__(table._client, table._hook, table._writes)
+        super().__init__(table._client, table._hook, table._account_sender)
         self._check = check
         self._check_drop = check_drop
 
@@ -232,16 +232,14 @@ class PeriodTable(Table):
                 raise
             return None
 
-    async def page(
-        self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
-    ) -> Page[Entity]:
+    async def read_page(self, query: PageQuery) -> Found:
         """Read one page of a query. Cost: 1 transaction."""
         try:
-            return await super().page(where, size=size, token=token, select=select)
+            return await super().read_page(query)
         except HttpResponseError as error:
             if not _being_deleted(error):
                 raise
-            return Page((), None)
+            return Found((), None)
 
     async def drop(self) -> None:
         """Delete the table with all its entities, if it exists. Cost: 1 transaction.
