@@ -7,11 +7,13 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tools.pages.stored_rows import Stored, stored_in
@@ -67,7 +69,8 @@ def _parts(source: str) -> list[tuple[str, str]]:
             parts.append((name, "\n\n".join([*(helpers[each] for each in wanted), code])))
     first, code = parts[0]
     parts[0] = first, _opened(ahead, "".join(code for _, code in parts)) + code
-    return [(name, _formatted(code)) for name, code in parts]
+    names, codes = zip(*parts, strict=True)
+    return [*zip(names, _formatted(codes), strict=True)]
 
 
 def _opened(ahead: str, used: str) -> str:
@@ -102,7 +105,13 @@ def _text(lines: list[str], node: ast.stmt) -> str:
     return "".join(lines[first - 1 : node.end_lineno])
 
 
-def _formatted(code: str) -> str:
-    command = [sys.executable, "-m", "ruff", "format", "--isolated", f"--line-length={_LINE_LENGTH}", "-"]
-    done = subprocess.run(command, input=code, capture_output=True, text=True, check=True)  # noqa: S603
-    return re.sub(r"\n{3,}(?!@|def |class |async )", "\n\n", done.stdout.strip("\n") + "\n")
+def _formatted(codes: Sequence[str]) -> list[str]:
+    """Format several programs in one process."""
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder, f"{number}.py") for number in range(len(codes))]
+        for path, code in zip(paths, codes, strict=True):
+            path.write_text(code, encoding="utf-8")
+        command = [sys.executable, "-m", "ruff", "format", "--isolated", f"--line-length={_LINE_LENGTH}", folder]
+        subprocess.run(command, capture_output=True, check=True)  # noqa: S603
+        texts = [path.read_text(encoding="utf-8").strip("\n") + "\n" for path in paths]
+    return [re.sub(r"\n{3,}(?!@|def |class |async )", "\n\n", text) for text in texts]
