@@ -29,7 +29,7 @@ Seen = Mapping[str, Any]
 class Proof:
     """The data of the page: the marked tests, what they explored, and the limits."""
 
-    marks: list[Mark]
+    marks: tuple[Mark, ...]
     variants: Mapping[str, str]
     """The recipe of a broken variant, for tests whose file does not determine it."""
     record: Mapping[str, list[dict[str, Any]]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,12 +24,13 @@ class Mark(NamedTuple):
     test: str
 
 
-def marks(root: Path, kind: str = "guarantee") -> list[Mark]:
+@cache
+def marks(root: Path, kind: str = "guarantee") -> tuple[Mark, ...]:
     """Return all marks, ordered by file and line.
 
     :param kind: `guarantee`, or `broken` for deliberately broken variants, which have no clause
     """
-    return [mark for path in test_files(root / "tests") for mark in _in(path, root, kind)]
+    return tuple(mark for path in test_files(root / "tests") for mark in _in(path, root, kind))
 
 
 def _in(path: Path, root: Path, kind: str) -> Iterator[Mark]:
