@@ -21,6 +21,11 @@ from support.parsed import nodes_of, parsed
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "patterns"
 MODULES = sorted(SOURCE.rglob("*.py"))
+TEXTS = {
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path.read_text(encoding="utf-8")
+    for path in MODULES
+}
+"""The sources of all modules, by their names."""
 TESTS = sorted(path for path in (ROOT / "tests").rglob("test_*.py") if "node_modules" not in path.parts)
 MAX_LINES_OF_A_FILE = 600
 MAX_LINES_OF_A_FUNCTION = 40
@@ -76,26 +81,31 @@ def test_every_make_command_that_a_document_names_exists(document: str) -> None:
     assert named <= targets
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-class TestEveryModule:
-    def test_says_what_it_is_for(self, path: Path) -> None:
-        assert ast.get_docstring(parsed(path.read_text(encoding="utf-8")))
+def test_every_module_says_what_it_is_for() -> None:
+    assert [name for name, text in TEXTS.items() if not ast.get_docstring(parsed(text))] == []
 
-    def test_has_every_name_that_it_lists_as_public_and_lists_it_once(self, path: Path) -> None:
-        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+
+def test_every_module_has_each_name_that_it_lists_as_public_and_lists_it_once() -> None:
+    for name in TEXTS:
         module = importlib.import_module(name)
         listed = getattr(module, "__all__", [])
-        assert [each for each in listed if not hasattr(module, each)] == []
-        assert len(set(listed)) == len(listed)
+        assert [each for each in listed if not hasattr(module, each)] == [], name
+        assert len(set(listed)) == len(listed), name
 
-    def test_is_short_enough_to_be_one_idea(self, path: Path) -> None:
-        text = path.read_text(encoding="utf-8")
-        assert len(text.splitlines()) <= MAX_LINES_OF_A_FILE or "Over 600 lines on purpose:" in text[:400]
 
-    def test_has_functions_that_can_be_read_at_once(self, path: Path) -> None:
-        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-        found = [node for node in nodes_of(path.read_text(encoding="utf-8")) if isinstance(node, functions)]
-        assert {each.name: lines_of(each) for each in found if lines_of(each) > MAX_LINES_OF_A_FUNCTION} == {}
+def test_every_module_is_short_enough_to_be_one_idea() -> None:
+    long = {name: text for name, text in TEXTS.items() if len(text.splitlines()) > MAX_LINES_OF_A_FILE}
+    assert [name for name, text in long.items() if "Over 600 lines on purpose:" not in text[:400]] == []
+
+
+def test_every_function_of_a_module_can_be_read_at_once() -> None:
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [(name, node) for name, text in TEXTS.items() for node in nodes_of(text) if isinstance(node, functions)]
+    assert [
+        f"{name}.{each.name}: {lines_of(each)} lines"
+        for name, each in found
+        if lines_of(each) > MAX_LINES_OF_A_FUNCTION
+    ] == []
 
 
 def test_nothing_is_left_to_be_written() -> None:
