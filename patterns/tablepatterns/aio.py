@@ -176,12 +176,18 @@ class Storage(Account):
             await asyncio.sleep(0)
 
     async def gather(
-        self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
+        self,
+        *calls: Coroutine[Any, Any, T],
+        max_concurrency: int = 8,
+        needs_threads: bool = False,
+        independent: bool = False,
     ) -> list[T]:
         """Run the calls in tasks, and return their results in the order given.
 
         :param max_concurrency: how many calls at a time
         :param needs_threads: without effect here
+        :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
+            `tablepatterns.testing.explore` tries fewer orders of such calls, and nothing else changes
         """
         gate = asyncio.Semaphore(max(max_concurrency, 1))
         results: dict[int, T] = {}

@@ -30,6 +30,11 @@ class Pace:
         self._lock = threading.Lock()
         self._next: datetime | None = None
 
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether there is no limit, so that no call waits for another."""
+        return self._interval is None
+
     async def turn(self) -> None:
         """Wait until the next request may be sent."""
         if self._interval is None:

@@ -76,7 +76,11 @@ class Account(ABC):
 
     @abstractmethod
     async def gather(
-        self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
+        self,
+        *calls: Coroutine[Any, Any, T],
+        max_concurrency: int = 8,
+        needs_threads: bool = False,
+        independent: bool = False,
     ) -> list[T]:
         """Run the calls in parallel, and return their results in the order given.
 
@@ -87,6 +91,8 @@ class Account(ABC):
 
         :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests
+        :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
+            `tablepatterns.testing.explore` tries fewer orders of such calls, and nothing else changes
         """
 
     @abstractmethod

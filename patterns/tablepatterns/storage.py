@@ -197,7 +197,11 @@ class Storage(BlockingAccount):
             time.sleep(min(seconds * _REAL_SECONDS, _LONGEST_PAUSE_SECONDS))
 
     async def gather(
-        self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
+        self,
+        *calls: Coroutine[Any, Any, T],
+        max_concurrency: int = 8,
+        needs_threads: bool = False,
+        independent: bool = False,
     ) -> list[T]:
         """Run the calls in a pool of threads, and return their results in the order given.
 
@@ -206,6 +210,8 @@ class Storage(BlockingAccount):
 
         :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests
+        :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
+            `tablepatterns.testing.explore` tries fewer orders of such calls, and nothing else changes
         """
         is_parallel = self._has_threads and (needs_threads or self._takes_time)
         if len(calls) <= 1 or max_concurrency <= 1 or not is_parallel:

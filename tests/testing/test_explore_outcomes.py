@@ -115,6 +115,18 @@ async def prepare(world: World) -> None:
     await world.storage.blobs.create_container("photos")
 
 
+def at_once(*steps: Step, share: bool = False) -> Step:
+    """Return a step that takes others concurrently. Each has a list of its own, unless they share one."""
+
+    async def gather(world: World, seen: list[Any]) -> None:
+        each = [seen if share else [] for _ in steps]
+        calls = (take(step, world, own) for step, own in zip(steps, each, strict=True))
+        await world.storage.gather(*calls, independent=not share)
+        seen.extend([] if share else each)
+
+    return gather
+
+
 async def act(world: World, steps: list[Step]) -> list[Any]:
     """Take steps, and return what they learned; an error of the service is learned, too."""
     seen: list[Any] = []
@@ -199,6 +211,10 @@ def assert_same_outcomes(make: Any, **bound: Any) -> None:
         ([send, send], [receive, clear]),
         ([upload, download], [download, upload]),
         ([receive, sleep, receive], [send, receive]),
+        ([at_once(insert, transact), list_tables], [count, upsert]),
+        ([at_once(insert, count, share=True), insert], [upsert]),
+        ([at_once(send, at_once(upload, count)), receive], [receive]),
+        ([at_once(sleep, receive), upsert], [send_another, at_once(insert, count)]),
     ],
 )
 @pytest.mark.parametrize(
@@ -215,6 +231,12 @@ def test_no_outcome_of_two_actors_is_missed(first: list[Step], second: list[Step
 
 
 programs = st.lists(st.sampled_from(STEPS), min_size=1, max_size=2)
+
+
+@examples(10)
+@given(st.lists(st.sampled_from(STEPS), min_size=2, max_size=3), programs, st.booleans())
+def test_no_outcome_of_concurrent_calls_is_missed(calls: list[Step], after: list[Step], share: bool) -> None:
+    assert_same_outcomes(actors([at_once(*calls, share=share)], after[:1]))
 
 
 @examples(20)

@@ -70,7 +70,7 @@ class BlobRows:
                 more = True
                 break
             names.append(blob.name)
-        rows = await self._account.gather(*(self.get(*_keys(name)) for name in names))
+        rows = await self._account.gather(*(self.get(*_keys(name)) for name in names), independent=True)
         return Page(tuple(row for row in rows if row is not None), names[-1] if more else None)
 
     async def submit(self, *operations: Operation) -> list[Entity]:

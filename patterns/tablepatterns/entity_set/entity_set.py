@@ -249,7 +249,7 @@ class EntitySet(Modeled[Account_co, E]):
         """
         check_least("max_concurrency", max_concurrency, 1)
         asked = [self.key.format(fields) for fields in keys]
-        rows = await self.account.gather(*(self.table.get(*each) for each in asked), max_concurrency=max_concurrency)
+        rows = await self._rows_at(asked, max_concurrency)
         return [await self._read(self._primary.entity(row), self._primary) if row else None for row in rows]
 
     @stream
@@ -428,7 +428,7 @@ class EntitySet(Modeled[Account_co, E]):
         check_least("max_concurrency", max_concurrency, 1)
         given = fields_of(key, fields)
         listed = await self._listed(via, given)
-        rows = await self.account.gather(*(self.table.get(*keys) for keys in listed), max_concurrency=max_concurrency)
+        rows = await self._rows_at(listed, max_concurrency)
         asked = {name: value for name, value in given.items() if name != PART}
         entities = [self._primary.entity(row) for row in rows if row is not None]
         return [await self._read(each, self._primary) for each in entities if self._has(via, each, asked)]
@@ -895,17 +895,19 @@ class EntitySet(Modeled[Account_co, E]):
         The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
         """
         self._check(derived, max_concurrency)
-        inspector, turn = Inspector(self._rows, derived), Pace(self.account, max_per_second).turn
+        inspector, pace = Inspector(self._rows, derived), Pace(self.account, max_per_second)
         report = Report()
 
         async def look_at(page: WalkPage, entity: Primary) -> Sequence[Drift]:
-            await turn()
+            await pace.turn()
             return await inspector.lacks(entity, page.rows)
 
         async for page in walk(self._rows, derived, "verify", resume, to_orphans=True):
             lacking = (look_at(page, entity) for entity in page.entities.values())
             orphaned = (inspector.orphans(row, page.entities) for row in page.rows.values())
-            found = await self.account.gather(*lacking, *orphaned, max_concurrency=max_concurrency)
+            found = await self.account.gather(
+                *lacking, *orphaned, max_concurrency=max_concurrency, independent=pace.is_unlimited
+            )
             report = replace(
                 report,
                 entities=report.entities + len(page.entities),
@@ -1060,6 +1062,10 @@ class EntitySet(Modeled[Account_co, E]):
 
     def _table(self, shape: RowLayout) -> Table:
         return self.table if shape.table is None else self._rows.table(shape.table)
+
+    async def _rows_at(self, keys: Iterable[Keys], max_concurrency: int) -> list[Entity | None]:
+        reads = (self.table.get(*each) for each in keys)
+        return await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
 
     async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> E:
         """Return the entity for the caller: decoded, and with what the set remembers about it."""

@@ -284,7 +284,7 @@ class Intents:
         if len(calls) == 1:
             await calls[0]
         else:
-            await self._account.gather(*calls, max_concurrency=max_concurrency)
+            await self._account.gather(*calls, max_concurrency=max_concurrency, independent=True)
 
 
 _log: Final = logging.getLogger(__name__)

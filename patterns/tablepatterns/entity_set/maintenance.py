@@ -97,7 +97,9 @@ class Repairer:
         """
         inserts = [(primary, claim, await self._inserts(primary, claim)) for primary, claim in claims]
         groups = list(_groups([each for each in inserts if each[2]]))
-        done = await self._account.gather(*map(self._insert_group, groups), max_concurrency=self._parallel)
+        done = await self._account.gather(
+            *map(self._insert_group, groups), max_concurrency=self._parallel, independent=self._pace.is_unlimited
+        )
         inserted = {row for rows in done for row in rows}
         return [(primary, claim) for primary, claim, _ in inserts if primary.row not in inserted]
 
@@ -136,7 +138,7 @@ class Repairer:
             calls: list[Coroutine[Any, Any, None]] = [self._repair_all(each) for each in partitions.values()]
         else:
             calls = [self._repair_all([claim]) for each in partitions.values() for claim in each]
-        await self._account.gather(*calls, max_concurrency=self._parallel)
+        await self._account.gather(*calls, max_concurrency=self._parallel, independent=self._pace.is_unlimited)
 
     async def _repair_all(self, claims: Iterable[Claim]) -> None:
         for claim in claims:

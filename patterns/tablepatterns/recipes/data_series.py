@@ -463,7 +463,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         given = fields_of(key, fields)
         found = slots_before(period, self.points, count, until)
         reads = (self.read(slots, self.fields_at(at, start, given)) for start, slots in found)
-        return list(chain.from_iterable(await self.account.gather(*reads)))
+        return list(chain.from_iterable(await self.account.gather(*reads, independent=True)))
 
     @checked
     def fields_at(self, at: str, start: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -155,7 +155,8 @@ class LogTail(EntitySet[Account_co, E]):
         Guide: log tail pattern; asynchronous and parallel operations.
         """
         asked = partitions_of(self.key, partitions, max_concurrency)
-        return await self.account.gather(*(self.latest(count, each) for each in asked), max_concurrency=max_concurrency)
+        reads = (self.latest(count, each) for each in asked)
+        return await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
 
     @stream
     async def between(

@@ -151,7 +151,7 @@ class OneToMany(Pattern[Account_co]):
         async def children() -> list[Entity]:
             return [entity async for entity in self.children_of(given)]
 
-        found, belonging = await self.account.gather(parent(), children())
+        found, belonging = await self.account.gather(parent(), children(), independent=True)
         return Family(found[0] if found else None, tuple(belonging))
 
 

@@ -163,5 +163,7 @@ class ParallelReads(Pattern[Account_co]):
                 return Read(fields, (), error)
 
         return ParallelResult(
-            tuple(await self.account.gather(*map(result, wanted), max_concurrency=self.max_concurrency))
+            tuple(
+                await self.account.gather(*map(result, wanted), max_concurrency=self.max_concurrency, independent=True)
+            )
         )

@@ -105,18 +105,18 @@ def explore(
     scenario = Scenario(make, invariant, always, expected)
     bound = Bound(crashes, lost_responses, tuple(stalls), preemptions, latency, steps)
 
-    def search(chance: Chance, *, shares: bool = True) -> Explored:
-        begun, searching = perf_counter(), Search(scenario, bound, chance, shares=shares)
+    def search(chance: Chance, *, shares: bool = True, merges: bool = True) -> Explored:
+        begun, searching = perf_counter(), Search(scenario, bound, chance, shares=shares, merges=merges)
         try:
             exhaustive = searching.exhaust(schedules)
             for number in range(samples):
                 searching.sample(Random(f"{seed}, {number}"))  # noqa: S311 - schedules to be repeated, not secrets
         except Unrepeatable:
-            return search(chance, shares=False)
+            return search(chance, shares=searching.has_merged, merges=False)
         except Found as found:
             shrunk = searching.shrunk(found)
             if shrunk is None:
-                return search(chance, shares=False)
+                return search(chance, shares=searching.has_merged, merges=False)
             raise Counterexample(shrunk) from shrunk.violation.cause
         finally:
             searching.close()

@@ -242,7 +242,7 @@ class BlobLog(Pattern[Account_co]):
         names = iter(expired)
         dropped = 0
         while some := list(islice(names, _DELETED_TOGETHER)):
-            dropped += sum(await self.account.gather(*(self.container.delete(name) for name in some)))
+            dropped += sum(await self.account.gather(*map(self.container.delete, some), independent=True))
         return dropped
 
     async def _blobs(self, prefix: str) -> AsyncIterator[tuple[LogName, BlobFacts]]:

@@ -147,7 +147,9 @@ class KeyRotation(Pattern[Account_co]):
         found = await self._stored([row for row in page.items if self._rows.is_primary(row)])
         stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
         written = await self.account.gather(
-            *(self._rewrite(key, pace, retry_for) for key in stale), max_concurrency=self.max_concurrency
+            *(self._rewrite(key, pace, retry_for) for key in stale),
+            max_concurrency=self.max_concurrency,
+            independent=pace.is_unlimited,
         )
         return RotationProgress(done.seen + len(found), done.rewritten + sum(written), page.token)
 
@@ -163,7 +165,9 @@ class KeyRotation(Pattern[Account_co]):
             return [(keys_of(row), row) for row in page]
         heads = [keys_of(row) for row in page if rows.is_primary(row)]
         found = await self.account.gather(
-            *(rows.stored(key, self._names()) for key in heads), max_concurrency=self.max_concurrency
+            *(rows.stored(key, self._names()) for key in heads),
+            max_concurrency=self.max_concurrency,
+            independent=True,
         )
         others = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
         return [*others, *((key, stored) for key, stored in zip(heads, found, strict=True) if stored is not None)]

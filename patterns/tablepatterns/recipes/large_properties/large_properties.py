@@ -138,7 +138,8 @@ class LargeProperties(PropertyMapping):
         if not blobs:
             return dict(fields)
         container = place.account.container(self.container)
-        found = await place.account.gather(*(_downloaded(container, blob, place) for blob in blobs.values()))
+        downloads = (_downloaded(container, blob, place) for blob in blobs.values())
+        found = await place.account.gather(*downloads, independent=True)
         return {**fields, **dict(zip(blobs, found, strict=True))}
 
     def link(self, stored: object, table: str, key: tuple[str, str], name: str) -> BlobName | None:

@@ -213,12 +213,13 @@ class LargePropertyStore(Pattern[Account_co]):
         # The blobs were listed before the rows are read: an address that is not in them will not be written later
         needed = await self._needed(replace(batch, blobs=due)) if due else frozenset[str]()
         orphans = [kept for kept in due if str(kept.name) not in needed]
-        marked = await self.account.gather(*(self._mark(kept) for kept in orphans if kept.marked is None))
+        unmarked = [kept for kept in orphans if kept.marked is None]
+        marked = await self.account.gather(*map(self._mark, unmarked), independent=True)
         over = [kept for kept in orphans if kept.marked is not None and kept.marked <= since]
-        await self.account.gather(*map(self._delete, over))
+        await self.account.gather(*map(self._delete, over), independent=True)
         kept_on = [kept for kept in due if kept.marked is not None and str(kept.name) in needed]
         leftovers = [*(f"{kept.name}{ORPHAN}" for kept in kept_on), *batch.stray_marks]
-        await self.account.gather(*map(self.container.delete, leftovers))
+        await self.account.gather(*map(self.container.delete, leftovers), independent=True)
         return CollectionReport(len(batch.blobs), sum(marked), len(over))
 
     async def _mark(self, kept: ListedBlob) -> bool:
@@ -248,7 +249,7 @@ class LargePropertyStore(Pattern[Account_co]):
         if not self._rows.moves:
             return set()
         keys = sorted({kept.name.key for kept in unseen})
-        each = await self.account.gather(*(self._links_of(key) for key in keys))
+        each = await self.account.gather(*map(self._links_of, keys), independent=True)
         return {blob for links in each for blob in links}
 
     async def _missing(self, key: Keys, blob: str) -> BlobReference | None:

@@ -380,7 +380,9 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         self._check_newest_first(count)
         starts = await self._kept() if asked else []
         return await self.account.gather(
-            *(self._newest(starts, count, each) for each in asked), max_concurrency=max_concurrency
+            *(self._newest(starts, count, each) for each in asked),
+            max_concurrency=max_concurrency,
+            independent=True,
         )
 
     def _check_newest_first(self, count: int) -> None:
@@ -436,7 +438,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             series = cast("DataSeries[Account, Any]", self._set(start))
             return await series.read(slots, each)
 
-        parts = await self.account.gather(*(read(*window) for window in windows))
+        parts = await self.account.gather(*(read(*window) for window in windows), independent=True)
         return [point for part in parts for point in part]
 
     # -- periods

@@ -253,7 +253,8 @@ class DualWriter(Pattern[Account_co]):
         if state.phase is Phase.COMMITTED:
             return
         mirror = self.mirror(state)
-        found = await self.account.gather(*(mirror.settle(lease, claim, RETRY_FOR) for claim in claims))
+        settling = (mirror.settle(lease, claim, RETRY_FOR) for claim in claims)
+        found = await self.account.gather(*settling, independent=True)
         await self.note([each for problems in found for each in problems])
 
     async def process_messages(self, seconds: int) -> int:

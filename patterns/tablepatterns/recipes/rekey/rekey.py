@@ -232,19 +232,21 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
         """
         check_least("max_concurrency", max_concurrency, 1)
-        turn = Pace(self.account, max_per_second).turn
+        pace = Pace(self.account, max_per_second)
         verification = await self._begin_verification(resume)
         mirror = self._writer.mirror(await self._require(Phase.COPYING, Phase.CUT_OVER))
         stores = [derived_rows(each) for each in (mirror.source, mirror.target)]
         report = RekeyReport()
 
         async def look_at(row: Entity, number: int) -> Difference | None:
-            await turn()
+            await pace.turn()
             return await (entity_difference(mirror, row) if number == 0 else copy_difference(mirror, row))
 
         async for number, items, following in pages([each.primaries for each in stores], verification.mark):
             own = [row for row in items if stores[number].is_primary(row)]
-            found = await self.account.gather(*(look_at(row, number) for row in own), max_concurrency=max_concurrency)
+            found = await self.account.gather(
+                *(look_at(row, number) for row in own), max_concurrency=max_concurrency, independent=pace.is_unlimited
+            )
             differences = tuple(each for each in found if each is not None)
             verification = replace(verification, is_clean=verification.is_clean and not differences)
             report = replace(
@@ -405,7 +407,9 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
             async for _, items, _ in pages([rows.primaries], Mark("clean up")):
                 own = [row for row in items if rows.is_primary(row)]
-                done = await self.account.gather(*map(delete, own), max_concurrency=max_concurrency)
+                done = await self.account.gather(
+                    *map(delete, own), max_concurrency=max_concurrency, independent=pace.is_unlimited
+                )
                 deleted += sum(done)
         await self.account.queue(self.queue).drop()
         return deleted
@@ -470,7 +474,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return await mirror.settle(lease, claim, retry_for, known, mirror.targets(claim))
 
         calls = map(copy, entities, claims)
-        found = await self.account.gather(*calls, max_concurrency=max_concurrency)
+        found = await self.account.gather(*calls, max_concurrency=max_concurrency, independent=pace.is_unlimited)
         problems = [each for some in found for each in some]
         await self._writer.note(problems)
         await lease.complete()

@@ -37,6 +37,11 @@ class Cast:
         """Whether actors share something besides the account, and have changed it."""
         return any(code.shares for code in self.codes)
 
+    @property
+    def reordered(self) -> int:
+        """How often turns of independent calls led to the same place in another order for the first time."""
+        return sum(code.reordered for code in self.codes)
+
     def close(self) -> None:
         """End all coroutines, so that none of their code runs later."""
         for code in self.codes:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import re
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from itertools import combinations
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...edm import Ticks
 from .digest import digest_of, text_of
-from .points import Call, Ended, Learner, Point, Received, Sleep, advance
+from .history import NOTHING, Learner, Place, Strand
+from .points import Call, Ended, Point, Received, Sleep, advance
 from .shared_objects import SharedObjects
 from .world import World
 
@@ -26,6 +30,8 @@ class _Live(NamedTuple):
     shared: SharedObjects
 
 
+Turn: TypeAlias = tuple[Strand, int]
+"""Which of the concurrent calls continued, and for which time."""
 Unstarted: TypeAlias = tuple[Coroutine[Any, Any, Any], SharedObjects]
 
 
@@ -53,7 +59,6 @@ class Node:
         "result",
         "settled",
         "state",
-        "steps",
     )
 
     def __init__(self, parent: Node | None, settled: int, received: Received | None, moment: Ticks) -> None:
@@ -61,8 +66,7 @@ class Node:
         self.settled = settled
         self.received = received
         self.moment = moment
-        self.steps: int = 0 if parent is None else parent.steps + 1
-        self.history = b""
+        self.history = NOTHING
         self.has_written = False
         """Whether the code wrote to the engine on the way here, without a request."""
         self.is_response_lost = False
@@ -77,11 +81,21 @@ class Node:
         """A coroutine that waits here, if there is one."""
         self._position: bytes | None = None
 
+    @property
+    def before(self) -> Node:
+        """The previous place."""
+        assert self.parent is not None  # noqa: S101 - nobody asks for that of the start
+        return self.parent
+
     def position(self) -> bytes:
         """Return the digest of everything that its behavior depends on: what it received, and where it waits."""
         if self._position is None:
-            self._position = digest_of(self.state, self.history, self.points)
+            self._position = digest_of(self.state, self.history.position, sorted(map(repr, self.points)))
         return self._position
+
+    def strand(self, settled: int) -> Strand:
+        """Return which of the concurrent calls waits at a point."""
+        return self.points[settled].strand if self.points else ()
 
     def run(self, live: _Live, settled: Point | None) -> None:
         """Run a coroutine until it waits again, and store where, or how it ended."""
@@ -122,8 +136,12 @@ class Code:
         self.start = Node(None, 0, None, Ticks(0))
         self.shares = False
         """Whether the code has changed an object that it shares with others, besides the account."""
+        self.reordered = 0
+        """How often turns of independent calls led to the same place in another order for the first time."""
         self._world = world
         self._fresh = fresh
+        self._places: dict[Place, Node] = {}
+        self._reordered: set[tuple[Turn, Turn]] = set()
 
     def begin(self) -> Node:
         """Return where the code waits first."""
@@ -138,10 +156,7 @@ class Code:
 
     def close(self) -> None:
         """End the coroutines that wait, so that none of their code runs later."""
-        pending = [self.start]
-        while pending:
-            node = pending.pop()
-            pending += node.children.values()
+        for node in self._places.values():
             if node.live is not None:
                 self._world.close(node.live.coroutine)
                 node.live = None
@@ -149,25 +164,44 @@ class Code:
     def _child(self, node: Node, settled: int, received: Received | None, is_lost: bool) -> Node:
         now = self._world.stamps.now()
         text = None if received is None else text_of(received)
-        key = settled, text and digest_of(text), is_lost, now
-        child = node.children.get(key)
+        heard = text and digest_of(text), is_lost, now
+        child = node.children.get((settled, heard))
         if child is None:
-            child = Node(node, settled, received, now)
-            live = self._live_at(node)
-            learner = Learner(node.history)
-            if text is not None:
-                learner.learn(node.points[settled].strand, self._world.stamps.named(text))
-            before = live.shared.state()
-            # It may look at the engine
-            self._world.snapshots.fill()
-            self._resume(child, live, learner)
-            # Code that writes to the engine itself would not do so where it is not run again
-            child.has_written = self._world.stamps.has_stamped
-            self.shares |= before != live.shared.state() or child.has_written
-            child.history = learner.history
-            child.is_response_lost = node.is_response_lost or is_lost
-            node.children[key] = child
+            learner = Learner(self.name, node.history)
+            learner.receive(node.strand(settled), heard)
+            # Concurrent calls that are independent reach the same place in every order
+            place = learner.place
+            child = self._places.get(place)
+            if child is None:
+                child = self._places[place] = Node(node, settled, received, now)
+                self._run(child, text, learner)
+                child.is_response_lost = node.is_response_lost or is_lost
+            else:
+                self._note_orders(child.path(), [*node.path(), Node(node, settled, received, now)])
+            node.children[settled, heard] = child
         return child
+
+    def _note_orders(self, before: Sequence[Node], after: Sequence[Node]) -> None:
+        """Note in which order turns of concurrent calls led to a place, and in which other order they do now."""
+        ranks = {turn: rank for rank, turn in enumerate(_turns(before))}
+        pairs = {(first, then) for first, then in combinations(_turns(after), 2) if ranks[first] > ranks[then]}
+        self.reordered += not pairs <= self._reordered
+        self._reordered |= pairs
+
+    def _run(self, child: Node, text: str | None, learner: Learner) -> None:
+        """Run the code from the place before a child, and store in the child where it waits."""
+        node = child.before
+        live = self._live_at(node)
+        if text is not None:
+            learner.learn(self._world.stamps.named(text), node.strand(child.settled))
+        before = live.shared.state()
+        # It may look at the engine
+        self._world.snapshots.fill()
+        self._resume(child, live, learner)
+        child.history = learner.history
+        # Code that writes to the engine itself would not do so where it is not run again
+        child.has_written = self._world.stamps.has_stamped
+        self.shares |= before != live.shared.state() or child.has_written
 
     def _live_at(self, node: Node) -> _Live:
         """Return a coroutine that waits at a place; it is taken from there."""
@@ -180,7 +214,7 @@ class Code:
         for place in node.path():
             copied = Node(place.parent, place.settled, place.received, place.moment)
             self._world.stamps.move_to(place.moment)
-            self._resume(copied, live, Learner())
+            self._resume(copied, live, Learner(self.name, place.before.history))
             if copied.live is None or repr(copied.points) != repr(place.points):
                 self._world.close(live.coroutine)
                 raise Unrepeatable
@@ -193,11 +227,24 @@ class Code:
         point = live.points[child.settled] if live.points else None
         if point is not None:
             point.settle(child.received)
-        self._world.turn_to(f"{self.name}, step {child.steps - 1}", learner)
+        self._world.turn_to(learner.turn(), learner)
         child.run(live, point)
 
 
+def _turns(path: Sequence[Node]) -> list[Turn]:
+    """Return the turns that an actor took to a place."""
+    times = Counter[Strand]()
+    turns: list[Turn] = []
+    for node in path:
+        strand = node.before.strand(node.settled)
+        turns.append((strand, times[strand]))
+        times[strand] += 1
+    return turns
+
+
 _SHOWN: Final = 40
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
+"""Where an object is, in a repr that does not show its value."""
 
 
 class Actor:
@@ -258,7 +305,12 @@ class Actor:
     def position(self) -> tuple[object, ...]:
         """Return everything that its behavior depends on."""
         # Where it crashed makes no difference any more
-        return self.name, self.has_crashed, self.node.history if self.has_crashed else self.node.position()
+        return self.name, self.has_crashed, self.node.history.position if self.has_crashed else self.node.position()
+
+    def observed(self) -> tuple[object, ...]:
+        """Return all that can be told of it: how it ended, or where it waits and what it is about to send."""
+        ended = _ADDRESS.sub("", f"{self.result!r} {self.error!r}")
+        return self.state, ended, sorted(map(repr, self.points)), sorted(call.content() for call in self.calls)
 
     def ending(self) -> str:
         """Return how it ended, as text."""

@@ -16,10 +16,12 @@ from ...engine.http.message import Request, Response
 from ...engine.http.multipart import InnerRequest, read_parts, read_requests
 from ...engine.transport import AioEngineResponse
 from ...errors import BadInput
-from .digest import digest_of
+from .history import Strand
 
 _ENTITY: Final = re.compile(r"(?P<table>\w+)\(PartitionKey='(?P<partition>.*)',\s*RowKey='(?P<row>.*)'\)", re.DOTALL)
 _TABLE_ENTRY: Final = re.compile(r"Tables\('(?P<table>\w+)'\)")
+_VOLATILE: Final = frozenset({"authorization", "date", "x-ms-date", "x-ms-client-request-id"})
+_DATE: Final = re.compile(rb"^(x-ms-)?date:.*$", re.IGNORECASE | re.MULTILINE)
 _WORDS: Final = {"GET": "get", "PUT": "replace", "PATCH": "merge", "MERGE": "merge", "DELETE": "delete"}
 
 
@@ -106,21 +108,6 @@ class Crashed(BaseException):
     """The actor has crashed. Requests of its `finally` blocks are not sent."""
 
 
-class Learner:
-    """What the running code has received. Its behavior depends on it.
-
-    :param history: the digest of what it received before
-    """
-
-    def __init__(self, history: bytes = b"") -> None:
-        self.history = history
-        self.has_crashed = False
-
-    def learn(self, *what: object) -> None:
-        """Add something that the code received."""
-        self.history = digest_of(self.history, *what)
-
-
 Received: TypeAlias = Response | Exception
 """What an actor receives for a request: the response, or the error of the network in its place."""
 
@@ -132,8 +119,8 @@ class Point:
     """
 
     def __init__(self) -> None:
-        self.strand: tuple[int, ...] = ()
-        """Which of the actor's concurrent calls waits here; empty if there is only one."""
+        self.strand: Strand = ()
+        """Which of the actor's concurrent calls waits here."""
         self._received: Received | None = None
 
     def settle(self, received: Received | None) -> None:
@@ -171,6 +158,13 @@ class Call(Point):
         self.changes = changes(message)
         """Whether it may write."""
         self._exchange = exchange
+
+    def content(self) -> str:
+        """Return the request as text, without what the time and the credential make different each time."""
+        headers = sorted(each for each in self.message.headers.items() if each[0].lower() not in _VOLATILE)
+        # The parts of a transaction have headers of their own
+        body = _DATE.sub(b"", self.message.body)
+        return repr((self.strand, self.message.method, self.message.url, headers, body))
 
     def execute(self) -> Received:
         """Send the request, and return the response or the error of the network."""

@@ -164,6 +164,10 @@ class Run:
             self._state = digest_of(self.account.digest, [actor.position() for actor in self.actors])
         return self._state
 
+    def observed(self) -> bytes:
+        """Return the digest of the state and of all that can be told of the actors."""
+        return digest_of(self.state(), [actor.observed() for actor in self.actors])
+
     def _go_to(self, account: Saved) -> None:
         self.account = account
         self._state = None
@@ -284,7 +288,7 @@ class Run:
             for index, point in enumerate(actor.points)
             if isinstance(point, Call) and actor.label(point) == choice.label
         )
-        sender = f"{actor.name}, request {actor.node.steps}"
+        sender = f"{choice.label}, request {actor.node.history.of(call.strand)}"
         executed, after = self.cast.executions.execute(self.account, call, sender, choice.kind)
         self._go_to(after)
         self._last.records.extend(executed.records)

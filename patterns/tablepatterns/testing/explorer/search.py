@@ -159,14 +159,15 @@ class Search:
 
     :param shares: whether the schedules share one cast, so that the position before a choice is restored and each part
         of an actor's code runs once for each history. Otherwise each schedule is repeated from its beginning
+    :param merges: whether independent calls of an actor lead to the same in every order, so that one is continued
     """
 
-    def __init__(self, scenario: Scenario, bound: Bound, chance: Chance, *, shares: bool) -> None:
+    def __init__(self, scenario: Scenario, bound: Bound, chance: Chance, *, shares: bool, merges: bool) -> None:
         self._schedules = self._pruned = self._cut = self._samples = self._choices = 0
         self._states: set[bytes] = set()
         self._scenario = scenario
         self._bound = bound
-        self._world = World(chance)
+        self._world = World(chance, merges_orders=merges)
         self._cast = Cast(scenario, self._world) if shares else None
         self._branches: list[_Branch] = [_BEGIN]
         self._order = count(1)
@@ -176,6 +177,11 @@ class Search:
         """End all coroutines."""
         if self._cast is not None:
             self._cast.close()
+
+    @property
+    def has_merged(self) -> bool:
+        """Whether independent calls of an actor led to the same place in different orders."""
+        return self._cast is not None and self._cast.reordered > 0
 
     def exhaust(self, limit: int) -> bool:
         """Try every schedule within the bound, but no more than `limit`, and return whether these were all of them.
@@ -244,11 +250,13 @@ class Search:
                 self._repeat(run, branch.position)
                 yield run
             return
-        run = Run(self._cast, branch.position)
+        run, reordered = Run(self._cast, branch.position), self._cast.reordered
         try:
             if branch.position is None:
                 run.begin()
             yield run
+            if self._cast.reordered > reordered:
+                self._check_order(run)
         except Violation as violation:
             raise Found(run, violation) from violation
         if self._cast.shares:
@@ -294,23 +302,35 @@ class Search:
     def _end(self, run: Run) -> None:
         """Check a schedule that has ended, and sometimes also that it can be repeated."""
         ends = self._schedules + self._samples + 1
-        state = run.state()
+        observed = run.observed() if ends == self._repeated_at else b""
         run.check_end()
         if self._cast is not None and ends == self._repeated_at:
             self._repeated_at *= _REPEATED_EVERY
-            self._repeat_live(run.choices, state)
+            self._repeat_live((run.choices, observed))
 
-    def _repeat_live(self, choices: Sequence[Choice], state: bytes) -> None:
+    def _check_order(self, run: Run) -> None:
+        """Check that another order of independent calls makes no difference, here and in the end.
+
+        :raises Unrepeatable: it does
+        """
+        choices, observed = run.choices, run.observed()
+        while run.running and run.length < self._bound.steps:
+            run.take(run.turns()[0])
+        self._repeat_live((choices, observed), (run.choices[len(choices) :], run.observed()))
+
+    def _repeat_live(self, *parts: tuple[Sequence[Choice], bytes]) -> None:
         """Repeat a schedule with new actors.
 
+        :param parts: the choices of each of its parts, and what can be told of it then
         :raises Unrepeatable: it reaches another state
         """
         try:
             with attempt(self._scenario, self._world) as run:
-                for choice in choices:
-                    run.repeat(choice)
-                if run.state() != state:
-                    raise Unrepeatable
+                for choices, observed in parts:
+                    for choice in choices:
+                        run.repeat(choice)
+                    if run.observed() != observed:
+                        raise Unrepeatable
         except Found:
             raise Unrepeatable from None
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from copy import copy
 from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.rest import AsyncHttpResponse, HttpRequest
@@ -27,88 +26,12 @@ from ...engine.transport import AioEngineTransport
 from ...sdk.table import Table
 from .choice import Chance
 from .digest import Stamps
-from .points import Call, Crashed, Ended, Learner, Point, Sleep, advance
+from .gathered import together
+from .history import Learner
+from .points import Call, Crashed, Ended, Sleep, advance
 from .snapshot import Snapshots
 
 T = TypeVar("T")
-
-
-async def together(calls: Sequence[Coroutine[Any, Any, T]], limit: int) -> list[T]:
-    """Run calls at once, `limit` at a time, and return their results in the order given.
-
-    The schedule decides which of them continues. If one fails, no others are started, the running ones are awaited, and
-    the first error is raised.
-    """
-    try:
-        group = _Group(calls, max(limit, 1))
-        while group.owners:
-            group.go_on(await _AnyOf(tuple(group.owners)))
-        return group.outcome()
-    finally:
-        # Those that never began, and after the actor's death all of them
-        for call in calls:
-            call.close()
-
-
-class _AnyOf:
-    """Waits at several points at once, and returns the settled one."""
-
-    def __init__(self, points: Sequence[Point]) -> None:
-        self._points = tuple(points)
-
-    def __await__(self) -> Generator[tuple[Point, ...], Point, Point]:
-        return (yield self._points)
-
-
-class _Group(Generic[T]):
-    """Concurrent calls, and the point at which each of them waits."""
-
-    def __init__(self, calls: Sequence[Coroutine[Any, Any, T]], limit: int) -> None:
-        self.owners: dict[Point, int] = {}
-        self._calls = calls
-        self._results: dict[int, T] = {}
-        self._error: Exception | None = None
-        self._free = limit
-        self._next = deque(range(len(calls)))
-        self._admit()
-
-    def go_on(self, point: Point) -> None:
-        """Step the call that waited at a point, which is settled now."""
-        self._step(self.owners[point], point)
-        self._admit()
-
-    def outcome(self) -> list[T]:
-        """Return the results, or raise the first error."""
-        if self._error is not None:
-            raise self._error
-        return [self._results[index] for index in range(len(self._calls))]
-
-    def _admit(self) -> None:
-        while self._next and self._free and self._error is None:
-            self._free -= 1
-            self._step(self._next.popleft())
-
-    def _step(self, index: int, settled: Point | None = None) -> None:
-        known = {point for point, owner in self.owners.items() if owner == index}
-        self.owners = {point: owner for point, owner in self.owners.items() if owner != index}
-        reached = self._reached(index, settled)
-        for point in reached:
-            if point not in known:
-                point.strand = (index + 1, *point.strand)
-            self.owners[point] = index
-        self._free += not reached
-
-    def _reached(self, index: int, settled: Point | None) -> tuple[Point, ...]:
-        """Step a call, and return the points where it waits; none if it has ended."""
-        try:
-            reached = advance(self._calls[index], settled)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is raised once the others have ended
-            self._error = self._error or error
-            return ()
-        if isinstance(reached, Ended):
-            self._results[index] = reached.value
-            return ()
-        return reached
 
 
 # A storage loads these when it needs them; what they draw then, the first of two equal runs would draw alone
@@ -127,6 +50,7 @@ class SteppedLock:
         self._is_held = False
 
     async def __aenter__(self) -> None:
+        self._world.note_lock()
         while self._is_held:
             await self._world.sleep(_LOOK_SECONDS)
         self._is_held = True
@@ -184,10 +108,15 @@ class SteppedStorage(Storage):
         await self._world.sleep(seconds)
 
     async def gather(
-        self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
+        self,
+        *calls: Coroutine[Any, Any, T],
+        max_concurrency: int = 8,
+        needs_threads: bool = False,
+        independent: bool = False,
     ) -> list[T]:
-        """Run the calls at once; the schedule decides in which order they go on."""
-        return await together(calls, max_concurrency)
+        """Run the calls at once; the schedule decides in which order they continue."""
+        are_independent = independent and self._world.merges_orders
+        return await together(self._world, calls, max_concurrency, are_independent=are_independent)
 
     def _new_lock(self) -> AbstractAsyncContextManager[object]:
         return SteppedLock(self._world)
@@ -253,12 +182,13 @@ class World:
     `returned`, `raised` and `crashed`.
 
     :param chance: where the random numbers of the schedule come from
+    :param merges_orders: whether an actor's state does not depend on the order of its independent calls
     """
 
-    def __init__(self, chance: Chance) -> None:
+    def __init__(self, chance: Chance, *, merges_orders: bool = True) -> None:
         self._chance = chance
-        self._acting: Learner | None = None
         self._actors: Sequence[Outcome] = ()
+        self.merges_orders = merges_orders
         self.stamps = Stamps(START)
         self.turn_to("world")
         self.engine = Engine(clock=self.stamps)
@@ -339,13 +269,33 @@ class World:
     def now(self) -> datetime:
         """Return the time; the code that asks has learned it."""
         now = self.stamps.now()
-        if self._acting is not None:
-            self._acting.learn(now)
+        self._acting.learn(now)
         return now.datetime()
 
     def _check_running(self) -> None:
-        if self._acting is not None and self._acting.has_crashed:
+        if self._acting.has_crashed:
             raise Crashed
+
+    @contextmanager
+    def within(self, index: int) -> Generator[None, None, None]:
+        """Let what happens be done by one of the concurrent calls of the running code."""
+        with self._acting.within(index):
+            self._chance.turn_to(self._acting.turn())
+            yield
+        self._chance.turn_to(self._acting.turn())
+
+    @property
+    def locks(self) -> int:
+        """How many locks the running code has taken in this turn."""
+        return self._acting.locks
+
+    def note_lock(self) -> None:
+        """Note that the running code takes a lock, so that it shares something with concurrent calls."""
+        self._acting.locks += 1
+
+    def note_order(self, index: int) -> None:
+        """Note that the order matters in which concurrent calls of the running code continued, the last at an index."""
+        self._acting.note_order(index)
 
     # -- what the schedule does
 
@@ -359,7 +309,7 @@ class World:
 
     def turn_to(self, who: str, acting: Learner | None = None) -> None:
         """Let everything that happens from now on be done by this one."""
-        self._acting = acting
+        self._acting = acting or Learner(who)
         self._chance.turn_to(who)
         self.stamps.turn_to(who)
 
@@ -369,7 +319,7 @@ class World:
 
     def close(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Stop a coroutine where it is: nothing that it would still send is sent."""
-        crashed = Learner()
+        crashed = Learner("the end")
         crashed.has_crashed = True
         self.turn_to("the end", crashed)
         with suppress(Crashed):

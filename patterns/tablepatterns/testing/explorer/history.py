@@ -1,0 +1,93 @@
+"""What the code of an actor has received, apart for each of its concurrent calls."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Final, NamedTuple, TypeAlias
+
+from .digest import digest_of
+
+Strand: TypeAlias = tuple[int, ...]
+"""Which of an actor's concurrent calls it is, and of the calls within that one; empty for the actor itself."""
+
+Place: TypeAlias = tuple[tuple[Strand, bytes], ...]
+
+
+class History(NamedTuple):
+    """What an actor has received. Its behavior depends on it.
+
+    :param named: the digest of what each call received, with timestamps by their names
+    :param exact: the digest of exactly what each call received, and when
+    :param turns: how often each call, or a call within it, has continued
+    """
+
+    named: Mapping[Strand, bytes]
+    exact: Mapping[Strand, bytes]
+    turns: Mapping[Strand, int]
+
+    def of(self, strand: Strand) -> int:
+        """Return how often a call has continued."""
+        return self.turns.get(strand, 0)
+
+    @property
+    def position(self) -> list[tuple[Strand, bytes]]:
+        """Equal for histories after which the actor behaves the same, apart from the names of timestamps."""
+        return sorted(self.named.items())
+
+
+NOTHING: Final = History({}, {}, {})
+
+
+class Learner:
+    """Adds to a history what the running code receives.
+
+    :param name: the actor's name
+    :param before: the history before
+    """
+
+    def __init__(self, name: str, before: History = NOTHING) -> None:
+        self.has_crashed = False
+        self.locks = 0
+        """How many locks the code has taken."""
+        self._name = name
+        self._strand: Strand = ()
+        self._named, self._exact, self._turns = dict(before.named), dict(before.exact), dict(before.turns)
+
+    @property
+    def history(self) -> History:
+        """The history, which later additions do not change."""
+        return History({**self._named}, {**self._exact}, {**self._turns})
+
+    @property
+    def place(self) -> Place:
+        """Equal only for histories after which the actor sends exactly the same."""
+        return tuple(sorted(self._exact.items()))
+
+    def receive(self, strand: Strand, exactly: object) -> None:
+        """Add exactly what a call received."""
+        self._exact[strand] = digest_of(self._exact.get(strand), exactly)
+
+    def learn(self, what: object, strand: Strand | None = None) -> None:
+        """Add something that a call learned, by default the running one."""
+        strand = self._strand if strand is None else strand
+        self._named[strand] = digest_of(self._named.get(strand), what)
+
+    def note_order(self, index: int) -> None:
+        """Distinguish the order in which calls of the running code continued; that at an index was the last."""
+        for digests in (self._named, self._exact):
+            within = [strand for strand in digests if strand[: len(self._strand)] == self._strand]
+            digests[self._strand] = digest_of(index, sorted((strand, digests.pop(strand)) for strand in within))
+
+    @contextmanager
+    def within(self, index: int) -> Generator[None, None, None]:
+        """Attribute what is learned to one of the concurrent calls of the running code."""
+        outer, self._strand = self._strand, (*self._strand, index + 1)
+        yield
+        self._strand = outer
+
+    def turn(self) -> str:
+        """Return a name for what runs until the next turn: equal in every order of independent calls."""
+        number = self._turns.get(self._strand, 0)
+        self._turns[self._strand] = number + 1
+        return f"{'.'.join([self._name, *map(str, self._strand)])}, step {number}"

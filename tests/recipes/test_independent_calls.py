@@ -1,0 +1,307 @@
+"""Recipes whose concurrent calls are independent end the same if the explorer tries every order of these calls."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+import tablepatterns
+from support.blob_logs import fill, log_of, minute
+from support.call_orders import assert_order_makes_no_difference
+from support.encrypted_staff import NEW, OLD, encrypted
+from support.logins import login, logs_of
+from tablepatterns import (
+    DataSeries,
+    EntitySet,
+    InBlobs,
+    IndexEntity,
+    InterPartitionIndex,
+    IntraPartitionIndex,
+    Key,
+    KeyRotation,
+    LargeProperties,
+    LargePropertyStore,
+    LogTail,
+    OneToMany,
+    ParallelReads,
+    Period,
+    PeriodTables,
+    Rekey,
+    WideEntity,
+)
+from tablepatterns.testing import World
+from tablepatterns.testing.explorer.world import START, SteppedStorage
+
+KEY = Key("{Department}", "id_{Number}")
+ONE, TWO = ({"Department": "Sales", "Number": number} for number in "12")
+BOTH = [ONE, TWO]
+BY_NAME = IntraPartitionIndex(Key("{Department}", "name_{Name}_{Number}"))
+Make = Callable[[World], list[Any]]
+CASES: dict[str, Make] = {}
+"""The actors that make the concurrent calls, by the module and the function that declares the calls as independent."""
+
+
+def case(*sites: str) -> Callable[[Make], Make]:
+    def add(make: Make) -> Make:
+        CASES.update(dict.fromkeys(sites, make))
+        return make
+
+    return add
+
+
+def staff(world: World, *derived: Any, entities: Any = (), **options: Any) -> Any:
+    """Return a set with entities that have no derived rows yet."""
+    made = EntitySet(world.storage, "Staff", KEY, derived=derived, **options)
+    world.run(made.create_table())
+    for name in ("staff-intents", "moves", "moves-poison"):
+        world.engine.queues.create(name)
+    plain = EntitySet(world.storage, "Staff", KEY)
+    for entity in entities:
+        world.run(plain.insert({**entity, "Name": "jo"}))
+    return made
+
+
+def rename(entities: Any, key: Any = TWO) -> Any:
+    return entities.update(lambda entity: entity.update(Name="jones"), **key)
+
+
+@case("entity_set._rows_at")
+def many_reads(world: World) -> list[Any]:
+    entities = staff(world, entities=BOTH)
+    return [entities.get_many([*BOTH, {**ONE, "Number": "3"}]), rename(entities)]
+
+
+@case("entity_set.verify")
+def verification(world: World) -> list[Any]:
+    return [staff(world, BY_NAME, entities=BOTH).verify(BY_NAME)]
+
+
+@case("maintenance._insert_missing")
+def backfill(world: World) -> list[Any]:
+    entities = staff(world, BY_NAME, entities=[ONE, {**TWO, "Department": "Marketing"}])
+    return [entities.backfill(BY_NAME), rename(entities, ONE)]
+
+
+@case("maintenance._repair_in_partition")
+def repair(world: World) -> list[Any]:
+    entities = staff(world, BY_NAME, entities=BOTH)
+    return [entities.repair(BY_NAME, world.run(entities.verify(BY_NAME)))]
+
+
+@case("intents._at_once")
+def derived_rows(world: World) -> list[Any]:
+    indexes = (InterPartitionIndex(Key(f"{name}_{{Name}}", "{Number}"), table=name) for name in ("One", "Two"))
+    entities = staff(world, *indexes)
+    return [entities.insert({**ONE, "Name": "jo"})]
+
+
+@case("blob_rows.page")
+def lists_in_blobs(world: World) -> list[Any]:
+    by_name = IndexEntity("Name", store=InBlobs("lists"))
+    entities = staff(world, by_name)
+    world.run(world.storage.container("lists").create())
+    for entity, name in zip(BOTH, ("jo", "jones"), strict=True):
+        world.run(entities.insert({**entity, "Name": name}))
+    return [entities.verify(by_name)]
+
+
+@case("one_to_many.family")
+def family(world: World) -> list[Any]:
+    children = EntitySet(world.storage, "Staff", Key("{Department}", "empid_{Number}"))
+    parents = EntitySet(world.storage, "Staff", Key("{Department}", "department"))
+    world.run(children.create_table())
+    world.run(parents.insert({"Department": "Sales"}))
+    return [OneToMany(parents, children).family(Department="Sales"), children.insert(ONE)]
+
+
+@case("period_tables.latest_of_each")
+def latest_in_tables(world: World) -> list[Any]:
+    logs = logs_of(world.storage, "Logins")
+    world.run(logs.insert(login(START, "jo")))
+    return [logs.latest_of_each(1, [{"User": "jo"}, {"User": "bob"}]), logs.insert(login(START, "bob"))]
+
+
+@case("period_tables.preceding", "data_series.preceding")
+def points(world: World) -> list[Any]:
+    key = Key("{Employee}", "{Day:%Y-%m-%d}")
+
+    def hours(account: Any, table: str) -> Any:
+        return DataSeries(account, table, key, 24, prefix="Hour", value_type=int)
+
+    series = hours(world.storage, "Hours")
+    world.run(series.table.create())
+    tables: Any = PeriodTables(world.storage, "Hours", Period.DAY, factory=hours, at="Day")
+    noon = START + timedelta(hours=1)
+    return [
+        series.preceding(3, noon, "Day", Employee="jo"),
+        series.set(0, 7, Employee="jo", Day=START.date()),
+        tables.preceding(3, noon, Employee="jo"),
+    ]
+
+
+@case("log_tail.latest_of_each")
+def latest(world: World) -> list[Any]:
+    log = LogTail(world.storage, "Claims", "{User}")
+    world.run(log.create_table())
+    return [log.latest_of_each(1, [{"User": "jo"}, {"User": "bob"}]), log.append({"User": "bob"})]
+
+
+@case("key_rotation._rotate_page")
+def rotation(world: World) -> list[Any]:
+    old, new = (staff(world, mappings=[encrypted("Salary", keys=keys)]) for keys in (OLD, [NEW, OLD]))
+    for entity in BOTH:
+        world.run(old.insert({**entity, "Salary": 1}))
+    return [KeyRotation(new).rotate(), old.delete(TWO, force=True)]
+
+
+@case("key_rotation._stored")
+def keys_of_wide_entities(world: World) -> list[Any]:
+    wide = WideEntity(world.storage, "Wide", KEY, mappings=[encrypted("Salary")])
+    world.engine.tables.create("Wide")
+    for entity in BOTH:
+        world.run(wide.insert({**entity, "Salary": 1}))
+    return [KeyRotation(wide).in_use(), wide.delete(TWO, force=True)]
+
+
+def rekey(world: World) -> Any:
+    new = EntitySet(world.storage, "ByName", Key("{Name}", "{Number}"))
+    world.run(new.create_table())
+    return Rekey(staff(world, entities=BOTH), new, queue="moves", name="staff", lease=60)
+
+
+@case("rekey._copy_batch")
+def copy_to_new_keys(world: World) -> list[Any]:
+    return [rekey(world).copy()]
+
+
+@case("rekey.verify")
+def verification_of_new_keys(world: World) -> list[Any]:
+    return [rekey(world).verify()]
+
+
+@case("dual_writer.handle")
+def interrupted_copy(world: World) -> list[Any]:
+    move = rekey(world)
+    world.run(move.verify())
+    writer = move.entities._writer
+
+    async def interrupt() -> None:
+        await writer.begin([writer.claim({**entity, "Name": "jo"}) for entity in (ONE, {**TWO, "Number": "3"})])
+        await world.storage.sleep(60)
+
+    world.run(interrupt())
+    return [move.process_intents()]
+
+
+@case("rekey.clean_up")
+def deletion_of_old_entities(world: World) -> list[Any]:
+    move = rekey(world)
+
+    async def commit() -> None:
+        for step in (move.copy, move.verify, move.cut_over, move.verify, move.commit):
+            await step()
+
+    world.run(commit())
+    return [move.clean_up(), move.old_set.delete(TWO, force=True)]
+
+
+@case("blob_log.drop_before")
+def deletion_of_blobs(world: World) -> list[Any]:
+    log = log_of(world.storage, "logs")
+    world.run(fill(log, 0, 60, 120))
+    world.run(log.flush())
+    return [log.drop_before(minute(180)), log.drop_before(minute(120))]
+
+
+@case("large_properties.decode")
+def downloads(world: World) -> list[Any]:
+    entities = staff(world, mappings=[LargeProperties(["Photo", "Report"], container="files", above=0)])
+    world.run(entities.insert({**ONE, "Photo": b"a", "Report": b"b"}))
+    return [entities.get(ONE), entities.update(lambda entity: entity.update(Photo=b"c"), **ONE)]
+
+
+@case("large_values._collect")
+def collection(world: World) -> list[Any]:
+    entities = staff(world, mappings=[LargeProperties(["Photo", "Report"], container="files", above=0)])
+    world.run(entities.insert({**ONE, "Photo": b"a", "Report": b"b"}))
+    world.run(EntitySet(world.storage, "Staff", KEY).delete(ONE, force=True))
+    store, hour = LargePropertyStore(entities), timedelta(hours=1)
+
+    async def collect() -> list[Any]:
+        found = []
+        for _ in range(2):
+            await world.storage.sleep(4000)
+            found.append(await store.collect_orphans(grace=hour))
+        return found
+
+    return [collect()]
+
+
+@case("large_values._moved")
+def collection_of_wide_entities(world: World) -> list[Any]:
+    large = LargeProperties(["Photo"], container="files", above=0)
+    wide = WideEntity(world.storage, "Wide", KEY, mappings=[large])
+    world.engine.tables.create("Wide")
+    for entity in BOTH:
+        world.run(wide.insert({**entity, "Photo": b"a"}))
+        world.run(wide.delete(entity, force=True))
+    return [LargePropertyStore(wide).verify(grace=timedelta(0))]
+
+
+@case("parallel_reads._read_all")
+def parallel_reads(world: World) -> list[Any]:
+    entities = staff(world, entities=BOTH)
+    return [ParallelReads(entities).points(BOTH), rename(entities)]
+
+
+@contextmanager
+def observed() -> Iterator[set[str]]:
+    """Yield the modules and functions that make independent calls."""
+    gather, seen = SteppedStorage.gather, set[str]()
+
+    async def note(storage: SteppedStorage, *calls: Any, independent: bool = False, **options: Any) -> Any:
+        if independent and len(calls) > 1:
+            code = sys._getframe(1).f_code
+            seen.add(f"{Path(code.co_filename).stem}.{code.co_name}")
+        return await gather(storage, *calls, independent=independent, **options)
+
+    with patch.object(SteppedStorage, "gather", note):
+        yield seen
+
+
+@pytest.mark.parametrize("site", CASES)
+def test_the_order_of_independent_calls_makes_no_difference(site: str) -> None:
+    with observed() as seen:
+        assert_order_makes_no_difference(CASES[site], preemptions=1)
+    assert site in seen
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("fault", ["crashes", "lost_responses"])
+@pytest.mark.parametrize("site", CASES)
+def test_the_order_of_independent_calls_makes_no_difference_after_a_fault(site: str, fault: str) -> None:
+    assert_order_makes_no_difference(CASES[site], preemptions=0, **{fault: 1})
+
+
+def test_all_independent_calls_are_explored() -> None:
+    package = Path(tablepatterns.__file__).parent
+    paths = [path for path in package.rglob("*.py") if "testing" not in path.parts]
+    assert {site for path in paths for site in declared(path)} == CASES.keys()
+
+
+def declared(path: Path) -> Iterator[str]:
+    """Yield the functions of a module that declare concurrent calls as independent."""
+    text = path.read_text(encoding="utf-8")
+    for function in ast.walk(ast.parse(text)) if "independent=" in text else ():
+        if isinstance(function, ast.AsyncFunctionDef):
+            calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+            if any(each.arg == "independent" for call in calls for each in call.keywords):
+                yield f"{path.stem}.{function.name}"
