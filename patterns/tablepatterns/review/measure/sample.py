@@ -247,7 +247,8 @@ def sample(
         # The spare entities of an empty set have as many different values as those of a small one
         shape = replace(shape, count=SPARE)
     pieces = {piece.name: piece for key in reversed(keys) for piece in _pieces(key)}
-    ranks = {name: _ranks(seed, shape, name, count + SPARE) for name in shape.fields}
+    steps = dict(zip(sorted(shape.fields), map(math.sqrt, _primes(len(shape.fields))), strict=True))
+    ranks = {name: _ranks(seed, shape, name, count + SPARE, step) for name, step in steps.items()}
     _number_within(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
     separators = _separators(keys) if readable else None
@@ -293,13 +294,12 @@ def _separators(keys: Sequence[Key]) -> set[str]:
     return {piece.literal for piece in pieces} | {"." for piece in pieces if piece.spec == "escape"}
 
 
-def _mixed(ranks: Sequence[int], seed: str, shape: Shape, name: str) -> list[int]:
+def _mixed(ranks: Sequence[int], seed: str, name: str, step: float) -> list[int]:
     """Return the ranks in another order, in which those of any two fields combine about as often as they should.
 
     The entities are sorted by the fractional part of their number times a square root, which differs for each field.
     Such fractions are evenly distributed, also jointly, whereas random numbers leave gaps and clusters.
     """
-    step = math.sqrt(_prime(sorted(shape.fields).index(name)))
     shift = int.from_bytes(sha256(f"{seed}\n{name}".encode()).digest()[:4], "big") / 2**32
     order = sorted(range(len(ranks)), key=lambda number: (shift + number * step) % 1)
     found = [0] * len(ranks)
@@ -308,18 +308,21 @@ def _mixed(ranks: Sequence[int], seed: str, shape: Shape, name: str) -> list[int
     return found
 
 
-@lru_cache(maxsize=4096)
-def _prime(number: int) -> int:
-    """Return the prime of a number, counted from 0."""
-    found, left = 2, number
-    while left:
-        found += 1
-        left -= all(found % divisor for divisor in range(2, math.isqrt(found) + 1))
-    return found
+@lru_cache(maxsize=64)
+def _primes(count: int) -> Sequence[int]:
+    """Return the first primes."""
+    found, number = list[int](), 2
+    while len(found) < count:
+        found += [number] * all(number % each for each in found[: math.isqrt(number)])
+        number += 1
+    return tuple(found)
 
 
-def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:
-    """Return the ranks of the entities' values of a field, each value as often as declared."""
+def _ranks(seed: str, shape: Shape, name: str, count: int, step: float) -> list[int]:
+    """Return the ranks of the entities' values of a field, each value as often as declared.
+
+    :param step: the square root of a prime, another one for each field
+    """
     field, stored = shape.fields[name], max(1, shape.count)
     if different(field) is None:
         found = list(range(1, count + 1))
@@ -334,7 +337,7 @@ def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:
         found += [found[-1] if field.order == "rising" else found[at % stored] for at in range(count - stored)]
     if field.order == "none":
         # The spare ones come last, so that the stored ones have the declared distribution
-        found[: shape.count] = _mixed(found[: shape.count], seed, shape, name)
+        found[: shape.count] = _mixed(found[: shape.count], seed, name, step)
     return found
 
 
