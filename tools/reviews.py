@@ -62,14 +62,14 @@ The same author wrote the rules and the designs. Your design may have problems t
 
 
 @cache
-def reviewed(name: str) -> Reviewed:
+def reviewed(name: str, *, detailed: bool = False) -> Reviewed:
     """Return the review of a design in this folder."""
-    return review(read_design(FOLDER / f"{name}.toml"), detailed=True)
+    return review(read_design(FOLDER / f"{name}.toml"), detailed=detailed)
 
 
 def reports(name: str) -> dict[str, str]:
     """Return the texts of the reports of a design, by the names of their files."""
-    found = reviewed(name)
+    found = reviewed(name, detailed=True)
     return {f"{name}.md": markdown(found), f"{name}.json": as_json(found), f"{name}.report.html": html(found)}
 
 

@@ -172,7 +172,7 @@ def designs(draw: st.DrawFn) -> Design:
     return Design("Any", (declared, *others), logs=draw(st.sampled_from([(), (LOG,)])))
 
 
-@settings(examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(designs())
 def test_whatever_fits_together_is_tried(design: Design) -> None:
     assume(not list(faults(design)))

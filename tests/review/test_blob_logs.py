@@ -274,7 +274,7 @@ def logs(draw: st.DrawFn) -> DeclaredLog:
     )
 
 
-@examples(50)
+@examples(30)
 @given(logs())
 def test_any_log_is_reviewed(log: DeclaredLog) -> None:
     found = review(Design("Any", (), logs=(log,)))

@@ -109,10 +109,15 @@ def per_entry(declared: DeclaredLog) -> Sequence[float]:
     return [sum(each[0] * each[at] for each in figures) / declared.rate for at in (1, 2, 3)]
 
 
-@pytest.mark.parametrize("name", CASES)
+ONLY_AT_NIGHT = {"by age, faster", "full by bytes"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in ONLY_AT_NIGHT else ()) for name in CASES]
+)
 def test_what_an_entry_costs_is_what_writers_pay(name: str) -> None:
     declared = CASES[name]
-    hours = 4.0 if declared.rate * 3_600 > 50 else 100.0
+    hours = 3.0 if declared.rate * 3_600 > 50 else 60.0
     real = written(declared, hours)
     requests, transactions, price = per_entry(declared)
     assert requests == pytest.approx(real.requests / real.entries, rel=0.05)

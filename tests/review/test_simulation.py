@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from review.detailed import design, reviewed
+from review.detailed import design
 from tablepatterns import connect
 from tablepatterns.edm import ordinal
 from tablepatterns.review import Design, Write, read_design
@@ -28,9 +29,13 @@ def declared(request: pytest.FixtureRequest) -> Design:
 
 @pytest.fixture(scope="module")
 def simulation(declared: Design) -> Simulation:
-    found = reviewed().simulation if declared.name == design().name else simulate(declared)
-    assert found is not None
-    return found
+    return detailed() if declared.name == design().name else simulate(declared)
+
+
+@cache
+def detailed() -> Simulation:
+    """Return the simulation of the design with every kind of row, which tests share."""
+    return simulate(design())
 
 
 def call(found: Simulation, name: str) -> Walkthrough:
@@ -90,8 +95,7 @@ def test_a_worker_completes_what_a_crash_leaves(simulation: Simulation) -> None:
 
 
 def test_the_crashes_of_a_write_with_an_index_elsewhere() -> None:
-    found = reviewed().simulation
-    assert found is not None
+    found = detailed()
     steps = call(found, "new phone").steps
     assert [(step.request.split("(")[0].split(" ")[0], len(step.written)) for step in steps if step.written] == [
         ("transaction", 2),
@@ -109,8 +113,7 @@ def test_the_crashes_of_a_write_with_an_index_elsewhere() -> None:
 
 
 def test_the_requests_of_a_query_name_the_rows_that_the_service_reads() -> None:
-    found = reviewed().simulation
-    assert found is not None
+    found = detailed()
     rows = {row.number: row for table in found.tables for row in table.rows}
     steps = call(found, "employees by last name").steps
     assert [rows[number].kind for number in steps[0].read] == ["list"]
@@ -120,15 +123,13 @@ def test_the_requests_of_a_query_name_the_rows_that_the_service_reads() -> None:
 
 
 def test_a_row_that_will_change_again_is_in_an_intermediate_state() -> None:
-    found = reviewed().simulation
-    assert found is not None
+    found = detailed()
     crashes = [step.crash for step in call(found, "transfer").steps]
     assert "0 of 10 rows have changed. 2 rows are in an intermediate state. " in " | ".join(map(str, crashes))
 
 
 def test_places_tell_what_follows_later() -> None:
-    found = reviewed().simulation
-    assert found is not None
+    found = detailed()
     late = {place.name for place in found.places if place.is_eventual}
     assert {"by phone", "employees-intents", "employees-archive", "former-employees", "OldChanges"} <= late
     kinds = {"set", "copy", "list", "summary", "queue", "container", "archive"}
@@ -137,8 +138,7 @@ def test_places_tell_what_follows_later() -> None:
 
 
 def test_a_worker_completes_the_move_of_an_archive_after_each_crash() -> None:
-    found = reviewed().simulation
-    assert found is not None
+    found = detailed()
     walks = [each for each in found.walkthroughs if each.access.name.startswith("archive to ")]
     assert [(each.rejected, len(each.steps)) for each in walks] == [(None, 14), (None, 6)]
     for each in walks:
