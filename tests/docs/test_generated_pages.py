@@ -7,15 +7,18 @@ from types import ModuleType
 import pytest
 from tools import ROOT
 from tools.pages.__main__ import PAGES
-
-AT_NIGHT = "docs/tutorials/iot-fleet.md"
-"""It runs the most commands; that of the help desk runs commands in every run."""
+from tools.pages.tutorials import TUTORIALS, Tutorial
 
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[pytest.mark.nightly] if page.PAGE == AT_NIGHT else []) for page in PAGES],
+    [pytest.param(page, marks=[pytest.mark.nightly] if page in TUTORIALS else []) for page in PAGES],
     ids=lambda page: page.PAGE,
 )
 def test_a_generated_page_is_up_to_date(page: ModuleType) -> None:
     assert (ROOT / page.PAGE).read_text(encoding="utf-8") == page.render(), "run `make pages`"
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.PAGE)
+def test_the_code_and_the_first_commands_of_a_tutorial_are_up_to_date(page: Tutorial) -> None:
+    assert (ROOT / page.PAGE).read_text(encoding="utf-8") == page.render(blocks=1), "run `make pages`"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -44,12 +45,24 @@ def wheel(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_a_notebook_imports_is_loaded_from_the_site(tmp_path: Path, wheel: Path) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, wheel: Path) -> Path:
+    """The folder with the site's Python."""
     assert assets.are_installed(), "make test installs the npm packages of tools/site"
     lite.write_python(tmp_path, [wheel])
-    folder = tmp_path / "static" / "python"
+    return tmp_path / "static" / "python"
+
+
+def test_the_lock_file_names_files_that_are_there_with_their_digests(folder: Path) -> None:
     packages = json.loads((folder / "pyodide-lock.json").read_text("utf-8"))["packages"]
     assert packages.keys() == {"flights", lite.NAME, "lite-startup", *lite.PLOTTING}
+    for each in packages.values():
+        assert sha256((folder / each["file_name"]).read_bytes()).hexdigest() == each["sha256"]
+        assert packages.keys() >= {*each["depends"]}
+
+
+@pytest.mark.nightly
+def test_what_a_notebook_imports_is_loaded_from_the_site(tmp_path: Path, folder: Path) -> None:
     program = tmp_path / "program.mjs"
     program.write_text(PROGRAM.replace("FOLDER", folder.as_uri()), "utf-8")
     done = node([str(program)], return_completed_process=True, capture_output=True, text=True)

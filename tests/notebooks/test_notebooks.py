@@ -18,10 +18,11 @@ CPU_SECONDS = 20
 FEW = ("14_large_properties", "26_partition_move")
 """Between them they use tables, queues and blobs: all of them take Azurite some minutes."""
 AT_NIGHT = (
-    *("02_inter_partition_index", "04_eventual_transaction", "07_summary", "10_period_tables", "15_partition_spread"),
-    *("16_blob_log", "18_one_to_one", "19_lookup", "24_bulk_load", "28_design_review"),
+    *("02_inter_partition_index", "03_index_entities", "04_eventual_transaction", "05_archive", "07_summary"),
+    *("10_period_tables", "11_bulk_delete", "15_partition_spread", "16_blob_log", "18_one_to_one", "19_lookup"),
+    *("20_entity_types", "24_bulk_load", "28_design_review", "29_rekey"),
 )
-"""They take as long as the others together; the program of each pattern's page runs in every run."""
+"""They take most of the time; the program of each pattern's page runs in every run."""
 every_book = pytest.mark.parametrize("path", books(), ids=lambda path: path.stem)
 
 

@@ -31,14 +31,19 @@ class Tutorial:
     PAGE: str
     folder: str
 
-    def render(self) -> str:
-        """Return the page with the code of its files, and the output of its commands, run in order."""
+    def render(self, blocks: int = 0) -> str:
+        """Return the page with the code of its files, and the output of its commands, run in order.
+
+        :param blocks: the number of blocks whose commands are run, 0 for all; the others are returned as they are
+        """
         text = (ROOT / self.PAGE).read_text(encoding="utf-8")
         text = _FILE.sub(lambda found: f"{found[1]}\n{self._code(found[2], found[3].split())}\n\n<!-- end -->", text)
         with tempfile.TemporaryDirectory() as folder, serving(Engine()) as account:
             copied = Path(folder, "example")
             shutil.copytree(ROOT / self.folder, copied, ignore=shutil.ignore_patterns("__pycache__"))
-            return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], copied, account)}```", text)
+            return _COMMANDS.sub(
+                lambda found: f"```console\n{_with_output(found[1], copied, account)}```", text, count=blocks
+            )
 
     def _code(self, name: str, parts: list[str]) -> str:
         """Return a file, or some parts of it, as a code block."""
