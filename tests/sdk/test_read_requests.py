@@ -204,7 +204,7 @@ async def test_hooks_and_logs_see_what_they_see_of_the_sdks_own_call(
         user_agent="mine",
     )
     name = new_name()
-    await storage.table(name).submit(*inserts(3))
+    await backend.connect().table(name).submit(*inserts(3))
     found = []
     for table in (storage.table(name), Table(storage.tables.get_table_client(name), None, None)):
         sent.clear()
