@@ -40,7 +40,7 @@ SERVICES: Final = st.sampled_from(
 TABLES: Final = st.from_regex(r"[A-Za-z][A-Za-z0-9]{2,62}", fullmatch=True)
 SELECTS: Final = st.none() | st.lists(names | st.sampled_from(["PartitionKey", "RowKey", "Timestamp"]), max_size=4)
 KINDS: Final = st.sampled_from([TableClient, AioTableClient])
-texts = st.none() | st.text(st.characters(codec="utf-8"), max_size=20)
+texts = st.sampled_from([None, ""]) | st.text(st.characters(codec="utf-8"), max_size=20)
 positions = st.none() | st.builds(Position, texts, texts)
 
 

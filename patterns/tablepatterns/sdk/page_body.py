@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from operator import itemgetter
@@ -79,7 +79,7 @@ def _entity(row: Row, ids: dict[str, WriteIds]) -> Entity:
     if layout.has_ids:
         text = row[WRITE_ID]
         # A transaction stores the same ids in all its rows
-        write_ids = ids.get(text) or ids.setdefault(text, from_bytes(b64decode(text)))
+        write_ids = ids.get(text) or ids.setdefault(text, from_bytes(a2b_base64(text)))
     timestamp: str | None = row.get("Timestamp")
     etag: str | None = row.get("odata.etag")
     if timestamp and not etag:
@@ -165,5 +165,5 @@ _CONVERTERS: Final[Mapping[str, Convert]] = {
     "Edm.Double": float,
     "Edm.DateTime": _moment,
     "Edm.Guid": UUID,
-    "Edm.Binary": b64decode,
+    "Edm.Binary": a2b_base64,
 }
