@@ -31,7 +31,8 @@ _ISO: Final = re.compile(
 )
 _DAY: Final = 864_000_000_000
 """In ticks."""
-_TWO_DIGITS: Final = tuple(f"{number:02d}" for number in range(60))
+_MINUTES: Final = tuple(f"T{minute // 60:02d}:{minute % 60:02d}:" for minute in range(24 * 60))
+_SECONDS: Final = tuple(f"{second:02d}" for second in range(60))
 
 
 class Int64(int):
@@ -110,9 +111,14 @@ class Ticks(int):
 
     def iso(self) -> str:
         """Return the instant in the service's format: up to seven digits, trailing zeros trimmed."""
-        seconds, fraction = divmod(int(self), 10_000_000)
-        text = _second(seconds)
-        return f"{text}.{fraction:07d}".rstrip("0") + "Z" if fraction else text + "Z"
+        seconds, fraction = divmod(self, 10_000_000)
+        minutes, second = divmod(seconds, 60)
+        day, minute = divmod(minutes, 24 * 60)
+        # Every entity in a response has a timestamp, and formatting a datetime would take three times as long
+        if not fraction:
+            return f"{_date(day)}{_MINUTES[minute]}{_SECONDS[second]}Z"
+        digits = str(10_000_000 + fraction)[1:].rstrip("0")
+        return f"{_date(day)}{_MINUTES[minute]}{_SECONDS[second]}.{digits}Z"
 
     def __repr__(self) -> str:
         return f"Ticks({self.iso()!r})" if 0 <= self <= self.MAX else f"Ticks({int(self)})"
@@ -137,16 +143,6 @@ def ticks_of(text: str) -> Ticks:
     if not 0 <= ticks <= Ticks.MAX:
         raise ValueError(f"{text!r} is outside the years 1 to 9999")
     return Ticks(ticks)
-
-
-@lru_cache(maxsize=1024)
-def _second(seconds: int) -> str:
-    # Entities written together share their second, and writing it is most of the cost of an ETag
-    minutes, second = divmod(seconds, 60)
-    hours, minute = divmod(minutes, 60)
-    day, hour = divmod(hours, 24)
-    # Formatting a datetime would take three times as long
-    return f"{_date(day)}T{_TWO_DIGITS[hour]}:{_TWO_DIGITS[minute]}:{_TWO_DIGITS[second]}"
 
 
 @lru_cache(maxsize=1024)

@@ -41,7 +41,9 @@ class AccountApi:
 
         :param service: the service, if known, such as from the port of a server
         """
-        return self._api(service or service_of(request.url)).handle(request)
+        name = service or service_of(request.url)
+        api = self._apis.get(name) or self._api(name)
+        return api.handle(request)
 
     def max_body(self, service: str) -> int:
         """Return the maximum size of a request to a service in bytes; longer requests are rejected."""

@@ -224,7 +224,8 @@ class Faults:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._rules: tuple[Rule, ...] = ()
+        self.rules: tuple[Rule, ...] = ()
+        """The rules, oldest first."""
 
     def busy(self, *, retry_after: int | None = None, **where: Unpack[Where]) -> Rule:
         """Return 503 ServerBusy, without executing the request.
@@ -300,30 +301,25 @@ class Faults:
         """
         rule = Rule(self, fault, _Selection(**where))
         with self._lock:
-            self._rules += (rule,)
+            self.rules += (rule,)
         return rule
 
     def remove(self, rule: Rule) -> None:
         """End a rule."""
         with self._lock:
-            self._rules = tuple(each for each in self._rules if each is not rule)
+            self.rules = tuple(each for each in self.rules if each is not rule)
 
     def clear(self) -> None:
         """End all rules."""
         with self._lock:
-            self._rules = ()
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether there is any rule."""
-        return bool(self._rules)
+            self.rules = ()
 
     def match(self, info: RequestInfo) -> Fault | None:
         """Return the fault that affects a request, or None, and count the request: call it once for each."""
-        if not self._rules:
+        if not self.rules:
             return None
         with self._lock:
-            return next((rule.fault for rule in self._rules if rule.applies_to(info)), None)
+            return next((rule.fault for rule in self.rules if rule.applies_to(info)), None)
 
 
 READ_TIMEOUT: Final[float] = ConnectionConfiguration().read_timeout

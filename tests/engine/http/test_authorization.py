@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 from base64 import b64encode, urlsafe_b64encode
 from typing import Any
@@ -112,6 +113,16 @@ class TestSharedKey:
         header = f"SharedKeyLite contoso:{sign(wire.engine, DATE + chr(10) + canonical(wire.engine, URL + path))}"
         assert authorized(wire, header, sent).status == 200
         assert authorized(wire, header, "/Tables%28%29").status == 403
+
+    @pytest.mark.parametrize("length", [1, 32, 63, 64, 65, 200])
+    @pytest.mark.parametrize("text", ["", "GET\n", "Straße 🛫" * 40])
+    def test_a_signature_is_the_hmac_of_the_text(self, length: int, text: str) -> None:
+        key = bytes(range(length))
+        signed = b64encode(hmac.digest(key, text.encode(), "sha256")).decode()
+        signer = Signer("contoso", b64encode(key).decode())
+        assert signer.sign(text) == signed
+        assert signer.signed(text, signed)
+        assert not signer.signed(text + "x", signed)
 
     def test_the_key_shows_in_no_text(self, engine: Engine) -> None:
         signer = Signer(engine.account_name, engine.account_key)

@@ -12,7 +12,7 @@ from azure.core.rest import HttpRequest
 
 from tablepatterns.engine.http.message import Response
 from tablepatterns.engine.http.multipart import write_multipart, write_parts, write_response
-from tablepatterns.engine.transport import AioEngineResponse, EngineResponse
+from tablepatterns.engine.transport import AioEngineResponse, EngineResponse, Headers
 
 REQUEST = HttpRequest("GET", "https://contoso.table.core.windows.net/Tables")
 JSON = {"Content-Type": "application/json", "ETag": "x"}
@@ -126,3 +126,46 @@ def test_an_aio_response_reads_and_parts_without_an_event_loop() -> None:
         story().send(None)
     assert stop.value.value == ([b"body"] * 4, [201, 204])
     assert seen == [201, 204]
+
+
+class TestHeaders:
+    def test_names_are_case_insensitive_and_keep_their_spelling(self) -> None:
+        headers = Headers({"ETag": "1", "x-ms-Meta-Name": "Don"})
+        assert (headers["etag"], headers.get("ETAG"), headers.get("X-MS-META-NAME")) == ("1", "1", "Don")
+        assert "eTag" in headers
+        assert "Date" not in headers
+        assert headers.get("Date") is None
+        assert headers.get("Date", "never") == "never"
+        assert list(headers.items()) == [("ETag", "1"), ("x-ms-Meta-Name", "Don")]
+        with pytest.raises(KeyError):
+            headers["Date"]
+
+    def test_a_changed_header_is_one_header_in_the_new_spelling(self) -> None:
+        headers, other = Headers({"ETag": "1", "Date": "d"}), Headers({"ETag": "1", "Date": "d"})
+        headers["etag"] = "2"
+        headers["Date"] = "e"
+        headers["Age"] = "3"
+        assert dict(headers) == {"Date": "e", "etag": "2", "Age": "3"}
+        assert (len(headers), headers["ETag"], headers.get("ETag"), headers.get("AGE")) == (3, "2", "2", "3")
+        assert dict(other) == {"ETag": "1", "Date": "d"}
+        assert "age" not in other
+
+    def test_a_removed_header_is_gone_in_every_spelling(self) -> None:
+        headers, other = Headers({"ETag": "1", "Date": "d"}), Headers({"ETag": "1", "Date": "d"})
+        del headers["etag"]
+        assert dict(headers) == {"Date": "d"}
+        assert ("ETag" in headers, headers.get("ETag"), other["etag"]) == (False, None, "1")
+        with pytest.raises(KeyError):
+            del headers["ETag"]
+
+    def test_of_two_names_that_differ_in_case_the_last_counts(self) -> None:
+        headers = Headers({"ETag": "1", "Date": "d", "etag": "2"})
+        assert dict(headers) == {"etag": "2", "Date": "d"}
+        assert (headers["ETag"], len(headers)) == ("2", 2)
+
+    def test_they_are_independent_of_what_they_were_made_of(self) -> None:
+        given = {"ETag": "1"}
+        headers = Headers(given)
+        headers["Date"] = "d"
+        given["Age"] = "3"
+        assert (dict(headers), given) == ({"ETag": "1", "Date": "d"}, {"ETag": "1", "Age": "3"})

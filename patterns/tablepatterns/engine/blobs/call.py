@@ -169,7 +169,10 @@ class BlobCall(Call[Target, Blobs]):
         call.permit = self.permit if inherits else self.authorize(call)
         return call
 
-    def _state(self) -> Blobs:
+    @property
+    def state(self) -> Blobs:
+        """The state of the service; the first access applies scalability targets and faults."""
+        self.reach_state()
         return self.engine.blobs
 
     @property

@@ -110,10 +110,6 @@ class Call(ABC, Generic[TargetT, StateT]):
         :raises ServiceError: InvalidUri, or what else is wrong with the URL
         """
 
-    @abstractmethod
-    def _state(self) -> StateT:
-        """Return the state of the service."""
-
     @property
     def address(self) -> Address:
         """The endpoint, path and query of the URL."""
@@ -130,6 +126,7 @@ class Call(ABC, Generic[TargetT, StateT]):
         return self.target.resource
 
     @property
+    @abstractmethod
     def state(self) -> StateT:
         """The state of the service; the first access applies scalability targets and faults.
 
@@ -137,9 +134,6 @@ class Call(ABC, Generic[TargetT, StateT]):
 
         :raises Stopped: a fault ends the request
         """
-        if not self.notes.reached:
-            self.reach_state()
-        return self._state()
 
     def begin(self, operation: str, need: Need) -> None:
         """Note the operation, and check that the sender may execute it and that the engine supports the request.
@@ -148,7 +142,7 @@ class Call(ABC, Generic[TargetT, StateT]):
         """
         self.notes.operation = operation
         self.allow(need)
-        self.check_support(operation)
+        self.support[operation].check(self.request.headers, self.target.address.query)
 
     def check_support(self, operation: str) -> None:
         """Reject a condition or an option that the operation would have to ignore.
@@ -175,11 +169,12 @@ class Call(ABC, Generic[TargetT, StateT]):
 
         :raises Stopped: a fault ends the request
         """
-        notes, targets, faults = self.notes, self.engine.targets, self.engine.faults
+        notes = self.notes
         if notes.reached:
             return
         notes.reached = True
-        if targets is None and not faults.has_rules:
+        targets, faults = self.engine.targets, self.engine.faults
+        if targets is None and not faults.rules:
             return
         info = self.info
         over = targets.admit(info, self.engine.clock) if targets else None

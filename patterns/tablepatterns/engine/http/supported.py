@@ -50,7 +50,7 @@ class Support:
 
         :raises ServiceError: NotImplemented
         """
-        if not self._headers.isdisjoint(headers) or not self._parameters.isdisjoint(query):
+        if not self._headers.isdisjoint(headers) or (query and not self._parameters.isdisjoint(query)):
             asked = [(name, headers[name]) for name in self._headers.intersection(headers)]
             asked += [(f"?{name}", query[name]) for name in self._parameters.intersection(query)]
             # An option may be sent with a value that turns it off; a condition may not

@@ -103,7 +103,10 @@ class QueueCall(Call[Target, Queues]):
         """Read the URL."""
         self.target = locate(self.request.url, self.engine.account_name)
 
-    def _state(self) -> Queues:
+    @property
+    def state(self) -> Queues:
+        """The state of the service; the first access applies scalability targets and faults."""
+        self.reach_state()
         return self.engine.queues
 
 

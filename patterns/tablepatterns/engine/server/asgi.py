@@ -123,7 +123,7 @@ class Application:
 
     def answers_directly(self, head: Head, port: int) -> bool:
         """Return whether a request may be answered by `respond`; not if a fault may delay or break its response."""
-        if self._engine.faults.has_rules or not head.is_short(self._services[port]):
+        if self._engine.faults.rules or not head.is_short(self._services[port]):
             return False
         return self._hosts.rejection(head.method, head.headers) is None
 

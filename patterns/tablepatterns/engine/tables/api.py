@@ -107,7 +107,7 @@ def get_table(call: TableCall) -> Response:
     call.begin("QueryTable", LIST_TABLES)
     renderer = call.renderer(_LIST)
     try:
-        name = call.state.table(call.target.table).name
+        name = call.state.table(call.target.resource).name
     except ServiceError as error:
         # The entry is a resource, so a missing one has the code of resources
         message = errors.RESOURCE_NOT_FOUND if error.error_message is errors.TABLE_NOT_FOUND else error.error_message
@@ -119,7 +119,7 @@ def get_table(call: TableCall) -> Response:
 def delete_table(call: TableCall) -> Response:
     """Delete a table."""
     call.begin("DeleteTable", DELETE_TABLE)
-    call.state.delete(call.target.table)
+    call.state.delete(call.target.resource)
     return Response(204, {})
 
 
@@ -128,7 +128,7 @@ def reject_nested_path(call: TableCall) -> Response:
     call.allow(OWNER_ONLY)
     if call.target.below == "$batch":
         raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
-    call.state.table(call.target.table)
+    call.state.table(call.target.resource)
     raise ServiceError(_ANSWERS.get(call.method, errors.KEY_COUNT))
 
 

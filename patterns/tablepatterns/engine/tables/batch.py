@@ -58,7 +58,7 @@ def _query(call: TableCall, request: InnerRequest) -> bytes:
         run = _QUERIES.get(target.kind)
         if run is None or request.method != "GET":
             raise ServiceError(errors.INVALID_INPUT)
-        call.notes.table = target.table
+        call.notes.table = target.resource
         inner = Request(request.method, request.url, request.headers, request.body)
         return _written(run(call.inner(inner, target)), request)
     except ServiceError as error:
@@ -79,7 +79,7 @@ def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[byte
     if not requests:
         raise ServiceError(errors.INVALID_INPUT)
     writes = _writes(call, requests)
-    table = call.notes.table = writes[0].target.table
+    table = call.notes.table = writes[0].target.resource
     call.notes.partition = writes[0].operation.partition_key
     entities = call.state.transact(table, [write.operation for write in writes])
     call.notes.written = len(writes)
@@ -99,7 +99,7 @@ def _writes(call: TableCall, requests: Sequence[InnerRequest]) -> list[Write]:
     try:
         for request in requests:
             write = _write(call, request)
-            if writes and write.target.table.lower() != writes[0].target.table.lower():
+            if writes and write.target.resource.lower() != writes[0].target.resource.lower():
                 raise ServiceError(errors.DIFFERENT_PARTITIONS)
             writes.append(write)
     except ServiceError as error:

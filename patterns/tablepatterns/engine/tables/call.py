@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 from urllib.parse import unquote
 
 from .. import errors
@@ -33,30 +34,26 @@ Kind: TypeAlias = Literal[
 """What a URL names; "below table" is a longer path, as from a wrong account URL."""
 
 _ROOTS: Final[Mapping[str, Kind]] = {"Tables": "tables", "$batch": "batch"}
-_PARTITION_KEY: Final = "PartitionKey='(?P<partition_key>[^']*(?:''[^']*)*)'"
-_ROW_KEY: Final = "RowKey='(?P<row_key>[^']*(?:''[^']*)*)'"
-_ENTITY: Final = re.compile(rf"(?P<table>[^()]*)\({_PARTITION_KEY},\s*{_ROW_KEY}\)", re.DOTALL)
-_ENTITY_ROW_FIRST: Final = re.compile(rf"(?P<table>[^()]*)\({_ROW_KEY},\s*{_PARTITION_KEY}\)", re.DOTALL)
+_KEY: Final = "'([^']*(?:''[^']*)*)'"
+_ENTITY: Final = re.compile(rf"([^()]*)\(PartitionKey={_KEY},\s*RowKey={_KEY}\)", re.DOTALL)
+_ENTITY_ROW_FIRST: Final = re.compile(rf"([^()]*)\(RowKey={_KEY},\s*PartitionKey={_KEY}\)", re.DOTALL)
 _ENTRY: Final = re.compile(r"Tables\('([^']*)'\)", re.DOTALL)
 
 
-class Target(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Target:
     """The resource that a request names.
 
+    :param resource: the name of the table, or ""
     :param below: the rest of a path below a table
     """
 
     address: Address
     kind: Kind
-    table: str = ""
+    resource: str = ""
     partition_key: str = ""
     row_key: str = ""
     below: str = ""
-
-    @property
-    def resource(self) -> str:
-        """The name of the table, or ""."""
-        return self.table
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -76,9 +73,12 @@ def locate(url: str, account: str) -> Target:
     address = read_address(url, account)
     # Slashes inside a key arrive percent-encoded, so the path is split before it is decoded
     segment, _, below = address.tail[1:].partition("/")
-    name = _decoded(segment)
+    name = _decoded(segment) if "%" in segment else segment
     if below:
         return Target(address, "below table", name, below=below)
+    found = _ENTITY.fullmatch(name)
+    if found:
+        return _entity(address, *found.groups())
     return _keyed(address, name) if name.endswith("')") else _unkeyed(address, name.removesuffix("()"))
 
 
@@ -95,19 +95,21 @@ def absolute(url: str, base: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    if "%" not in text:
-        return text
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError as error:
         raise ServiceError(errors.QUERY_SYNTAX) from error
 
 
+def _entity(address: Address, table: str, partition_key: str, row_key: str) -> Target:
+    return Target(address, "entity", table, partition_key.replace("''", "'"), row_key.replace("''", "'"))
+
+
 def _keyed(address: Address, name: str) -> Target:
-    found = _ENTITY.fullmatch(name) or _ENTITY_ROW_FIRST.fullmatch(name)
+    found = _ENTITY_ROW_FIRST.fullmatch(name)
     if found:
-        table, partition_key, row_key = found.group("table", "partition_key", "row_key")
-        return Target(address, "entity", table, partition_key.replace("''", "'"), row_key.replace("''", "'"))
+        table, row_key, partition_key = found.groups()
+        return _entity(address, table, partition_key, row_key)
     entry = _ENTRY.fullmatch(name)
     if entry:
         return Target(address, "table entry", entry[1])
@@ -162,7 +164,10 @@ class TableCall(Call[Target, Tables]):
         call.notes = self.notes
         return call
 
-    def _state(self) -> Tables:
+    @property
+    def state(self) -> Tables:
+        """The state of the service; the first access applies scalability targets and faults."""
+        self.reach_state()
         return self.engine.tables
 
     def renderer(self, table: str) -> Renderer:

@@ -146,8 +146,14 @@ def check_properties(properties: Mapping[str, Value]) -> None:
     _check_count(properties)
     has_valid_names = _are_valid(tuple(properties))
     for name, value in properties.items():
-        if type(value) not in _UNBOUNDED:
-            _check_value(name, value)
+        if type(value) is int:
+            is_valid = INT32_MIN <= value <= INT32_MAX
+        elif type(value) is Ticks:
+            is_valid = value >= _FIRST_INSTANT
+        else:
+            is_valid = type(value) in _UNBOUNDED
+        if not is_valid:
+            raise _value_error(name, value)
         if not has_valid_names:
             _check_name(name)
 
@@ -194,16 +200,13 @@ def _check_name(name: str) -> None:
         raise ServiceError(errors.PROPERTY_NAME_INVALID)
 
 
-def _check_value(name: str, value: Value) -> None:
-    if type(value) not in (int, Ticks):
-        raise ServiceError(errors.INVALID_INPUT)
-    if type(value) is int and not INT32_MIN <= value <= INT32_MAX:
-        raise ServiceError(errors.INVALID_INPUT)
-    if isinstance(value, Ticks) and value < _FIRST_INSTANT:
-        early = value.datetime()
-        # %Y would not pad the year on every platform
-        shown = f"{early:%m/%d}/{early.year:04} {early:%H:%M:%S}"
-        raise ServiceError(errors.PARAMETER_OUT_OF_RANGE.format(name=name, value=shown))
+def _value_error(name: str, value: Value) -> ServiceError:
+    if type(value) is not Ticks:
+        return ServiceError(errors.INVALID_INPUT)
+    early = value.datetime()
+    # %Y would not pad the year on every platform
+    shown = f"{early:%m/%d}/{early.year:04} {early:%H:%M:%S}"
+    return ServiceError(errors.PARAMETER_OUT_OF_RANGE.format(name=name, value=shown))
 
 
 _UNBOUNDED: Final = frozenset({str, bool, Int64, float, UUID, bytes})
@@ -234,10 +237,11 @@ class Operation(NamedTuple):
 
 def check(operation: Operation) -> None:
     """Reject an operation that is invalid regardless of the state."""
-    in_body = operation.kind == "insert"
-    check_key("PartitionKey", operation.partition_key, in_body=in_body)
-    check_key("RowKey", operation.row_key, in_body=in_body)
-    check_properties(operation.properties)
+    kind, partition_key, row_key, properties, _ = operation
+    if _FORBIDDEN.search(partition_key + row_key):
+        check_key("PartitionKey", partition_key, in_body=kind == "insert")
+        check_key("RowKey", row_key, in_body=kind == "insert")
+    check_properties(properties)
 
 
 def check_transaction(operations: Sequence[Operation]) -> None:
@@ -280,24 +284,20 @@ def outcome(operation: Operation, before: Entity | None) -> Mapping[str, Value] 
     :param before: the stored entity, or None
     :raises ServiceError: EntityAlreadyExists, ResourceNotFound, UpdateConditionNotSatisfied, or as in `check_size`
     """
-    _check_condition(operation, before)
-    if operation.kind == "delete":
-        return None
+    kind, partition_key, row_key, properties, etag = operation
     if before is None:
-        check_key_size(operation.partition_key, operation.row_key)
-    properties = operation.properties
-    if before is not None and operation.kind in _MERGES:
-        properties = {**before.properties, **properties}
-    check_size(operation.partition_key, operation.row_key, properties)
-    return properties
-
-
-def _check_condition(operation: Operation, before: Entity | None) -> None:
-    if before is None:
-        if operation.kind in _NEEDS_ENTITY:
+        if kind in _NEEDS_ENTITY:
             raise ServiceError(errors.RESOURCE_NOT_FOUND)
-        return
-    if operation.kind == "insert":
+        check_key_size(partition_key, row_key)
+    elif kind == "insert":
         raise ServiceError(errors.ENTITY_ALREADY_EXISTS)
-    if operation.etag is not None and operation.etag not in ("*", before.etag):
+    elif etag is not None and etag != "*" and etag != before.etag:
         raise ServiceError(errors.UPDATE_CONDITION_NOT_SATISFIED)
+    elif kind in _MERGES:
+        merged = before.properties
+        merged.update(properties)
+        properties = merged
+    if kind == "delete":
+        return None
+    check_size(partition_key, row_key, properties)
+    return properties

@@ -25,24 +25,18 @@ from .query import Page
 _ETAG: Final = re.compile(r'W/"[^"]*"')
 
 
-def if_match(headers: Mapping[str, str]) -> str | None:
+def if_match(headers: Mapping[str, str], verb: str) -> str | None:
     """Return the ETag of If-Match, which may be "*"; None if the header is absent.
 
-    :raises ServiceError: InvalidInput if it is not exactly one ETag
+    :raises ServiceError: InvalidInput if it is not exactly one ETag, and for If-None-Match, which the service does not
+        support for writes
     """
+    if "if-none-match" in headers:
+        raise ServiceError(errors.IF_NONE_MATCH.format(verb=verb))
     etag = headers.get("if-match")
     if etag is None or etag == "*" or _ETAG.fullmatch(etag):
         return etag
     raise ServiceError(errors.ETAG_INVALID.format(etag=etag))
-
-
-def reject_if_none_match(headers: Mapping[str, str], verb: str) -> None:
-    """Reject If-None-Match, which the service does not support for writes.
-
-    :raises ServiceError: InvalidInput
-    """
-    if "if-none-match" in headers:
-        raise ServiceError(errors.IF_NONE_MATCH.format(verb=verb))
 
 
 class Write(NamedTuple):
@@ -66,7 +60,7 @@ class Write(NamedTuple):
 
         :raises ServiceError: a code that starts with Authorization
         """
-        permit.check(self.need, self.target.table)
+        permit.check(self.need, self.target.resource)
         permit.check_keys(self.operation.partition_key, self.operation.row_key)
 
 
@@ -92,19 +86,16 @@ def read_write(method: str, target: Target, headers: Mapping[str, str], body: by
     query = target.address.query
     level = negotiate(headers.get("accept", ""), query.get("$format"))
     reject_atom(headers.get("content-type", ""))
-    write = _read_write(method, target, level, headers, body)
+    if target.kind == "entity" and method in _UPDATES:
+        write = _update(method, target, level, headers, body)
+    elif target.kind == "entity" and method == "DELETE":
+        write = _delete(target, level, headers)
+    elif target.kind == "table" and method == "POST":
+        write = _insert(target, level, headers, body)
+    else:
+        raise ServiceError(errors.UNSUPPORTED_VERB)
     TABLE_SUPPORT[write.name].check(headers, query)
     return write
-
-
-def _read_write(method: str, target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
-    if target.kind == "table" and method == "POST":
-        return _insert(target, level, headers, body)
-    if target.kind == "entity" and method == "DELETE":
-        return _delete(target, level, headers)
-    if target.kind == "entity" and method in _UPDATES:
-        return _update(method, target, level, headers, body)
-    raise ServiceError(errors.UNSUPPORTED_VERB)
 
 
 def _insert(target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
@@ -115,8 +106,7 @@ def _insert(target: Target, level: Level, headers: Mapping[str, str], body: byte
 
 
 def _delete(target: Target, level: Level, headers: Mapping[str, str]) -> Write:
-    reject_if_none_match(headers, "DELETE")
-    etag = if_match(headers)
+    etag = if_match(headers, "DELETE")
     if etag is None:
         raise ServiceError(errors.MISSING_HEADER)
     operation = Operation("delete", target.partition_key, target.row_key, etag=etag)
@@ -124,8 +114,7 @@ def _delete(target: Target, level: Level, headers: Mapping[str, str]) -> Write:
 
 
 def _update(method: str, target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
-    reject_if_none_match(headers, method)
-    etag = if_match(headers)
+    etag = if_match(headers, method)
     name, kind = (_UPSERTS if etag is None else _UPDATES)[method]
     # Only the keys in the URL count; the body may repeat them in any type
     operation = Operation(kind, target.partition_key, target.row_key, read_body(body).properties(), etag)
@@ -142,7 +131,7 @@ def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
         return Response(204, {})
     if write.operation.kind != "insert":
         return Response(204, {"ETag": entity.etag})
-    base, table = write.target.address.base, write.target.table
+    base, table = write.target.address.base, write.target.resource
     location = f"{base}/{entity_path(table, entity.partition_key, entity.row_key)}"
     timestamp = entity.timestamp.iso()
     etag = etag_of(timestamp)
@@ -155,12 +144,12 @@ def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
 
 def write_entity(call: TableCall) -> Response:
     """Execute the requested write."""
-    request, target = call.request, call.target
+    request, target, notes = call.request, call.target, call.notes
     write = read_write(call.method, target, request.headers, request.body)
-    call.notes.operation, call.notes.partition = write.name, write.operation.partition_key
+    notes.operation, notes.partition = write.name, write.operation.partition_key
     write.check(call.permit)
-    entity = call.state.apply(target.table, write.operation)
-    call.notes.written = 1
+    entity = call.state.apply(target.resource, write.operation)
+    notes.written = 1
     return answer_write(write, entity, call.engine.account_name)
 
 
@@ -203,10 +192,10 @@ def get_entity(call: TableCall) -> Response:
     target, notes, query = call.target, call.notes, call.target.address.query
     notes.partition, notes.query_class = target.partition_key, _POINT_QUERY
     call.begin("QueryEntity", QUERY)
-    renderer = call.renderer(target.table)
+    renderer = call.renderer(target.resource)
     reject_unknown_options(query)
     call.permit.check_keys(target.partition_key, target.row_key)
-    entity = call.state.get(target.table, target.partition_key, target.row_key)
+    entity = call.state.get(target.resource, target.partition_key, target.row_key)
     notes.examined = notes.returned = 1
     timestamp = entity.timestamp.iso()
     body = renderer.entity(entity, timestamp, query.get("$select"))
@@ -215,7 +204,7 @@ def get_entity(call: TableCall) -> Response:
 
 def query_entities(call: TableCall) -> Response:
     """Return a page of the entities that `$filter` describes."""
-    query, table, notes = call.target.query, call.target.table, call.notes
+    query, table, notes = call.target.query, call.target.resource, call.notes
     call.begin("QueryEntities", QUERY)
     renderer = call.renderer(table)
     reject_unknown_options(query)

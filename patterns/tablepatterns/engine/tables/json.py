@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, repeat
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite, isinf
-from typing import Any, ClassVar, Final, TypeAlias, cast
+from typing import Any, ClassVar, Final, TypeAlias
 from urllib.parse import quote
 from uuid import UUID
 
@@ -29,32 +29,28 @@ _INT32: Final = range(INT32_MIN, INT32_MAX + 1)
 _INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _GUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_ETAG: Final = '"odata.etag":"W/\\"datetime\'%s\'\\"",'
+"""The ETag as a member; only its quotes need an escape."""
 _KEYS: Final = '"PartitionKey":%s,"RowKey":%s,'
 _MIN_COLUMN: Final = 8
 """From this many rows on, it is faster to write them by column."""
 _NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-class Body:
-    """What the body of a write says.
+class Body(dict[str, Any]):
+    """What the body of a write says: the members of its JSON object."""
 
-    :param members: the members of its JSON object
-    """
-
-    __slots__ = ("_members",)
-
-    def __init__(self, members: Mapping[str, Any]) -> None:
-        self._members = members
+    __slots__ = ()
 
     def key(self, name: str) -> str:
         """Return a key of what is to be created.
 
         :raises ServiceError: PropertiesNeedValue where it is missing or null, InvalidInput if it is not a string
         """
-        value = self._members.get(name)
+        value = self.get(name)
         if value is None:
             raise ServiceError(errors.PROPERTIES_NEED_VALUE)
-        if not isinstance(value, str) or self._members.get(name + _NOTE, "Edm.String") != "Edm.String":
+        if not isinstance(value, str) or self.get(name + _NOTE, "Edm.String") != "Edm.String":
             raise ServiceError(errors.INVALID_INPUT)
         return value
 
@@ -63,13 +59,14 @@ class Body:
 
         :raises ServiceError: InvalidInput for a value that its type cannot be
         """
-        members = self._members
+        properties: dict[str, Value] = {}
         try:
-            return {
-                name: _READERS[members.get(note, type(value))](value)
-                for name, value in members.items()
-                if value is not None and (note := _note_of(name))
-            }
+            for name, note in _properties_in(tuple(self)):
+                value = self[name]
+                if value is not None:
+                    kind = self.get(note, type(value))
+                    properties[name] = value if kind is str or kind is bool else _READERS[kind](value)
+            return properties
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ServiceError(errors.INVALID_INPUT) from error
 
@@ -86,21 +83,23 @@ def read_body(body: bytes) -> Body:
             raise ServiceError(errors.INVALID_INPUT)
     except (ValueError, RecursionError) as error:
         raise ServiceError(errors.INVALID_INPUT) from error
-    if not isinstance(value, dict):
+    if not isinstance(value, Body):
         raise ServiceError(errors.INVALID_INPUT)
-    return Body(cast("dict[str, Any]", value))
+    return value
 
 
-@lru_cache(maxsize=4096)
-def _note_of(name: str) -> str | None:
-    """Return the name of the note that tells a property's type, None for what is no property of the user's."""
-    if name in _SYSTEM or name.endswith(_NOTE) or name.startswith("odata."):
-        return None
-    return name + _NOTE
+@lru_cache(maxsize=1024)
+def _properties_in(members: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the user's properties among the members of a body, each with the name of the note that tells its type."""
+    return [
+        (name, name + _NOTE)
+        for name in members
+        if name not in _SYSTEM and not name.endswith(_NOTE) and not name.startswith("odata.")
+    ]
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
+def _members(pairs: list[tuple[str, Any]]) -> Body:
+    members = Body(pairs)
     if len(members) < len(pairs):
         raise ServiceError(errors.DUPLICATE_PROPERTIES)
     return members
@@ -158,10 +157,6 @@ def _parse_double(value: Any) -> float:
     return number
 
 
-def _datetime(value: Any) -> Ticks:
-    return ticks_of(_text(value))
-
-
 def _guid(value: Any) -> UUID:
     if not _GUID.fullmatch(_text(value)):
         raise ValueError(value)
@@ -183,11 +178,9 @@ _READERS: Final[dict[Any, Callable[[Any], Value]]] = {
     "Edm.Int32": _int32,
     "Edm.Int64": _int64,
     "Edm.Double": _parse_double,
-    "Edm.DateTime": _datetime,
+    "Edm.DateTime": ticks_of,
     "Edm.Guid": _guid,
     "Edm.Binary": _binary,
-    str: _text,
-    bool: _boolean,
     int: _plain_integer,
     float: _parse_double,
 }
@@ -321,15 +314,17 @@ class Renderer:
         if level is Level.NONE:
             head = ""
         elif level is Level.MINIMAL:
-            head = _etag_field(timestamp)
+            head = _ETAG % timestamp.replace(":", "%3A")
         else:
             path = entity_path(self._table, partition_key, row_key)
-            head = self._links(path, _etag_field(timestamp)) + ","
+            head = self._links(path, _ETAG % timestamp.replace(":", "%3A")) + ","
         if names is not None:
             return head + ",".join([_selected_field(entity, name, level) for name in names])
-        text, spells = _row_format(shape, tuple(map(type, values)), level)
+        texts, spells = _row_format(shape, tuple(map(type, values)), level)
         spelled = [spell(value) for spell, value in zip(spells, values, strict=True)]
-        return head + text % (quoted(partition_key), quoted(row_key), timestamp, *spelled)
+        pieces = list(texts)
+        pieces[1::2] = [quoted(partition_key), quoted(row_key), timestamp, *spelled]
+        return head + "".join(pieces)
 
     def _entry(self, name: str) -> str:
         links = self._links(table_path(name)) + "," if self._level is Level.FULL else ""
@@ -371,11 +366,6 @@ def _metadata_field(base: str, table: str, suffix: str, select: str | None) -> s
     return f'"odata.metadata":{quoted(f"{base}/$metadata#{table}{suffix}{selection}")},'
 
 
-def _etag_field(timestamp: str) -> str:
-    """Return the ETag as a member; only its quotes need an escape."""
-    return f'"odata.etag":"W/\\"datetime\'{timestamp.replace(":", "%3A")}\'\\"",'
-
-
 def _selected_field(entity: Entity, name: str, level: Level) -> str:
     """Return one selected member; a property that the entity lacks is null."""
     value = entity.get(name)
@@ -392,31 +382,40 @@ def _by_column(shape: Names, rows: Sequence[Entity], level: Level) -> Iterator[s
     """Return rows with the same names; all values of a property are spelled together, which takes less time."""
     partition_keys, row_keys, moments, _, *columns = zip(*rows, strict=True)
     timestamps = [moment.iso() for moment in moments]
-    heads = map(_etag_field, timestamps) if level is Level.MINIMAL else repeat("", len(rows))
     members = [_column(name, column, level is Level.NONE) for name, column in zip(shape, columns, strict=True)]
-    row = ",".join([f'%s{_KEYS}"Timestamp":"%s"', *(text for text, _ in members)])
-    values = (spelled for _, spelled in members)
-    keys = map(quoted, partition_keys), map(quoted, row_keys)
-    return map(row.__mod__, zip(heads, *keys, timestamps, *values, strict=True))
+    values = [map(quoted, partition_keys), map(quoted, row_keys), timestamps, *(spelled for _, spelled in members)]
+    text = ",".join([f'{_KEYS}"Timestamp":"%s"', *(text for text, _ in members)])
+    if level is Level.MINIMAL:
+        text = _ETAG + text
+        values.insert(0, "\n".join(timestamps).replace(":", "%3A").split("\n"))
+    first, *others = text.split("%s")
+    pieces: list[Iterable[str]] = [repeat(first)]
+    for value, other in zip(values, others, strict=True):
+        pieces += value, repeat(other)
+    # Joining the pieces of a row takes a third of the time of formatting it
+    return map("".join, zip(*pieces, strict=False))
 
 
 def _column(name: str, values: Sequence[Any], bare: bool) -> tuple[str, Iterable[str]]:
     """Return the text of a member for `%`, and what is to be filled in for each row."""
     kinds: set[Any] = set(map(type, values))
     if len(kinds) == 1:
-        text, spell = _member(name, kinds.pop(), bare)
+        kind = kinds.pop()
+        if kind is float and all(map(isfinite, values)):
+            return f"{quoted(name)}:%s", map(repr, values)
+        text, spell = _member(name, kind, bare)
         return text, map(spell, values)
     members = [(*_member(name, kind, bare), value) for kind, value in zip(map(type, values), values, strict=True)]
     return "%s", [text % spell(value) for text, spell, value in members]
 
 
 @lru_cache(maxsize=4096)
-def _row_format(names: Names, kinds: tuple[Hashable, ...], level: Level) -> tuple[str, tuple[_Spell, ...]]:
-    """Return the text of a row for `%`, and what spells each value after the keys and the timestamp."""
+def _row_format(names: Names, kinds: tuple[Hashable, ...], level: Level) -> tuple[list[str], tuple[_Spell, ...]]:
+    """Return the pieces of a row, empty where a value belongs, and what spells each value after the timestamp."""
     members = [_member(name, kind, level is Level.NONE) for name, kind in zip(names, kinds, strict=True)]
     note = '"Timestamp@odata.type":"Edm.DateTime",' if level is Level.FULL else ""
     text = ",".join([f'{_KEYS}{note}"Timestamp":"%s"', *(text for text, _ in members)])
-    return text, tuple(spell for _, spell in members)
+    return text.replace("%s", "\0\0").split("\0"), tuple(spell for _, spell in members)
 
 
 @lru_cache(maxsize=4096)

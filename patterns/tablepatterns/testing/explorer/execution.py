@@ -56,7 +56,7 @@ def _tables_of_batch(request: Request, target: Target, account: str) -> Iterator
 
 
 def _table(target: Target) -> str | None:
-    return target.table.lower() if target.kind in ("table", "entity") else None
+    return target.resource.lower() if target.kind in ("table", "entity") else None
 
 
 def _queues(request: Request, account: str) -> Iterator[str | None]:
