@@ -39,8 +39,11 @@ class Clock:
     def stamp(self) -> Ticks:
         """Return a timestamp for a new version; timestamps are unique and increase, even if the clock is set back."""
         with self._lock:
-            self._last_stamp = max(self._last_stamp + 1, self._base() + self._moved)
-            return Ticks(self._last_stamp)
+            stamp = self.now()
+            if stamp <= self._last_stamp:
+                stamp = Ticks(self._last_stamp + 1)
+            self._last_stamp = stamp
+            return stamp
 
     def advance(self, seconds: float) -> None:
         """Move the clock forward; a negative step is rejected.

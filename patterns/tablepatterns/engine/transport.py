@@ -184,6 +184,10 @@ class _Reply:
         return self._response.returned
 
     @property
+    def known_parts(self) -> Sequence[Response] | None:
+        return self._response.parts
+
+    @property
     def _cut_at(self) -> int | None:
         return self._response.fault.cut_at if self._response.fault else None
 
@@ -323,7 +327,10 @@ def _parts(reply: _Reply) -> Iterator[tuple[HttpRequest, Response]]:
         raise ValueError("You can't get parts if the response is not multipart/mixed")
     info = getattr(reply.request, "multipart_mixed_info", None)
     requests = chain(_flat(info[0] if info else ()), repeat(reply.request))
-    return zip(requests, read_responses(reply.content, reply.content_type or ""), strict=False)
+    responses = reply.known_parts
+    if responses is None:
+        responses = list(read_responses(reply.content, reply.content_type or ""))
+    return zip(requests, responses, strict=False)
 
 
 def _flat(requests: Iterable[Any]) -> Iterator[Any]:

@@ -34,7 +34,13 @@ def insert(row: str, **properties: object) -> tuple[str, str, dict[str, str], ob
 def send(wire: Wire, request: tuple[dict[str, str], bytes]) -> list[Response]:
     response = wire.send("POST", "/$batch", *request)
     assert response.status == 202
-    return list(read_responses(response.body, response.headers["Content-Type"]))
+    parts = list(read_responses(response.body, response.headers["Content-Type"]))
+    assert list(map(content_of, response.parts or ())) == list(map(content_of, parts))
+    return parts
+
+
+def content_of(part: Response) -> tuple[int, str, dict[str, str], bytes]:
+    return part.status, part.reason, {name.lower(): value for name, value in part.headers.items()}, part.body
 
 
 def rejected(wire: Wire, *operations: Any) -> tuple[int, str, str]:

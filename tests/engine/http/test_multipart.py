@@ -9,6 +9,7 @@ from azure.core.rest import HttpRequest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablepatterns.engine.http.message import Response
 from tablepatterns.engine.http.multipart import (
     read_parts,
     read_requests,
@@ -25,7 +26,7 @@ HEADERS = st.dictionaries(st.sampled_from(["etag", "content-id", "a"]), st.sampl
 
 @given(st.lists(st.tuples(st.sampled_from([200, 204, 404]), HEADERS, BODIES)))
 def test_responses_are_read_as_they_were_written(responses: list[tuple[int, dict[str, str], bytes]]) -> None:
-    inner = [write_response(status, "Any Reason", headers, body) for status, headers, body in responses]
+    inner = [write_response(Response(status, headers, body, "Any Reason")) for status, headers, body in responses]
     written = write_parts("b", [write_multipart("c", inner)])
     found = list(read_responses(written, 'multipart/mixed; boundary="b"'))
     assert [(each.status, each.headers, each.body) for each in found] == responses
@@ -55,6 +56,13 @@ def test_requests_are_read_as_azure_core_writes_them(requests: list[tuple[str, b
 def test_a_delimiter_may_end_in_blanks_and_text_around_the_parts_is_ignored(blanks: bytes) -> None:
     body = b"preamble\r\n--b" + blanks + b"\r\nA: 1\r\n\r\none\r\n--b\r\n\r\ntwo\r\n--b--\r\nepilogue"
     assert read_parts(body, "multipart/mixed; Boundary=b; charset=x") == [({"a": "1"}, b"one"), ({}, b"two")]
+
+
+@pytest.mark.parametrize("blank", [b"\r\n\r\n", b"\n\n", b"\n\r\n", b"\r\n\n"])
+@pytest.mark.parametrize("rest", [b"", b"x", b"\n\nx", b"\r\n\r\nx", b"x\n\r\n\n"])
+def test_the_first_blank_line_ends_the_headers_whatever_ends_the_lines(blank: bytes, rest: bytes) -> None:
+    body = b"--b\r\nA: 1" + blank + rest + b"\r\n--b\n\ny" + rest + b"\n--b--"
+    assert read_parts(body, "multipart/mixed; boundary=b") == [({"a": "1"}, rest), ({}, b"y" + rest)]
 
 
 def test_a_content_may_hold_the_delimiter_inside_a_line() -> None:

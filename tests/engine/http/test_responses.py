@@ -23,7 +23,7 @@ def plain(body: bytes = b'{"value":[]}', status: int = 200, headers: dict[str, s
 
 
 def a_batch(*statuses: int) -> Response:
-    inner = [write_response(status, "Some Reason", {"ETag": f"e{status}"}, b"{}") for status in statuses]
+    inner = [write_response(Response(status, {"ETag": f"e{status}"}, b"{}", "Some Reason")) for status in statuses]
     body = write_parts("b", [write_multipart("c", inner)])
     return Response(202, {"Content-Type": "multipart/mixed; boundary=b"}, body)
 

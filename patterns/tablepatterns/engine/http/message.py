@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from ..content import Content
 from ..faults import Fault
@@ -47,10 +47,11 @@ class Response:
     :param reason: the reason phrase, if it is not the standard one
 
     Its `fault` is what happens to it on the network, or None; the transport applies it. `examined` is how
-    many entities were read for it, and `returned` how many it holds, which no service tells.
+    many entities were read for it, and `returned` how many it holds, which no service tells. `parts` are the responses
+    that its body was written from, if it is multipart and they are known: clients in this process need not parse it.
     """
 
-    __slots__ = ("_body", "examined", "fault", "headers", "reason", "returned", "status")
+    __slots__ = ("_body", "examined", "fault", "headers", "parts", "reason", "returned", "status")
 
     def __init__(
         self, status: int, headers: dict[str, str], body: bytes | Content = b"", reason: str | None = None
@@ -62,6 +63,7 @@ class Response:
         self.fault: Fault | None = None
         self.examined = 0
         self.returned = 0
+        self.parts: Sequence[Response] | None = None
 
     @property
     def size(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -13,8 +14,6 @@ _BOUNDARY: Final = re.compile(r'boundary="?([^\s";,]+)', re.IGNORECASE)
 _REQUEST: Final = re.compile(r"(\S+) (\S+) HTTP/1\.[01]")
 _STATUS: Final = re.compile(r"HTTP/1\.[01] (\d{3}) (.*)", re.ASCII)
 _FIELD: Final = re.compile(r"^([^:\s]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
-_EOL: Final = re.compile(rb"\r?\n")
-_BLANK: Final = re.compile(rb"\n\r?\n")
 _LONE_CR: Final = re.compile(rb"\r(?!\n)")
 _HTTP: Final = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
 
@@ -30,7 +29,8 @@ class Part(NamedTuple):
         return self.headers.get("content-type", "").lower()
 
 
-class InnerRequest(NamedTuple):
+@dataclass(slots=True, eq=False)
+class InnerRequest:
     """An HTTP request in a part; its Content-ID may be in its own headers or in the part's."""
 
     method: str
@@ -96,28 +96,31 @@ def write_multipart(boundary: str, parts: Sequence[bytes]) -> bytes:
     return f"Content-Type: multipart/mixed; boundary={boundary}\r\n\r\n".encode() + write_parts(boundary, parts)
 
 
-def write_response(status: int, reason: str, headers: Mapping[str, str], body: bytes) -> bytes:
+def write_response(response: Response) -> bytes:
     """Return a part that contains an HTTP response."""
-    fields = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-    return _HTTP + f"HTTP/1.1 {status} {reason}\r\n{fields}\r\n".encode("latin-1", "replace") + body
+    fields = "".join([f"{name}: {value}\r\n" for name, value in response.headers.items()])
+    head = f"HTTP/1.1 {response.status} {response.reason}\r\n{fields}\r\n"
+    return _HTTP + head.encode("latin-1", "replace") + response.body
 
 
 def _read_part(piece: bytes) -> Part:
     # The delimiter's line may end with blanks, and a part may have no headers
-    line, eol, rest = piece.partition(b"\n")
-    if line.strip() or not eol:
-        raise ValueError("a delimiter must be a line of its own")
-    no_headers = _EOL.match(rest)
-    if no_headers:
-        return Part({}, rest[no_headers.end() :])
-    head, content = _cut(rest)
+    if not piece.startswith(b"\r\n"):
+        line, eol, _ = piece.partition(b"\n")
+        if line.strip() or not eol:
+            raise ValueError("a delimiter must be a line of its own")
+    head, content = _cut(piece)
     return Part(_read_headers(head), content)
 
 
 def _cut(message: bytes) -> tuple[bytes, bytes]:
-    blank = _BLANK.search(message)
-    if blank:
-        return message[: blank.start()].removesuffix(b"\r"), message[blank.end() :]
+    """Cut at the first blank line; the lines before it end with CRLF, LF or both."""
+    end, following = message.find(b"\n\r\n"), 3
+    bare = message.find(b"\n\n", 0, end + 1 if end >= 0 else None)
+    if bare >= 0:
+        end, following = bare, 2
+    if end >= 0:
+        return message[:end].removesuffix(b"\r"), message[end + following :]
     if not message.endswith(b"\n"):
         raise ValueError("no blank line after the headers")
     return message, b""

@@ -33,11 +33,18 @@ def run_batch(call: TableCall) -> Response:
     if not content_type.lower().startswith(_MULTIPART):
         raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
     first, others = _read_batch(call.request.body, content_type)
-    response = _query(call, first) if isinstance(first, InnerRequest) else _changeset(call, first)
+    if isinstance(first, InnerRequest):
+        responses = [_query(call, first)]
+        written = write_response(responses[0])
+    else:
+        responses = _changeset(call, first)
+        written = write_multipart(f"changesetresponse_{uuid4()}", list(map(write_response, responses)))
     rejected = [_error_part(call, ServiceError(errors.INVALID_INPUT)) for _ in range(others)]
     boundary = f"batchresponse_{uuid4()}"
-    body = write_parts(boundary, [response, *rejected])
-    return Response(202, {"Content-Type": f"{_MULTIPART}; boundary={boundary}"}, body)
+    body = write_parts(boundary, [written, *map(write_response, rejected)])
+    response = Response(202, {"Content-Type": f"{_MULTIPART}; boundary={boundary}"}, body)
+    response.parts = [*responses, *rejected]
+    return response
 
 
 def _read_batch(body: bytes, content_type: str) -> tuple[InnerRequest | list[InnerRequest], int]:
@@ -51,8 +58,8 @@ def _read_batch(body: bytes, content_type: str) -> tuple[InnerRequest | list[Inn
         raise ServiceError(errors.INVALID_INPUT) from error
 
 
-def _query(call: TableCall, request: InnerRequest) -> bytes:
-    """Return the response part for a query outside a changeset."""
+def _query(call: TableCall, request: InnerRequest) -> Response:
+    """Return the response to a query outside a changeset."""
     try:
         target = _target(call, request)
         run = _QUERIES.get(target.kind)
@@ -60,21 +67,20 @@ def _query(call: TableCall, request: InnerRequest) -> bytes:
             raise ServiceError(errors.INVALID_INPUT)
         call.notes.table = target.resource
         inner = Request(request.method, request.url, request.headers, request.body)
-        return _written(run(call.inner(inner, target)), request)
+        return _part(run(call.inner(inner, target)), request)
     except ServiceError as error:
         return _error_part(call, TransactionError(error.error_message, index=0, operations=1))
 
 
-def _changeset(call: TableCall, requests: Sequence[InnerRequest]) -> bytes:
-    """Return the response part for a transaction: one for each operation, or one with the error."""
+def _changeset(call: TableCall, requests: Sequence[InnerRequest]) -> list[Response]:
+    """Return the responses to a transaction: one for each operation, or one with the error."""
     try:
-        responses = _transaction(call, requests)
+        return _transaction(call, requests)
     except ServiceError as error:
-        responses = [_error_part(call, error)]
-    return write_multipart(f"changesetresponse_{uuid4()}", responses)
+        return [_error_part(call, error)]
 
 
-def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[bytes]:
+def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[Response]:
     # The service answers an empty changeset with 400, which the SDK takes for success
     if not requests:
         raise ServiceError(errors.INVALID_INPUT)
@@ -85,7 +91,7 @@ def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[byte
     call.notes.written = len(writes)
     account = call.engine.account_name
     return [
-        _written(answer_write(write, entity, account), request)
+        _part(answer_write(write, entity, account), request)
         for request, write, entity in zip(requests, writes, entities, strict=True)
     ]
 
@@ -120,16 +126,17 @@ def _target(call: TableCall, request: InnerRequest) -> Target:
     return locate(absolute(request.url, call.target.address.base), call.engine.account_name)
 
 
-def _written(response: Response, request: InnerRequest) -> bytes:
-    version = "3.0;" if response.body else "1.0;"
-    headers = {**_COMMON, "DataServiceVersion": version, **response.headers}
+def _part(response: Response, request: InnerRequest) -> Response:
+    """Return a response with the headers that it has inside a batch."""
+    version = "3.0;" if response.size else "1.0;"
+    response.headers = {**_COMMON, "DataServiceVersion": version, **response.headers}
     if request.content_id is not None:
-        headers["Content-ID"] = request.content_id
-    return write_response(response.status, response.reason, headers, response.body)
+        response.headers["Content-ID"] = request.content_id
+    return response
 
 
-def _error_part(call: TableCall, error: ServiceError) -> bytes:
+def _error_part(call: TableCall, error: ServiceError) -> Response:
     call.notes.error = error.code
     response = ErrorWriter(call.id, call.now).in_json(error)
-    headers = {**_COMMON, "DataServiceVersion": "3.0;", **response.headers}
-    return write_response(response.status, response.reason, headers, response.body)
+    response.headers = {**_COMMON, "DataServiceVersion": "3.0;", **response.headers}
+    return response

@@ -6,8 +6,9 @@ import binascii
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from ...errors import BadFilter
 from ...filters import Filter, FilterSyntaxError, QueryClass, UnsupportedFilter, key_bounds, parse
@@ -39,7 +40,8 @@ def if_match(headers: Mapping[str, str], verb: str) -> str | None:
     raise ServiceError(errors.ETAG_INVALID.format(etag=etag))
 
 
-class Write(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Write:
     """A write as requested.
 
     :param name: the service's name of the operation
