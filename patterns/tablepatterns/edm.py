@@ -33,6 +33,7 @@ _DAY: Final = 864_000_000_000
 """In ticks."""
 _MINUTES: Final = tuple(f"T{minute // 60:02d}:{minute % 60:02d}:" for minute in range(24 * 60))
 _SECONDS: Final = tuple(f"{second:02d}" for second in range(60))
+_NUMBERS: Final[Mapping[str | None, int]] = {None: 0, **{text: number for number, text in enumerate(_SECONDS)}}
 
 
 class Int64(int):
@@ -135,8 +136,8 @@ def ticks_of(text: str) -> Ticks:
     if not found:
         raise ValueError(f"{text!r} is not an ISO 8601 instant")
     day, hour, minute, second, fraction, zone = found.groups()
-    seconds = (int(hour or 0) * 60 + int(minute or 0)) * 60 + int(second or 0)
-    ticks = _start_of(day) + seconds * 10_000_000 + int((fraction or "").ljust(7, "0"))
+    seconds = (_NUMBERS[hour] * 60 + _NUMBERS[minute]) * 60 + _NUMBERS[second]
+    ticks = _start_of(day) + seconds * 10_000_000 + (int(fraction.ljust(7, "0")) if fraction else 0)
     if zone and zone != "Z":
         offset = int(zone[1:3]) * 60 + int(zone[4:6])
         ticks -= (offset if zone[0] == "+" else -offset) * 600_000_000

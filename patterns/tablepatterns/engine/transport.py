@@ -343,7 +343,7 @@ def _observations(outer: _Reply, replies: Sequence[_Reply]) -> Iterator[Any]:
     """Call the policies of the parts with each part; yield their results."""
     info = getattr(outer.request, "multipart_mixed_info", None)
     policies = [policy for policy in (info[1] if info else ()) if _observes(policy)]
-    for reply in replies:
+    for reply in replies if policies else ():
         context = PipelineContext(None)
         request = PipelineRequest(reply.request, context)
         for policy in policies:

@@ -144,7 +144,7 @@ class Api(Generic[CallT]):
     def _record(self, call: CallT, response: Response) -> None:
         notes, fault = call.notes, call.notes.fault
         response.examined, response.returned = notes.examined, notes.returned
-        # In the order of the fields. Calling the class takes twice as long, for every request
+        # In the order of the fields; calling the class would take twice as long, for every request
         fields = (
             self._ledger_name,
             notes.operation,
@@ -162,7 +162,7 @@ class Api(Generic[CallT]):
             notes.written,
             None if fault is None else fault.name,
         )
-        self._engine.ledger.add(tuple.__new__(Record, fields))
+        self._engine.ledger.add(Record._make(fields))
         if self._engine.targets and notes.reached:
             touched = max(notes.examined, notes.returned, notes.written)
             self._engine.targets.count_entities(call.info, self._engine.clock, touched)

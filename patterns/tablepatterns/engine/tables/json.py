@@ -37,20 +37,32 @@ _MIN_COLUMN: Final = 8
 _NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-class Body(dict[str, Any]):
-    """What the body of a write says: the members of its JSON object."""
+class Body:
+    """What the body of a write says.
 
-    __slots__ = ()
+    :param members: the members of its JSON object
+    :raises ServiceError: DuplicatePropertiesSpecified for a name given twice
+    """
+
+    __slots__ = ("_layout", "_names", "_values")
+
+    def __init__(self, members: Sequence[tuple[str, Any]]) -> None:
+        self._names: tuple[str, ...] = ()
+        self._values: tuple[Any, ...] = ()
+        if members:
+            self._names, self._values = zip(*members, strict=True)
+        self._layout = _layout_of(self._names)
 
     def key(self, name: str) -> str:
         """Return a key of what is to be created.
 
         :raises ServiceError: PropertiesNeedValue where it is missing or null, InvalidInput if it is not a string
         """
-        value = self.get(name)
+        members = dict(zip(self._names, self._values, strict=True))
+        value = members.get(name)
         if value is None:
             raise ServiceError(errors.PROPERTIES_NEED_VALUE)
-        if not isinstance(value, str) or self.get(name + _NOTE, "Edm.String") != "Edm.String":
+        if not isinstance(value, str) or members.get(name + _NOTE, "Edm.String") != "Edm.String":
             raise ServiceError(errors.INVALID_INPUT)
         return value
 
@@ -59,13 +71,15 @@ class Body(dict[str, Any]):
 
         :raises ServiceError: InvalidInput for a value that its type cannot be
         """
+        values = self._values
         properties: dict[str, Value] = {}
         try:
-            for name, note in _properties_in(tuple(self)):
-                value = self[name]
+            for name, position, note in self._layout:
+                value = values[position]
                 if value is not None:
-                    kind = self.get(note, type(value))
-                    properties[name] = value if kind is str or kind is bool else _READERS[kind](value)
+                    kind = value.__class__ if note is None else values[note]
+                    is_typed = type(value) is _PLAIN.get(kind)
+                    properties[name] = value if is_typed else _READERS[kind](value)
             return properties
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ServiceError(errors.INVALID_INPUT) from error
@@ -89,27 +103,29 @@ def read_body(body: bytes) -> Body:
 
 
 @lru_cache(maxsize=1024)
-def _properties_in(members: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the user's properties among the members of a body, each with the name of the note that tells its type."""
+def _layout_of(names: tuple[str, ...]) -> list[tuple[str, int, int | None]]:
+    """Return the user's properties in a body: the name, and the positions of the value and of the note of its type.
+
+    A program writes few sets of names, so most bodies find their layout here.
+
+    :param names: the names of the body's members
+    :raises ServiceError: DuplicatePropertiesSpecified
+    """
+    positions = {name: position for position, name in enumerate(names)}
+    if len(positions) < len(names):
+        raise ServiceError(errors.DUPLICATE_PROPERTIES)
     return [
-        (name, name + _NOTE)
-        for name in members
+        (name, position, positions.get(name + _NOTE))
+        for name, position in positions.items()
         if name not in _SYSTEM and not name.endswith(_NOTE) and not name.startswith("odata.")
     ]
-
-
-def _members(pairs: list[tuple[str, Any]]) -> Body:
-    members = Body(pairs)
-    if len(members) < len(pairs):
-        raise ServiceError(errors.DUPLICATE_PROPERTIES)
-    return members
 
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_no_constant)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=Body, parse_constant=_no_constant)
 _SYSTEM: Final = frozenset({"PartitionKey", "RowKey", "Timestamp"})
 
 
@@ -144,6 +160,8 @@ def _int64(value: Any) -> Int64:
 
 
 def _parse_double(value: Any) -> float:
+    if type(value) is float and isfinite(value):
+        return value
     if isinstance(value, str):
         if value in _NON_FINITE:
             return _NON_FINITE[value]
@@ -172,6 +190,8 @@ def _plain_integer(value: int) -> int | float:
     return value if value in _INT32 else _parse_double(value)
 
 
+_PLAIN: Final[dict[Any, type]] = {"Edm.String": str, "Edm.Boolean": bool, str: str, bool: bool}
+"""The JSON type whose values are already those of a property type."""
 _READERS: Final[dict[Any, Callable[[Any], Value]]] = {
     "Edm.String": _text,
     "Edm.Boolean": _boolean,

@@ -30,10 +30,7 @@ class Partition(OrderedMap[Entity]):
         previous = self.get(row)
         # Versions share their key strings: at a million entities the copies would be a tenth of the memory.
         entity = Entity(self.key, row_key if previous is None else previous.row_key, properties, timestamp)
-        if previous is None:
-            self[row] = entity
-        else:
-            dict.__setitem__(self, row, entity)  # the order of the keys stays
+        self[row] = entity
         return entity
 
 
