@@ -19,7 +19,8 @@ _INTRODUCTION = DATA / "introductions" / "fidelity-evidence.md"
 
 def render(root: Path = ROOT) -> str:
     """Return the page for this repository."""
-    known, found = tests(root), sections()
+    found = sections()
+    known = _named(root, found)
     parts = [
         _INTRODUCTION.read_text(encoding="utf-8").format(azurite=azurite_version(root), all=len(list(all_rows(found)))),
         *_body(found, known),
@@ -30,8 +31,14 @@ def render(root: Path = ROOT) -> str:
 
 def unknown_tests(root: Path) -> list[str]:
     """Return the tests that rows name but that do not exist."""
-    known = tests(root)
-    return [f"{row.number}: {name}" for row in all_rows(sections()) for name in row.tests if name not in known]
+    found = sections()
+    known = _named(root, found)
+    return [f"{row.number}: {name}" for row in all_rows(found) for name in row.tests if name not in known]
+
+
+def _named(root: Path, found: Iterable[Section]) -> Mapping[str, Test]:
+    """Return the tests of all files that rows name."""
+    return tests(root, frozenset(name.partition("::")[0] for row in all_rows(found) for name in row.tests))
 
 
 def all_rows(found: Iterable[Section]) -> Iterator[Row]:

@@ -60,13 +60,14 @@ def test_files(folder: Path) -> list[Path]:
 
 
 @lru_cache
-def tests(root: Path) -> dict[str, Test]:
-    """Return all tests by their pytest names, without parameters."""
+def tests(root: Path, files: frozenset[str]) -> dict[str, Test]:
+    """Return the tests of these files, if they exist, by their pytest names, without parameters."""
     known = deviations(root)
     return {
-        f"{path.relative_to(root).as_posix()}::{name}": test
-        for path in test_files(root / "tests")
-        for name, test in _tests_in(path, known)
+        f"{file}::{name}": test
+        for file in files
+        if (root / file).exists()
+        for name, test in _tests_in(root / file, known)
     }
 
 
