@@ -69,8 +69,8 @@ def _parts(source: str) -> list[tuple[str, str]]:
             parts.append((name, "\n\n".join([*(helpers[each] for each in wanted), code])))
     first, code = parts[0]
     parts[0] = first, _opened(ahead, "".join(code for _, code in parts)) + code
-    names, codes = zip(*parts, strict=True)
-    return [*zip(names, _formatted(codes), strict=True)]
+    formatted = _formatted([code for _, code in parts])
+    return [(name, code) for (name, _), code in zip(parts, formatted, strict=True)]
 
 
 def _opened(ahead: str, used: str) -> str:
