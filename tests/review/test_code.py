@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +21,20 @@ from tablepatterns.review.code import written
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs" / "reviews").glob("*.toml"))
-RECALL = sorted((ROOT / "tests" / "review" / "recall").glob("*/*.toml"))[::10]
-LOGS = [
-    ROOT / "tests" / "review" / "recall" / name
-    for name in ("sound/requests_in_blobs.toml", "faulty/clicks_written_through.toml")
+RECALL = ROOT / "tests" / "review" / "recall"
+KINDS = [
+    RECALL / name
+    for name in (
+        "sound/departments_denormalized.toml",
+        "sound/patients_encrypted.toml",
+        "sound/requests_in_blobs.toml",
+        "faulty/accounts_with_shared_email.toml",
+        "faulty/clicks_written_through.toml",
+        "faulty/notes_spread_for_nothing.toml",
+    )
 ]
+"""Designs with the patterns, derived data and mappings that the documented ones do not have."""
+MANY = sorted(RECALL.glob("*/*.toml"))[::6]
 HOSTILE = """
 name = "A \\"design\\" of 'x' \\\\ \\n\\"\\"\\" import os"
 [[set]]
@@ -96,18 +106,18 @@ def costlier(test: str) -> str:
     return test.replace(begins, begins + "        list(sets.departments.range({'Department': 'x'}))\n")
 
 
-def test_designs_are_written_with_their_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("paths", [KINDS, pytest.param(MANY, marks=pytest.mark.nightly)], ids=["kinds", "many"])
+def test_designs_are_written_with_their_tests(
+    paths: Sequence[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is written is formatted and typed, passes its own tests unless a call costs more, and says the same."""
     typed = [
         *((f"docs_{path.stem}", read_design(path)) for path in DOCS),
         ("archive_former", read_design(FILE)),
         ("archive_orders", read_design(ORDERS)),
     ]
-    # Every pattern, kind of derived data and mapping, many with faults; and names and texts that must not become code
-    others = [
-        *((f"recall_{path.stem}", read_design(path)) for path in (*RECALL, *LOGS)),
-        ("hostile", read_design(HOSTILE)),
-    ]
+    # Names and texts of the last one must not become code
+    others = [*((f"recall_{path.stem}", read_design(path)) for path in paths), ("hostile", read_design(HOSTILE))]
     for name, design in (*typed, *others):
         for file, text in written(design, name).items():
             (tmp_path / file).write_text(text, encoding="utf-8")
