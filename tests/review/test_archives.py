@@ -345,7 +345,8 @@ def test_a_move_that_saves_no_query_anything_is_a_note() -> None:
 
 
 def test_the_archive_grows_without_end_and_the_set_does_not() -> None:
-    found = review(with_scan(design(10**9, growth=2e9, former=10**9)))
+    of = with_scan(design(10**9, growth=2e9, former=10**9))
+    _, found = without_advice(of, PriceTable.default(), Measurements())
     assert [each.subject for each in found.findings if each.rule == "unbounded-growth"] == ["Former"]
     assert not [each for each in found.findings if each.rule == "growth-mismatch"]
 

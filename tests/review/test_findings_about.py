@@ -80,7 +80,7 @@ def test_a_finding_is_about_something_that_is_there(design_path: Path) -> None:
     "name",
     [
         "held_out_4/tenants_and_keys",
-        "held_out_6/insurance_claims",
+        pytest.param("held_out_6/insurance_claims", marks=pytest.mark.nightly),
         pytest.param("held_out_6/warehouse_picks", marks=pytest.mark.nightly),
     ],
 )

@@ -49,7 +49,7 @@ from tablepatterns.review.measure.sets import Plain
 from tablepatterns.testing import Clock, Engine
 from tablepatterns.traffic import Traffic
 
-SMALL, LARGE_SIZE = 300, 2_400
+SMALL, LARGE_SIZE = 300, 1_800
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 FIELDS = {
     "Department": Field(distinct=8, size=10),
