@@ -200,7 +200,7 @@ GUARANTEE = "each entity of an archived family is always in at least one place, 
         (Place, {"crashes": 1}),
         pytest.param(InBlobs, {"crashes": 1}, marks=pytest.mark.nightly),
         pytest.param(Counted, {"crashes": 1}, marks=pytest.mark.nightly),
-        (Place, {"lost_responses": 1}),
+        pytest.param(Place, {"lost_responses": 1}, marks=pytest.mark.nightly),
         pytest.param(InBlobs, {"lost_responses": 1}, marks=pytest.mark.nightly),
         pytest.param(Counted, {"lost_responses": 1}, marks=pytest.mark.nightly),
         pytest.param(Place, {"stalls": [OVER]}, marks=pytest.mark.nightly),
@@ -236,7 +236,7 @@ def test_a_child_that_arrives_while_the_move_runs_is_not_lost(place: type[Place]
 @pytest.mark.parametrize(
     ("writer", "check", "faults"),
     [
-        pytest.param(promotes, keeps(CHILD, "Level", 1), {"crashes": 1}, id="child, crash"),
+        pytest.param(promotes, keeps(CHILD, "Level", 1), {"crashes": 1}, id="child, crash", marks=pytest.mark.nightly),
         pytest.param(
             promotes, keeps(CHILD, "Level", 1), {"lost_responses": 1}, id="child, lost", marks=pytest.mark.nightly
         ),

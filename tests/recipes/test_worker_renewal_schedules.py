@@ -125,7 +125,7 @@ def explored(make: Any, preemptions: int | None = 1) -> int:
     "work that outlasts its lease is not given to another worker, if each request takes under a quarter of the lease",
 )
 def test_work_that_outlasts_its_lease_is_done_once_by_one_worker() -> None:
-    assert explored(two_workers(BeatingStorage), preemptions=None) > 50
+    assert explored(two_workers(BeatingStorage), preemptions=None) > 5
 
 
 # ------------------------------------------------------------------ broken variants, which must be found

@@ -77,7 +77,7 @@ def explored(
     invariant = invariant or partial(right_once_drained, unique=unique)
     result = explore(make, invariant=invariant, **{"expected": REFUSED, "preemptions": 1, **options})
     assert result.exhaustive
-    assert result.schedules + result.pruned > 10
+    assert result.schedules + result.pruned > 5
 
 
 # -- writers of one entity
