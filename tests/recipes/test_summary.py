@@ -112,16 +112,16 @@ def test_totals_of_several_pages_are_of_one_instant() -> None:
     employees = EntitySet(storage, "Staff", BY_ID, derived=[via])
     for number in range(40):
         employees.insert(jones(EmployeeId=number, Salary=1))
-    page, left = employees.table.page, [5]
+    read, left = employees.table.read_page, [5]
 
     async def meddled(*args: Any, **options: Any) -> Any:
-        found = await page(*args, **options)
+        found = await read(*args, **options)
         if left[0]:
             left[0] -= 1
             employees.insert(jones(EmployeeId=100 + left[0], Salary=1))
         return found
 
-    employees.table.page = meddled  # type: ignore[method-assign]
+    employees.table.read_page = meddled  # type: ignore[method-assign]
     assert employees.totals(via, Department="Sales") == {"EmployeeCount": 45, "Payroll": 45}
 
 
