@@ -82,10 +82,11 @@ def comparison() -> str:
         f"- [{reviewed(name).design.name}]({name}.md) (`{name}.toml`). {_SAYS[name]}" for name in DESIGNS
     )
     tree = "\n".join(["```{toctree}", ":hidden:", *DESIGNS, "```"])
-    return f"{_OPENING}\n{designs}\n\n{table}\n\n{_recall()}\n{tree}\n"
+    return f"{_OPENING}\n{designs}\n\n{table}\n\n{recall()}\n{tree}\n"
 
 
-def _recall() -> str:
+def recall() -> str:
+    """Return the section of the page on the designs in tests/review/recall."""
     expected = tomllib.loads((RECALL / "expected.toml").read_text(encoding="utf-8"))
     designs = list(RECALL.glob("*/*.toml"))
     faulty = [findings for kind in expected.values() for findings in kind.values()]

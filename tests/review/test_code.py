@@ -92,7 +92,7 @@ def said(design: Design) -> object:
 
 def run(folder: Path, *command: str, status: int = 0) -> str:
     """Run a module, and return its output."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "patterns")}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "patterns"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -135,7 +135,8 @@ def test_designs_are_written_with_their_tests(
 
     test = (tmp_path / "test_docs_employees_improved.py").read_text(encoding="utf-8")
     (tmp_path / "test_costlier.py").write_text(costlier(test), encoding="utf-8")
-    options = ("-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", ".")
+    # The library's plugin is the only one that they need
+    options = ("-p", "pytest_tablepatterns", "-p", "no:cacheprovider", "--rootdir", ".")
     said_of_tests = run(tmp_path, "pytest", "-q", *options, "-rf", ".", status=1)
     failed = [line for line in said_of_tests.splitlines() if line.startswith("FAILED ")]
     assert failed

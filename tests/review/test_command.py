@@ -57,6 +57,8 @@ broken = lambda: 1 / 0
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # Each number of entities is measured
+    monkeypatch.setattr("tablepatterns.review.capacity.projections.ENTITIES", (1.0,))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "sound.toml").write_text(SOUND)

@@ -174,7 +174,7 @@ def test_the_deletes_of_a_day_are_those_of_drop_before() -> None:
     assert found.rate == 1 / 86_400
 
 
-@settings(examples(10))
+@settings(examples(5))
 @given(
     rate=st.floats(0.004, 0.02),
     writers=st.integers(1, 3),

@@ -19,10 +19,11 @@ from tablepatterns.review.simulation.simulate import simulate
 from tablepatterns.testing import Engine
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reviews"
-NAMES = ("employees_naive", "employees_improved", "flights", "log_prepend_append", "detailed")
+NAMES = ("employees_improved", "log_prepend_append", "detailed")
+AT_NIGHT = ("employees_naive", "flights")
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=[*NAMES, *(pytest.param(each, marks=pytest.mark.nightly) for each in AT_NIGHT)])
 def declared(request: pytest.FixtureRequest) -> Design:
     return design() if request.param == "detailed" else read_design(FOLDER / f"{request.param}.toml")
 
