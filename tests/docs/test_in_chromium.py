@@ -74,21 +74,24 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a page with a program, both forms and the playground: Python and the library are loaded there once."""
+    """The URL of a site with a page that has a program and both forms, and one that has the playground.
+
+    Python and the library are loaded once for each.
+    """
     page = DOCS / "patterns" / "intra_partition_index.md"
     program = program_of(page)
     home = (DOCS / "index.md").read_text("utf-8")
     playground = home[home.index("<!-- playground -->") : home.index("<!-- end -->") + len("<!-- end -->")]
     forms = "".join(f"<!-- {name} in the browser -->\n\n<!-- end -->\n\n" for name in ("explain", "review"))
-    parts = [page.read_text("utf-8"), f"## Playground\n\n{playground}", f"## Forms\n\n{forms}"]
     pages = {
-        page.name: without_links("program", "\n\n".join(parts)),
+        page.name: without_links("program", f"{page.read_text('utf-8')}\n\n## Forms\n\n{forms}"),
+        "playground.md": without_links("playground", f"# Playground\n\n{playground}\n"),
         "reviews/employees_naive.toml": SMALL_DESIGN,
         f"code/{program.name}": program.read_text("utf-8"),
-        "index.md": "# Site\n```{toctree}\nintra_partition_index\n```\n",
+        "index.md": "# Site\n```{toctree}\nintra_partition_index\nplayground\n```\n",
     }
     with serve(build(tmp_path_factory.mktemp("site"), pages)) as url:
-        yield f"{url}{page.stem}.html"
+        yield url
 
 
 def without_links(name: str, text: str) -> str:
@@ -98,7 +101,7 @@ def without_links(name: str, text: str) -> str:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[BrowserContext]:
-    """A browser as narrow as a phone."""
+    """A browser with one cache for all pages, as narrow as a phone."""
     with chromium() as browser:
         yield browser.new_context(viewport={"width": 400, "height": 800})
 
@@ -106,7 +109,7 @@ def browser() -> Iterator[BrowserContext]:
 @pytest.fixture(scope="module")
 def reader(site: str, browser: BrowserContext) -> Iterator[Reader]:
     """A reader who has run the page's own program."""
-    reader = Reader(browser.new_page(), site)
+    reader = Reader(browser.new_page(), f"{site}intra_partition_index.html")
     assert reader.requests.early == [], "nothing loads before the click"
     reader.page.get_by_role("button", name="Run this program").click()
     assert reader.wait(FIRST_RUN) == "done", reader.error
@@ -210,11 +213,19 @@ def test_both_forms_answer(reader: Reader) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-def test_the_story_of_a_killed_process(reader: Reader) -> None:
-    page = reader.page
-    assert page.locator("img[src*=playground]").count() == 0, "the picture is for readers without the site"
+def opened(page: Page, site: str) -> Page:
+    requests = Requests(page, site)
+    page.goto(f"{site}playground.html")
+    assert requests.early == [], "nothing loads before the click"
+    assert page.locator("img").count() == 0, "the picture is for readers without the site"
     page.get_by_role("button", name="Start the playground").click()
     page.locator(".tp-side").first.wait_for(timeout=FIRST_RUN)
+    assert requests.elsewhere == []
+    return page
+
+
+def test_the_story_of_a_killed_process(site: str, browser: BrowserContext) -> None:
+    page = opened(browser.new_page(), site)
     page.set_default_timeout(FIRST_RUN)
     plain, patterned = page.locator(".tp-side").all()
     page.get_by_role("button", name="Insert", exact=True).click()
@@ -247,3 +258,4 @@ def test_the_story_of_a_killed_process(reader: Reader) -> None:
     expect(page.locator(".tp-race .tp-problems")).to_contain_text("stored 2 times")
     page.get_by_role("button", name="Back").click()
     expect(page.locator(".tp-race .tp-problems")).to_have_text("Consistent")
+    page.close()
