@@ -6,7 +6,6 @@ import asyncio
 import gc
 import inspect
 import os
-import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from pathlib import Path
@@ -97,12 +96,27 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend" in metafunc.fixturenames:
         kinds = [kind for kind in backends.KINDS if _runs_on(kind, metafunc)]
-        metafunc.parametrize("backend", [both for kind in kinds for both in _both_styles(kind)], indirect=True)
+        metafunc.parametrize("backend", [each for kind in kinds for each in _styles(kind, metafunc)], indirect=True)
 
 
-def _both_styles(kind: str) -> Iterator[Any]:
-    for name in (kind, f"{kind}-aio"):
+def _styles(kind: str, metafunc: pytest.Metafunc) -> Iterator[Any]:
+    """Yield a kind of backend with the sync SDK, with the async one, or with both.
+
+    Recipes are written once for both. A body that runs in memory with one of them runs on Azurite with the other, and
+    with --nightly with both on each.
+    """
+    names, body = [kind, f"{kind}-aio"], metafunc.definition
+    has_both = kind == "memory" and body.get_closest_marker("both_sdks")
+    if kind != "live" and not has_both and not _is_complete(metafunc.config):
+        is_aio = crc32(body.nodeid.encode()) % 2 == (kind == "memory")
+        names = [names[is_aio]]
+    for name in names:
         yield pytest.param(name, marks=getattr(pytest.mark, kind))
+
+
+def _is_complete(config: pytest.Config) -> bool:
+    """Return whether every test runs; guarantees are recorded with the full bounds."""
+    return bool(config.getoption("nightly") or config.getoption("record_guarantees"))
 
 
 def _runs_on(kind: str, metafunc: pytest.Metafunc) -> bool:
@@ -144,8 +158,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "azurite" in getattr(item, "fixturenames", ()):
             item.add_marker("azurite")
-    # Guarantees are recorded with the full bounds
-    if config.getoption("nightly") or config.getoption("record_guarantees"):
+    if _is_complete(config):
         return
     left = {item for item in items if _is_left_to_the_night(item)}
     left.update(_further_cases_on_azurite([item for item in items if item not in left]))
@@ -170,26 +183,8 @@ def _longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 def _is_left_to_the_night(item: pytest.Item) -> bool:
-    """Return whether a test is marked nightly, or is a case that runs with the other SDK (sync or async) instead.
-
-    Recipes are written once for both. A case that runs in memory with one SDK runs on Azurite with the other.
-    """
-    if item.get_closest_marker("nightly"):
-        return True
-    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
-        return False
-    backend = str(item.callspec.params.get("backend", ""))
-    kind, _, style = backend.partition("-")
-    if kind not in ("memory", "azurite"):
-        return False
-    is_azurite = kind == "azurite"
-    if is_azurite and item.get_closest_marker("nightly_on_azurite"):
-        return True
-    if not is_azurite and item.get_closest_marker("both_sdks"):
-        return False
-    case = re.sub(rf"(?<=[\[-]){backend}(?=[-\]])", "", item.nodeid, count=1)
-    turn = crc32(case.encode()) % 2
-    return bool(style) != (bool(turn) != is_azurite)
+    on_azurite = item.get_closest_marker("nightly_on_azurite") and item.get_closest_marker("azurite")
+    return bool(item.get_closest_marker("nightly") or on_azurite)
 
 
 def _further_cases_on_azurite(items: list[pytest.Item]) -> Iterator[pytest.Item]:

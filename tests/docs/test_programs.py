@@ -14,10 +14,10 @@ from support.no_threads import forbid_threads
 from support.page_programs import DOCS, PROGRAMS, cleaned, name_of, printed, runs_on_memory_only
 from tablepatterns import connect
 
-WAITS = DOCS / "code" / "moving_to_new_keys.py"
-"""It waits until no process reads the old table any more; tests/recipes/test_rekey.py moves tables on Azurite."""
+FEW = tuple(DOCS / "patterns" / "code" / f"{name}.py" for name in ("archive", "bulk_load", "large_properties"))
+"""Between them they use tables, transactions, queues and blobs."""
 ON_AZURITE = [
-    pytest.param(path, id=name_of(path), marks=[pytest.mark.nightly] if path == WAITS else [])
+    pytest.param(path, id=name_of(path), marks=[] if path in FEW else [pytest.mark.nightly])
     for path in PROGRAMS
     if not runs_on_memory_only(path)
 ]

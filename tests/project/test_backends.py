@@ -85,19 +85,14 @@ def collected(suite: pytest.Pytester, *options: str) -> list[str]:
     return [line.partition("::")[2] for line in lines if "::" in line]
 
 
-def test_the_cases_on_azurite_are_shared_between_the_two_sdks_and_each_runs(suite: pytest.Pytester) -> None:
-    suite.makepyfile(
-        """
-        import pytest
-
-        @pytest.mark.parametrize("number", range(40))
-        async def test_number(backend, number): ...
-        """
-    )
-    found = [name for name in collected(suite) if "[azurite" in name]
+def test_the_bodies_on_azurite_are_shared_between_the_two_sdks_and_each_runs(suite: pytest.Pytester) -> None:
+    suite.makepyfile("\n".join(f"async def test_{number}(backend): ..." for number in range(40)))
+    names = collected(suite)
+    found = [name for name in names if "[azurite" in name]
     assert len(found) == 40
     assert len({name.replace("-aio", "") for name in found}) == 40
     assert 10 < len([name for name in found if "-aio" in name]) < 30
+    assert sum("[memory-aio]" in name for name in names) == sum("-aio" not in name for name in found)
 
 
 def test_a_recipe_runs_on_azurite_in_one_case_and_each_night_in_all(suite: pytest.Pytester) -> None:

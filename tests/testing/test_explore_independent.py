@@ -174,7 +174,7 @@ def two_inserts(kinds: int) -> Any:
     ("kinds", "bound"),
     [
         (2, {"preemptions": 0}),
-        (2, {"preemptions": 0, "crashes": 1}),
+        pytest.param(2, {"preemptions": 0, "crashes": 1}, marks=pytest.mark.nightly),
         pytest.param(2, {"preemptions": 0, "lost_responses": 1}, marks=pytest.mark.nightly),
         pytest.param(2, {"preemptions": 1}, marks=pytest.mark.nightly),
         pytest.param(3, {"preemptions": 0}, marks=pytest.mark.nightly),
