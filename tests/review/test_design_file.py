@@ -386,6 +386,12 @@ def test_a_key_that_a_recipe_rejects_is_corrected_and_becomes_a_finding(
     assert findings(design)
 
 
+@pytest.mark.parametrize("literal", ["{{", "}}", "{{a}}_", "a}}b{{"])
+def test_a_key_may_contain_braces(literal: str) -> None:
+    key = only(STAFF.replace("empid_{EmployeeId:06d}", f"{literal}_{{EmployeeId:06d}}", 1)).key
+    assert key.row_template == f"{literal}_{{EmployeeId:06d}}"
+
+
 def test_a_timestamp_in_two_formats_is_distinguished_from_a_value_that_is_stored_twice() -> None:
     text = """
 name = "Trail"

@@ -55,7 +55,8 @@ class Corrections:
         years: float,
     ) -> str:
         literal, name, spec = piece
-        literal = self._allowed(subject, literal)
+        # A parsed literal has single braces
+        literal = self._allowed(subject, literal).replace("{", "{{").replace("}", "}}")
         if name is None:
             return literal
         if name in seen:
