@@ -150,7 +150,7 @@ def staff(world: World, kinds: int) -> EntitySet[Any]:
     derived = [
         InterPartitionIndex(Key("email_{Department}", "{Email}"), table="ByEmail"),
         InterPartitionIndex(Key("name_{LastName}", "{EmployeeId:06d}"), table="ByName"),
-        InterPartitionIndex(Key("id_{EmployeeId}", "{Department}"), table="ById"),
+        InterPartitionIndex(Key("id_{EmployeeId:06d}", "{Department}"), table="ById"),
     ]
     in_partition = [
         IntraPartitionIndex(Key("empid_{Department}", "email_{Email}_{EmployeeId:06d}")),
