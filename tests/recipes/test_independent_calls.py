@@ -15,7 +15,7 @@ import pytest
 
 import tablepatterns
 from support.blob_logs import fill, log_of, minute
-from support.call_orders import assert_order_makes_no_difference
+from support.call_orders import assert_order_makes_no_difference, assert_same_endings
 from support.encrypted_staff import NEW, OLD, encrypted
 from support.logins import login, logs_of
 from tablepatterns import (
@@ -288,7 +288,8 @@ def test_the_order_of_independent_calls_makes_no_difference(site: str) -> None:
 @pytest.mark.parametrize("fault", ["crashes", "lost_responses"])
 @pytest.mark.parametrize("site", CASES)
 def test_the_order_of_independent_calls_makes_no_difference_after_a_fault(site: str, fault: str) -> None:
-    assert_order_makes_no_difference(CASES[site], preemptions=0, **{fault: 1})
+    # Without preemptions, there may be no two orders to merge
+    assert_same_endings(CASES[site], preemptions=0, **{fault: 1})
 
 
 def test_all_independent_calls_are_explored() -> None:

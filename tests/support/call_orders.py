@@ -36,13 +36,23 @@ def endings(make: Any, **bound: Any) -> tuple[set[tuple[bytes, str]], int]:
     return found, explored.states
 
 
-def assert_order_makes_no_difference(make: Any, *, is_independent: bool = True, **bound: Any) -> None:
+def assert_same_endings(make: Any, **bound: Any) -> tuple[int, int]:
     """Check that schedules end the same if all orders of independent calls are tried.
 
-    :param is_independent: whether the calls are as independent as declared, so that their orders are merged
+    :returns: how many states there are if these orders are merged, and if all are tried
     """
     merged, few = endings(make, **bound)
     with every_order():
         expected, many = endings(make, **bound)
     assert merged == expected
+    assert few <= many
+    return few, many
+
+
+def assert_order_makes_no_difference(make: Any, *, is_independent: bool = True, **bound: Any) -> None:
+    """Check that schedules end the same if all orders of independent calls are tried, and that orders are merged.
+
+    :param is_independent: whether the calls are as independent as declared, so that their orders are merged
+    """
+    few, many = assert_same_endings(make, **bound)
     assert (few < many) == is_independent
