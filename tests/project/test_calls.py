@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 import tablepatterns
-from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, LogTail, connect
+from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, LogTail, Storage, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.clock import Clock
 from tablepatterns.entity_set.derived import Derived
 
 PACKAGE = Path(tablepatterns.__file__).parent
@@ -65,9 +68,14 @@ def employee(number: int) -> Mapping[str, Any]:
     return {"Department": "Sales", "EmployeeId": number, "Email": f"e{number}@x", "LastName": "L", "Age": 3}
 
 
+def storage() -> Storage:
+    """Return a storage account whose clock stands still: a timestamp in whole microseconds takes another path."""
+    return connect(Engine(clock=Clock(datetime(2014, 8, 22, tzinfo=timezone.utc))))
+
+
 def employees(*derived: Derived) -> EntitySet[Any]:
     """Return a set with two entities, whose caches are as warm as those of a program that runs."""
-    entities = EntitySet(connect(), "Employees", PRIMARY, derived=derived)
+    entities = EntitySet(storage(), "Employees", PRIMARY, derived=derived)
     for number in (1, 2):
         entities.insert(employee(number))
     entities.get(Department="Sales", EmployeeId=1)
@@ -76,7 +84,7 @@ def employees(*derived: Derived) -> EntitySet[Any]:
 
 def counted() -> Iterator[tuple[str, Callable[[], object]]]:
     plain, intra, inter = employees(), employees(INTRA), employees(INTER)
-    log = LogTail(connect(), "Log", "{Employee}")
+    log = LogTail(storage(), "Log", "{Employee}")
     for amount in range(3):
         log.append({"Employee": "e", "Amount": amount})
     intra.find(INTRA, Department="Sales", Email="e1@x")
