@@ -41,9 +41,7 @@ class AccountApi:
 
         :param service: the service, if known, such as from the port of a server
         """
-        name = service or service_of(request.url)
-        api = self._apis.get(name) or self._api(name)
-        return api.handle(request)
+        return self._api(service or service_of(request.url)).handle(request)
 
     def max_body(self, service: str) -> int:
         """Return the maximum size of a request to a service in bytes; longer requests are rejected."""

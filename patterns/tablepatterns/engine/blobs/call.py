@@ -169,10 +169,7 @@ class BlobCall(Call[Target, Blobs]):
         call.permit = self.permit if inherits else self.authorize(call)
         return call
 
-    @property
-    def state(self) -> Blobs:
-        """The state of the service; the first access applies scalability targets and faults."""
-        self.reach_state()
+    def _state(self) -> Blobs:
         return self.engine.blobs
 
     @property

@@ -110,6 +110,10 @@ class Call(ABC, Generic[TargetT, StateT]):
         :raises ServiceError: InvalidUri, or what else is wrong with the URL
         """
 
+    @abstractmethod
+    def _state(self) -> StateT:
+        """Return the state of the service."""
+
     @property
     def address(self) -> Address:
         """The endpoint, path and query of the URL."""
@@ -126,7 +130,6 @@ class Call(ABC, Generic[TargetT, StateT]):
         return self.target.resource
 
     @property
-    @abstractmethod
     def state(self) -> StateT:
         """The state of the service; the first access applies scalability targets and faults.
 
@@ -134,6 +137,8 @@ class Call(ABC, Generic[TargetT, StateT]):
 
         :raises Stopped: a fault ends the request
         """
+        self.reach_state()
+        return self._state()
 
     def begin(self, operation: str, need: Need) -> None:
         """Note the operation, and check that the sender may execute it and that the engine supports the request.
@@ -142,7 +147,7 @@ class Call(ABC, Generic[TargetT, StateT]):
         """
         self.notes.operation = operation
         self.allow(need)
-        self.support[operation].check(self.request.headers, self.target.address.query)
+        self.check_support(operation)
 
     def check_support(self, operation: str) -> None:
         """Reject a condition or an option that the operation would have to ignore.

@@ -103,10 +103,7 @@ class QueueCall(Call[Target, Queues]):
         """Read the URL."""
         self.target = locate(self.request.url, self.engine.account_name)
 
-    @property
-    def state(self) -> Queues:
-        """The state of the service; the first access applies scalability targets and faults."""
-        self.reach_state()
+    def _state(self) -> Queues:
         return self.engine.queues
 
 

@@ -164,10 +164,7 @@ class TableCall(Call[Target, Tables]):
         call.notes = self.notes
         return call
 
-    @property
-    def state(self) -> Tables:
-        """The state of the service; the first access applies scalability targets and faults."""
-        self.reach_state()
+    def _state(self) -> Tables:
         return self.engine.tables
 
     def renderer(self, table: str) -> Renderer:

@@ -333,11 +333,10 @@ class Renderer:
         level, (partition_key, row_key, _, shape, *values) = self._level, entity
         if level is Level.NONE:
             head = ""
-        elif level is Level.MINIMAL:
-            head = _ETAG % timestamp.replace(":", "%3A")
         else:
-            path = entity_path(self._table, partition_key, row_key)
-            head = self._links(path, _ETAG % timestamp.replace(":", "%3A")) + ","
+            head = _ETAG % timestamp.replace(":", "%3A")
+            if level is Level.FULL:
+                head = self._links(entity_path(self._table, partition_key, row_key), head) + ","
         if names is not None:
             return head + ",".join([_selected_field(entity, name, level) for name in names])
         texts, spells = _row_format(shape, tuple(map(type, values)), level)
