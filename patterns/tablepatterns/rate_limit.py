@@ -32,7 +32,7 @@ class Pace:
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether there is no limit, so that no call waits for another."""
+        """Whether there is no limit."""
         return self._interval is None
 
     async def turn(self) -> None:

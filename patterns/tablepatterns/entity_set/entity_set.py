@@ -1072,12 +1072,13 @@ class EntitySet(Modeled[Account_co, E]):
         source = Source(
             shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", write_ids_of(entity)
         )
-        stored = fields = dict(entity)
+        stored, is_complete = dict(entity), shape.include is None
+        fields = stored
         if self._mappings.each:
-            fields = await self._mappings.decode(stored, select if shape.include is None else ())
+            fields = await self._mappings.decode(stored, select if is_complete else ())
             entity.clear()
             entity.update(fields)
-        remember(entity, Reading(source, stored, fields, shape.include is None and select is None, self._identity))
+        remember(entity, Reading(source, stored, fields, is_complete and select is None, self._identity))
         # Recipes run on the view without a model, where E is Entity; the adapter creates the instances
         return entity  # type: ignore[return-value]
 

@@ -84,7 +84,7 @@ class Node:
     @property
     def before(self) -> Node:
         """The previous place."""
-        assert self.parent is not None  # noqa: S101 - nobody asks for that of the start
+        assert self.parent is not None  # noqa: S101 - only the start has none
         return self.parent
 
     def position(self) -> bytes:
