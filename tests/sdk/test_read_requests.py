@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import pytest
 from azure.core.exceptions import HttpResponseError
-from azure.core.settings import settings
 from azure.data.tables import TableClient
 from azure.data.tables.aio import TableClient as AioTableClient
 from hypothesis import given
@@ -21,7 +20,7 @@ from sdk.test_reads import exact
 from sdk.test_write_body import keys, names
 from sdk.test_writes import ODD, Odd, Tables, ended, inserts, noted, seen, signature, steady
 from support.recorded_requests import CREDENTIAL, SERVICE, comparable
-from support.spans import span_exporter
+from support.spans import spans_of
 from tablepatterns.engine.account import Engine
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
@@ -228,26 +227,13 @@ async def test_hooks_and_logs_see_what_they_see_of_the_sdks_own_call(
     ],
 )
 async def test_a_trace_has_the_spans_of_the_sdks_own_call(tables: Tables, engine: Engine, case: str, span: str) -> None:
-    spans = span_exporter()
     await tables[0].submit(*inserts(3))
     found = []
     for table in tables:
-        spans.clear()
         if case == "page, denied":
             engine.faults.busy(table=table.name, times=100)
-        settings.tracing_enabled.set_value(True)
-        await outcome(table, case.replace(", denied", ""))
-        settings.tracing_enabled.unset_value()
+        found.append(await spans_of(partial(outcome, table, case.replace(", denied", ""))))
         engine.faults.clear()
-        made = spans.get_finished_spans()
-        spans.clear()
-        names = {each.context.span_id: each.name for each in made}
-        found.append(
-            [
-                (each.name, each.kind, each.status.status_code, each.parent and names[each.parent.span_id])
-                for each in made
-            ]
-        )
     assert found[0] == found[1]
     assert span in [name for name, *_ in found[0]]
 

@@ -18,7 +18,6 @@ from azure.core.credentials import AccessToken, AzureSasCredential
 from azure.core.exceptions import HttpResponseError
 from azure.core.pipeline.transport import HttpTransport
 from azure.core.rest._requests_basic import RestRequestsTransportResponse
-from azure.core.settings import settings
 from azure.data.tables import TableClient, TableSasPermissions, generate_table_sas
 from azure.data.tables.aio import TableClient as AioTableClient
 from urllib3.response import HTTPResponse
@@ -26,7 +25,7 @@ from urllib3.response import HTTPResponse
 import tablepatterns
 from support.employees import employees_of, jones
 from support.recorded_requests import CREDENTIAL, SERVICE, Recorder
-from support.spans import span_exporter
+from support.spans import spans_of
 from tablepatterns import Traffic
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
@@ -225,14 +224,6 @@ def noted(text: str, headers: Any) -> tuple[list[str], list[str]]:
     return sorted(text.splitlines()), sorted(name.lower() for name in headers)
 
 
-@pytest.fixture
-def spans() -> Any:
-    """The finished spans."""
-    exporter = span_exporter()
-    exporter.clear()
-    return exporter
-
-
 @pytest.mark.few_on_azurite
 @pytest.mark.parametrize(
     ("case", "method"),
@@ -248,23 +239,11 @@ def spans() -> Any:
         ("delete, missing", "delete_entity"),
     ],
 )
-async def test_a_trace_has_the_spans_of_the_sdks_own_call(tables: Tables, spans: Any, case: str, method: str) -> None:
+async def test_a_trace_has_the_spans_of_the_sdks_own_call(tables: Tables, case: str, method: str) -> None:
     found = []
     for table in tables:
         await table.submit(*inserts(3))
-        spans.clear()
-        settings.tracing_enabled.set_value(True)
-        await outcome(table, ALL[case])
-        settings.tracing_enabled.unset_value()
-        made = spans.get_finished_spans()
-        spans.clear()
-        names = {span.context.span_id: span.name for span in made}
-        found.append(
-            [
-                (span.name, span.kind, span.status.status_code, span.parent and names[span.parent.span_id])
-                for span in made
-            ]
-        )
+        found.append(await spans_of(partial(outcome, table, ALL[case])))
     assert found[0] == found[1]
     assert found[0][1][0] == f"TableClient.{method}"
 

@@ -70,6 +70,18 @@ def code_and_message(body: Any) -> tuple[str, str] | None:
     return (code, message) if is_known else None
 
 
+def rejection(kind: type[HttpResponseError], message: str, code: str, response: Any, error_code: Any = None) -> Any:
+    """Return the error that the SDK raises for a rejection.
+
+    :param error_code: the code as the SDK's error has it, if not as a text
+    """
+    # Any, since the SDK documents its attributes but does not declare them
+    error: Any = kind(message=f"{message}\nErrorCode:{code}", response=response)
+    error.error_code = error_code or code
+    error.additional_info = {}
+    return error
+
+
 def _code_in_body(response: Any) -> str:
     try:
         return str(json.loads(response.text())["odata.error"]["code"])

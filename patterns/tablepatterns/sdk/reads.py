@@ -20,7 +20,7 @@ from azure.data.tables import TableErrorCode
 from ..entity import Entity, received
 from ..filters import Filter
 from .call import settled
-from .errors import code_and_message
+from .errors import code_and_message, rejection
 from .page_body import entities_of, entity_of
 from .page_token import Position
 from .request_sender import Prepared, RequestSender
@@ -150,16 +150,12 @@ def _entity_in(response: PipelineResponse[Any, Any], _: bytes) -> Entity | Resou
 
 
 def _missing(decoded: Any, answer: Any) -> Any:
-    """Return the error that the SDK raises if there is no such entity or table; None for any other response."""
+    """Return the error that the SDK raises if the entity or the table does not exist; None for any other response."""
     found = code_and_message(decoded)
     if found is None or found[0] not in _MISSING:
         return None
     code, message = found
-    # Any, since the SDK documents its attributes but does not declare them
-    error: Any = ResourceNotFoundError(message=f"{message}\nErrorCode:{code}", response=answer)
-    error.error_code = _MISSING[code]
-    error.additional_info = {}
-    return error
+    return rejection(ResourceNotFoundError, message, code, answer, _MISSING[code])
 
 
 def _page_in(response: PipelineResponse[Any, Any], _: bytes) -> Found | None:

@@ -20,6 +20,7 @@ from azure.data.tables import TableTransactionError
 from ..write_id import WriteIds
 from .call import NO_CONTENT, SimpleResponse, answered
 from .entity_json import NotEncodable
+from .errors import rejection
 from .operation import Operation, sdk_operation, sdk_word
 from .request_sender import Prepared, RequestSender
 from .write_body import Envelope, FailedPart, batch_body, entity_write, etags_of
@@ -125,8 +126,4 @@ def _etags(
 def _failure(part: FailedPart, request: HttpRequest) -> Any:
     """Return the error that the SDK raises for a failed part."""
     response: Any = SimpleResponse(request, part.status, part.reason, part.headers, part.content)
-    # Any, since the SDK documents its attributes but does not declare them
-    error: Any = TableTransactionError(message=f"{part.message}\nErrorCode:{part.code}", response=response)
-    error.error_code = part.code
-    error.additional_info = {}
-    return error
+    return rejection(TableTransactionError, part.message, part.code, response)
