@@ -59,6 +59,15 @@ class Format(ABC):
 _SIGN: Final = 2**63
 
 
+def escaped_braces(text: str) -> str:
+    """Return a text with its braces doubled, as templates of keys and `str.format` need them.
+
+    >>> escaped_braces("{a}")
+    '{{a}}'
+    """
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def pad(number: int, width: int) -> str:
     """Return the number padded with zeros, so that keys sort like numbers.
 
@@ -360,8 +369,7 @@ class Calendar(Format):
     @cached_property
     def _spelling(self) -> str:
         """The pattern as `str.format` takes it: `{0.year:04d}` for `%Y`."""
-        literal = self.pattern.replace("{", "{{").replace("}", "}}")
-        return _DIRECTIVE.sub(lambda found: "{{0.{}:0{}d}}".format(*_UNITS[found[1]]), literal)
+        return _DIRECTIVE.sub(lambda found: "{{0.{}:0{}d}}".format(*_UNITS[found[1]]), escaped_braces(self.pattern))
 
     @cached_property
     def _expression(self) -> re.Pattern[str]:

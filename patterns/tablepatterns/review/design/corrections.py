@@ -12,6 +12,7 @@ from typing import Final
 from ...errors import BadDesign
 from ...figures import plural
 from ...key import Key
+from ...key.formats import escaped_braces
 from ...limits import FORBIDDEN_IN_KEYS
 from ..measure.sample import names_one, values_in
 from .model import FieldType, Flaw, Shape
@@ -56,7 +57,7 @@ class Corrections:
     ) -> str:
         literal, name, spec = piece
         # A parsed literal has single braces
-        literal = self._allowed(subject, literal).replace("{", "{{").replace("}", "}}")
+        literal = escaped_braces(self._allowed(subject, literal))
         if name is None:
             return literal
         if name in seen:

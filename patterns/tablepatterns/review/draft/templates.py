@@ -17,7 +17,7 @@ from itertools import product
 from typing import Final, TypeAlias
 
 from ...edm import Ticks
-from ...key.formats import Escaped, Float, Format, format_of
+from ...key.formats import Escaped, Float, Format, escaped_braces, format_of
 from ..design.model import FieldType
 
 _SEPARATORS: Final = "_|~:;,=-"
@@ -258,7 +258,7 @@ def template_of(parts: Sequence[Part], names: Sequence[str]) -> str:
 
 def _spelled(part: Part, names: Iterator[str]) -> str:
     if isinstance(part, str):
-        return part.replace("{", "{{").replace("}", "}}")
+        return escaped_braces(part)
     name = next(names)
     return f"{{{name}:{part.spec}}}" if part.spec else f"{{{name}}}"
 
