@@ -43,7 +43,7 @@ _WIDE: Final = 20
 _ATTEMPTS: Final = 8
 _WRITES: Final = 4
 """The number of entities written to measure a write."""
-_NOBODY: Final = "ReviewNobody"
+_EMPTY_TABLE: Final = "ReviewNoRows"
 """The name of a table that stays empty."""
 
 
@@ -327,7 +327,7 @@ def run_calls(of: SampleDesign) -> dict[str, list[SampleCost]]:
     """Run every access pattern of a sample, and return the cost of each, by the name of its set."""
     # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
-    engine.tables.create(_NOBODY)
+    engine.tables.create(_EMPTY_TABLE)
     with connect(engine) as storage:
         stand = set_up(of, storage)
         empty = _empty(stand)
@@ -344,7 +344,7 @@ def _empty(stand: SampleAccount) -> float:
     """Return the size of a response without entities."""
     any_set = next(iter(stand.kept.values()))
     with metered(stand.storage) as taken:
-        any_set.raw(_NOBODY, Comparison("PartitionKey", "eq", ""))
+        any_set.raw(_EMPTY_TABLE, Comparison("PartitionKey", "eq", ""))
     return taken.taken.bytes_out
 
 
