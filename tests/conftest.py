@@ -28,6 +28,7 @@ collect_ignore = ["support/plotting"]
 
 pytest_plugins = [
     *("support.guide_checklist", "support.guarantees", "support.smaller_bounds", "support.report_sections"),
+    "support.brief_reports",
     "pytester",
 ]
 

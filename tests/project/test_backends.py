@@ -187,3 +187,42 @@ async def test_another_credential_reaches_the_same_account_in_the_same_style(bac
     with pytest.raises(HttpResponseError) as refused:
         await wrong.get_entity("p", "r")
     assert refused.value.status_code == 403
+
+
+def test_a_worker_reports_a_test_once_and_failures_of_every_phase(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        from support.brief_reports import BriefReports
+
+        def pytest_configure(config):
+            config.pluginmanager.register(BriefReports())
+
+        def pytest_runtest_logreport(report):
+            print("\\n" + report.nodeid.partition("::")[2], report.when, report.outcome)
+        """
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def before():
+            raise ValueError
+
+        @pytest.fixture
+        def after():
+            yield
+            raise ValueError
+
+        def test_passes(): pass
+        def test_fails(): raise ValueError
+        def test_fails_before(before): pass
+        def test_fails_after(after): pass
+        def test_is_skipped(): pytest.skip("for now")
+        @pytest.mark.xfail
+        def test_fails_as_expected(): raise ValueError
+        """
+    )
+    done = pytester.runpytest("-s")
+    done.assert_outcomes(passed=2, failed=1, errors=2, skipped=1, xfailed=1)
+    assert [line for line in done.outlines if line.startswith("test_passes ")] == ["test_passes call passed"]
