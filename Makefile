@@ -17,7 +17,7 @@ SITE    := tools/site/node_modules/.ready
 WHEELS  := tools/site/wheels/.ready
 FLIGHTS := tools/site/wheels/.notebooks
 RUN     := $(VENV)/bin/python -m
-# auto: one process more than there are cores; each starts an Azurite of its own
+# auto: one process more than there are cores; they share an Azurite, each with an account of its own
 SPREAD  := -n $(JOBS) --dist worksteal
 
 # Tests start the package in new processes a hundred times: each would compile it again

@@ -16,7 +16,7 @@ from zlib import crc32
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import azurite_server, backends
+from support import backends
 from support.backends import Backend, awaited
 from support.examples import EVERY_RUN, NIGHTLY
 from support.live_bill import EXPECTED, bill, charged_as
@@ -28,7 +28,7 @@ collect_ignore = ["support/plotting"]
 
 pytest_plugins = [
     *("support.guide_checklist", "support.guarantees", "support.smaller_bounds", "support.report_sections"),
-    "support.brief_reports",
+    *("support.brief_reports", "support.shared_azurite"),
     "pytester",
 ]
 
@@ -64,12 +64,10 @@ LONGEST = (
 RECIPES = ("tests/recipes/", "tests/entity_set/", "tests/compositions/")
 """Tests that reach a backend only through the SDK, which other tests compare on both backends."""
 DEVIATIONS = pytest.StashKey[Counter[tuple[str, str]]]()
-AZURITE_LOG = pytest.StashKey[Path | None]()
 LIVE_REQUESTS = pytest.StashKey[Counter[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--azurite", choices=("npm", "compose"), default="npm", help="whose Azurite the tests run on")
     parser.addoption("--nightly", action="store_true", help="run the tests marked as nightly too")
     parser.addoption("--live", action="store_true", help=f"run on the account in {CONNECTION_VARIABLE} too")
 
@@ -238,20 +236,6 @@ def _run_property(body: Any, arguments: dict[str, Any], run: Callable[..., Any])
 # ------------------------------------------------------------------ fixtures
 
 
-@pytest.fixture(scope="session")
-def azurite(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The connection string of an Azurite that all tests share."""
-    if request.config.getoption("azurite") == "compose":
-        request.config.stash[AZURITE_LOG] = None
-        yield azurite_server.compose()
-        return
-    log = request.config.stash[AZURITE_LOG] = request.config.rootpath / f".azurite/{os.getpid()}.log"
-    with azurite_server.azurite(log) as connection_string:
-        yield connection_string
-    if not request.session.testsfailed:
-        log.unlink(missing_ok=True)
-
-
 @pytest.fixture
 def engine() -> Engine:
     """The in-memory engine, with its clock and its ledger. A body that requests it runs on no other backend."""
@@ -354,9 +338,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     # Imported late: pytest does not rewrite the assertions of plugins that were imported before
     from support.report_sections import add_section
+    from support.shared_azurite import REACHED
 
     config = session.config
-    if AZURITE_LOG in config.stash and config.stash[DEVIATIONS]:
+    if REACHED in config.stash and config.stash[DEVIATIONS]:
         lines = [
             f"{name} ({count} {'body' if count == 1 else 'bodies'}): {reason}"
             for (name, reason), count in sorted(config.stash[DEVIATIONS].items())
@@ -365,5 +350,3 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if config.getoption("live"):
         sent = config.stash[LIVE_REQUESTS]
         add_section(config, "live account", [f"before retries: {bill(sent)}"])
-    if (log := config.stash.get(AZURITE_LOG, None)) and log.exists():
-        add_section(config, f"Azurite of process {os.getpid()}", [f"log: {log}"])

@@ -48,7 +48,7 @@ class Runs:
     def _pair(self) -> Pair:
         """Return a new engine beside Azurite, from which what the run before left is gone."""
         self._service.empty(self._azurite)
-        engine = Engine()
+        engine = Engine(self._azurite.service.account_name)
         ours = Account(Backend("memory", engine, {}, finish), self._service.raw)
         return Pair(self._service, engine, (ours, self._azurite), self.tally)
 

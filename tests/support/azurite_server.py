@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -23,6 +25,8 @@ OPTIONS = (
     # 0: any free port; the log names it
     *("--blobPort", "0", "--queuePort", "0", "--tablePort", "0"),
 )
+ACCOUNTS = 100
+"""More than the processes of a run, also if some crash and are replaced."""
 SECONDS_TO_START = 60
 SECONDS_TO_STOP = 10
 
@@ -38,14 +42,39 @@ def azurite(log: Path) -> Iterator[str]:
     :param log: the file that its output goes to
     :raises AzuriteMissing: it is not installed
     """
-    command = [node(), _program(), *OPTIONS]
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
+    log.unlink(missing_ok=True)
+    process = _start(log)
     try:
-        yield connection_string(_urls(process, log))
+        yield connection_string(_urls(log, process))
     finally:
         _stop(process)
+
+
+def shared(log: Path, number: int) -> str:
+    """Return the connection string of one account of an Azurite that the first of several processes starts.
+
+    Call `stop_shared` when all of them have ended.
+
+    :param log: the file that its output goes to, which is the same for all of them
+    :param number: the account's number, from 0 to ACCOUNTS - 1
+    :raises AzuriteMissing: it is not installed
+    """
+    try:
+        process = _start(log)
+    except FileExistsError:
+        return connection_string(_urls(log), number)
+    _pid_file(log).write_text(str(process.pid))
+    found = _urls(log, process)
+    # It outlives this process; without a return code, subprocess warns that it still runs
+    process.returncode = 0
+    return connection_string(found, number)
+
+
+def stop_shared(log: Path) -> None:
+    """Stop the Azurite that writes to this log, if one was started."""
+    if _pid_file(log).exists():
+        os.kill(int(_pid_file(log).read_text()), signal.SIGTERM)
+        _pid_file(log).unlink()
 
 
 def compose() -> str:
@@ -59,17 +88,39 @@ def compose() -> str:
     return "UseDevelopmentStorage=true"
 
 
-def connection_string(urls: Mapping[str, str]) -> str:
-    """Return the connection string of the emulator's account, whose services listen at these URLs."""
-    key = target.resolve("azurite").credential.named_key
-    endpoints = ";".join(f"{service}Endpoint={url}/{key.name}" for service, url in urls.items())
-    return f"AccountName={key.name};AccountKey={key.key};{endpoints}"
+def connection_string(urls: Mapping[str, str], number: int = 0) -> str:
+    """Return the connection string of one of the emulator's accounts, whose services listen at these URLs."""
+    name, key = _accounts()[number]
+    endpoints = ";".join(f"{service}Endpoint={url}/{name}" for service, url in urls.items())
+    return f"AccountName={name};AccountKey={key};{endpoints}"
 
 
-def _urls(process: subprocess.Popen[bytes], log: Path) -> dict[str, str]:
-    """Wait until all services respond on the ports that they chose."""
+def _accounts() -> list[tuple[str, str]]:
+    """Return the names and keys of the accounts; the first is the one that every emulator has."""
+    name, key = target.resolve("azurite").credential.named_key
+    return [(name, key), *((f"{name}x{number}", key) for number in range(1, ACCOUNTS))]
+
+
+def _start(log: Path) -> subprocess.Popen[bytes]:
+    """Start an Azurite, unless one writes to this log.
+
+    :raises FileExistsError: one does
+    """
+    command = [node(), _program(), *OPTIONS]
+    log.parent.mkdir(parents=True, exist_ok=True)
+    accounts = ";".join(f"{name}:{key}" for name, key in _accounts())
+    with log.open("x") as output:
+        environment = {**os.environ, "AZURITE_ACCOUNTS": accounts}
+        return subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+
+
+def _urls(log: Path, process: subprocess.Popen[bytes] | None = None) -> dict[str, str]:
+    """Wait until all services respond on the ports that they chose.
+
+    :param process: the Azurite, if this process has started it
+    """
     deadline = time.monotonic() + SECONDS_TO_START
-    while time.monotonic() < deadline and process.poll() is None:
+    while time.monotonic() < deadline and (process is None or process.poll() is None):
         found = dict(re.findall(r"Azurite (\w+) service is successfully listening at (http://\S+)", log.read_text()))
         if len(found) == len(target.SERVICES) and all(map(_answers, found.values())):
             return found
@@ -84,6 +135,10 @@ def _answers(url: str) -> bool:
             return True
     except OSError:
         return False
+
+
+def _pid_file(log: Path) -> Path:
+    return log.with_suffix(".pid")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
