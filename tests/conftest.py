@@ -27,7 +27,7 @@ from tablepatterns.engine.account import Engine
 collect_ignore = ["support/plotting"]
 
 pytest_plugins = [
-    *("support.guide_checklist", "support.guarantees", "support.smaller_bounds", "support.report_sections"),
+    *("support.guide_checklist", "support.guarantees", "support.report_sections"),
     *("support.brief_reports", "support.shared_azurite"),
     "pytester",
 ]

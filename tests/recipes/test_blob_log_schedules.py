@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from support.blob_logs import fill, log_of, minute
+from support.guarantees import explore_guarantee
 from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.recipes.blob_log.blob_log import BlobLog
 from tablepatterns.recipes.blob_log.entry import LogEntry
 from tablepatterns.sdk.container import Container
-from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.testing import Counterexample, World
 from tablepatterns.testing.explorer.world import SteppedStorage
 
 Actors = Callable[[World], list[Coroutine[Any, Any, Any]]]
@@ -171,9 +172,7 @@ def test_the_first_writers_lose_nothing() -> None:
 
 def explored(make: Actors, **options: Any) -> None:
     """Explore, and tell how much there was to it."""
-    result = explore(make, always=every_blob_covers_its_entries, invariant=all_is_well, **options)
-    print(f"{result}; {result.choices:,} steps")
-    assert result.exhaustive
+    explore_guarantee(make, always=every_blob_covers_its_entries, invariant=all_is_well, **options)
 
 
 # -- what would be found: each of these leaves out what the log relies on
@@ -231,4 +230,4 @@ def test_a_log_without_one_of_the_steps_fails(
 ) -> None:
     monkeypatch.setattr(SteppedStorage, "container", lambda world, name: kind(world.blobs.get_container_client(name)))
     with pytest.raises(Counterexample, match=message):
-        explore(make, invariant=all_is_well, preemptions=1, **options)
+        explore_guarantee(make, invariant=all_is_well, preemptions=1, **options)

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from azure.core.exceptions import ServiceRequestError
 
+from support.guarantees import explore_guarantee
 from support.logins import BY_MOMENT, NOON, login
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, below, connect, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.tables.service import Operation
 from tablepatterns.errors import BadFilter, BadInput, BadKey, EntityNotFound
 from tablepatterns.recipes.bulk_delete import BulkDelete, Deleted
-from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.testing import Counterexample, World
 
 OLD = prop("Old") == True  # noqa: E712
 ANYWHERE = QueryClass.TABLE_SCAN
@@ -171,20 +172,19 @@ def what_was_renewed_is_there(world: World) -> None:
 @pytest.mark.guarantee("BulkDelete", "an entity that another writer changed in between is not deleted")
 def test_entities_changed_in_between_are_never_deleted() -> None:
     for faults in ({"crashes": 1}, {"lost_responses": 1}):
-        result = explore(
+        result = explore_guarantee(
             a_deleter_and_a_renewal,
             invariant=what_was_renewed_is_there,
             expected=EntityNotFound,
             preemptions=1,
             **faults,
         )
-        assert result.exhaustive
         assert result.states > 10
 
 
 def test_an_unconditional_delete_deletes_a_changed_entity() -> None:
     with pytest.raises(Counterexample, match="not old any more"):
-        explore(
+        explore_guarantee(
             partial(a_deleter_and_a_renewal, kind=Unconditional),
             invariant=what_was_renewed_is_there,
             expected=EntityNotFound,

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from support.guarantees import explore_guarantee
 from tablepatterns import Key
 from tablepatterns.errors import OutcomeUnknown
 from tablepatterns.recipes.data_series import DataSeries
 from tablepatterns.sdk.operation import ANY, Operation
-from tablepatterns.testing import World, explore
+from tablepatterns.testing import World
 from tablepatterns.testing.explore import Counterexample
 
 JONES = {"Employee": "000223"}
@@ -57,9 +58,7 @@ def every_count_that_was_reported_is_there_once(world: World) -> None:
 
 
 def explored(make: Make, **options: Any) -> None:
-    result = explore(make, invariant=every_count_that_was_reported_is_there_once, **options)
-    print(f"{result}; {result.states:,} states, {result.choices:,} steps, {result.seconds:.1f} s")
-    assert result.exhaustive
+    explore_guarantee(make, invariant=every_count_that_was_reported_is_there_once, **options)
 
 
 @pytest.mark.guide("G-229")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.guarantees import explore_guarantee
 from support.indexed_staff import (
     JONES,
     LEASE,
@@ -22,7 +23,7 @@ from support.indexed_staff import (
     two_moves,
 )
 from tablepatterns.errors import DuplicateIndexValue, LeaseLost, OutcomeUnknown
-from tablepatterns.testing import World, explore
+from tablepatterns.testing import World
 
 RECIPE = "InterPartitionIndex"
 
@@ -143,7 +144,7 @@ def a_crowd(world: World, *, unique: bool) -> list[Any]:
     [(False, 15), *(pytest.param(unique, 60, marks=pytest.mark.nightly) for unique in (False, True))],
 )
 def test_copies_follow_four_actors_in_random_orders(unique: bool, samples: int) -> None:
-    result = explore(
+    result = explore_guarantee(
         partial(a_crowd, unique=unique),
         invariant=partial(right_once_drained, unique=unique),
         expected=(*REFUSED, DuplicateIndexValue, LeaseLost, OutcomeUnknown),

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from support.employees import BY_EMAIL, BY_ID, jones
+from support.guarantees import explore_guarantee
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key
 from tablepatterns.entity_set.internals import mappings_of
 from tablepatterns.errors import BadDesign, BadInput, DecryptionFailed, EntityChanged, EntityNotFound, UnknownKey
@@ -17,7 +18,7 @@ from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encr
 from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, RotationProgress
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.sdk.operation import Operation
-from tablepatterns.testing import World, explore
+from tablepatterns.testing import World
 from tablepatterns.testing.explore import Counterexample
 
 SSN = "078-05-1120"
@@ -178,8 +179,7 @@ def nothing_is_lost(world: World) -> None:
 def test_a_writer_runs_during_a_rotation(monkeypatch: pytest.MonkeyPatch, bound: dict[str, int]) -> None:
     no_chance(monkeypatch)
     make = rotating(lambda staff: KeyRotation(staff).rotate())
-    result = explore(make, invariant=nothing_is_lost, **bound)
-    assert result.exhaustive
+    result = explore_guarantee(make, invariant=nothing_is_lost, **bound)
     assert result.states > 20
 
 
@@ -192,4 +192,4 @@ async def careless(staff: Any) -> None:
 def test_a_rotation_that_writes_unconditionally_loses_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     no_chance(monkeypatch)
     with pytest.raises(Counterexample, match="a birthday was lost"):
-        explore(rotating(careless), invariant=nothing_is_lost, expected=(EntityChanged, EntityNotFound))
+        explore_guarantee(rotating(careless), invariant=nothing_is_lost, expected=(EntityChanged, EntityNotFound))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.guarantees import explore_guarantee
 from tablepatterns import EntitySet, Key
 from tablepatterns.entity import Entity
 from tablepatterns.entity_set.safe_move import Relocation
@@ -14,7 +15,7 @@ from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes import partition_move
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.retry import Overtaken
-from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.testing import Counterexample, World
 
 RECIPE = "PartitionMove"
 QUEUE = "staff-moves"
@@ -129,8 +130,7 @@ def in_the_last_place(world: World) -> None:
 
 def explored(make: Any, **options: Any) -> None:
     given = {"invariant": in_one_place, "always": is_somewhere, "expected": REFUSED, "preemptions": 1}
-    result = explore(make, **{**given, **options})
-    assert result.exhaustive
+    result = explore_guarantee(make, **{**given, **options})
     assert result.states > 10
 
 

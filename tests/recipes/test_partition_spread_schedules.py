@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.guarantees import explore_guarantee
 from tablepatterns import Entity, Key
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Account
@@ -14,7 +15,7 @@ from tablepatterns.recipes.partition_spread.buckets import Buckets, SpreadTable
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Table
-from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.testing import Counterexample, World
 
 KEY = Key("log", "{EventId:06d}")
 
@@ -59,20 +60,19 @@ def all_are_spread_as_it_is_written_down(world: World) -> None:
 @pytest.mark.guarantee("PartitionSpread", "every entity is in the bucket in which all readers look for it")
 def test_of_two_different_bucket_counts_one_is_rejected() -> None:
     for faults in ({"crashes": 1}, {"lost_responses": 1}):
-        result = explore(
+        result = explore_guarantee(
             two_with_other_buckets,
             always=all_are_spread_as_it_is_written_down,
             expected=BadDesign,
             preemptions=1,
             **faults,
         )
-        assert result.exhaustive
         assert result.states > 15
 
 
 def test_writing_before_the_bucket_count_is_stored_fails() -> None:
     with pytest.raises(Counterexample):
-        explore(
+        explore_guarantee(
             partial(two_with_other_buckets, late=True), always=all_are_spread_as_it_is_written_down, expected=BadDesign
         )
 
@@ -88,4 +88,4 @@ def test_buckets_read_in_parallel_read_the_bucket_count_once() -> None:
     def one_request_more_than_buckets(world: World) -> bool:
         return world.engine.ledger.totals.requests == 1 + 4
 
-    assert explore(a_reader, invariant=one_request_more_than_buckets).exhaustive
+    explore_guarantee(a_reader, invariant=one_request_more_than_buckets)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.guarantees import explore_guarantee, replay_guarantee
 from support.logins import BY_MOMENT, DAY, login, logs_of
 from tablepatterns import EntitySet, Key
 from tablepatterns.errors import PeriodExpired, TableBeingDeleted
@@ -16,7 +17,7 @@ from tablepatterns.recipe import Account
 from tablepatterns.recipes.period_tables.period import Period
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.sdk.operation import Operation
-from tablepatterns.testing import Counterexample, World, explore, replay
+from tablepatterns.testing import Counterexample, World
 
 
 def amounts_of(world: World, label: str) -> list[int]:
@@ -44,8 +45,7 @@ def every_entity_is_there_once(world: World) -> None:
 @pytest.mark.guarantee("PeriodTables", "two first writers of a period create one table and lose no entity")
 def test_two_first_writers_of_a_period_lose_nothing() -> None:
     for faults in ({"crashes": 1}, {"lost_responses": 1}):
-        result = explore(two_first_writers, always=every_entity_is_there_once, preemptions=1, **faults)
-        assert result.exhaustive
+        result = explore_guarantee(two_first_writers, always=every_entity_is_there_once, preemptions=1, **faults)
         assert result.states > 10
 
 
@@ -96,20 +96,19 @@ def none_that_was_dropped_is_there(world: World) -> None:
 @pytest.mark.guide("G-220")
 @pytest.mark.guarantee("PeriodTables", "a dropped table is not created again by a late writer")
 def test_a_late_writer_does_not_recreate_a_dropped_table() -> None:
-    result = explore(
+    result = explore_guarantee(
         straggler_and_two_droppers,
         always=none_that_was_dropped_is_there,
         crashes=1,
         preemptions=2,
         **LATE,
     )
-    assert result.exhaustive
     assert result.states > 30
 
 
 def test_a_writer_that_ignores_the_clock_fails() -> None:
     with pytest.raises(Counterexample, match="a table that was dropped is there again"):
-        explore(
+        explore_guarantee(
             partial(straggler_and_two_droppers, kind=Unchecked),
             always=none_that_was_dropped_is_there,
             **LATE,
@@ -148,12 +147,13 @@ async def all_of(found: Any) -> list[Any]:
 def test_a_table_recreated_by_a_stalled_write_is_dropped_by_the_next_call() -> None:
     made_again, expected = "ann bob > bob bob dropper dropper > ann", LATE["expected"]
     with pytest.raises(Counterexample, match="is there again"):
-        replay(two_stragglers_and_a_dropper, made_again, always=none_that_was_dropped_is_there, expected=expected)
+        replay_guarantee(
+            two_stragglers_and_a_dropper, made_again, always=none_that_was_dropped_is_there, expected=expected
+        )
     holds = nothing_expired_is_read_and_one_more_call_drops_it
-    replay(two_stragglers_and_a_dropper, made_again, invariant=holds, expected=expected)
+    replay_guarantee(two_stragglers_and_a_dropper, made_again, invariant=holds, expected=expected)
     dropped_on_the_way = "ann > ann dropper dropper > ann"
-    world = replay(two_stragglers_and_a_dropper, dropped_on_the_way, invariant=holds, expected=expected)
+    world = replay_guarantee(two_stragglers_and_a_dropper, dropped_on_the_way, invariant=holds, expected=expected)
     assert isinstance(world.raised["ann"], PeriodExpired)
-    result = explore(two_stragglers_and_a_dropper, invariant=holds, preemptions=2, **LATE)
-    assert result.exhaustive
+    result = explore_guarantee(two_stragglers_and_a_dropper, invariant=holds, preemptions=2, **LATE)
     assert result.states > 30

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.guarantees import explore_guarantee
 from tablepatterns import EntitySet, Key, Phase, Rekey
 from tablepatterns.errors import (
     BadInput,
@@ -21,7 +22,7 @@ from tablepatterns.errors import (
 from tablepatterns.recipes.rekey import rekey
 from tablepatterns.recipes.rekey.dual_writer import DualWriter
 from tablepatterns.recipes.rekey.mirror import Mirror, get_row
-from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.testing import Counterexample, World
 
 RECIPE = "Rekey"
 QUEUE = "rekey-staff"
@@ -181,9 +182,7 @@ def a_delete_and_the_copier(world: World) -> dict[str, Any]:
 
 
 def explored(make: Any, invariant: Any = no_raise_lost, **options: Any) -> None:
-    result = explore(make, invariant=invariant, **{"expected": REFUSED, "preemptions": 1, **options})
-    assert result.exhaustive
-    assert result.schedules + result.pruned > 10
+    explore_guarantee(make, invariant=invariant, **{"expected": REFUSED, "preemptions": 1, "at_least": 20, **options})
 
 
 def the_copier_and_a_cut_over(world: World) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+from support.guarantees import explore_guarantee
 from tablepatterns import Key
 from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.engine.tables.service import Tables
@@ -19,7 +20,7 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.wide_entity import wide_entity
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
-from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.testing import Counterexample, World
 
 JONES = {"Employee": "000223"}
 TABLE, CONTAINER = "Wide", "photos"
@@ -155,9 +156,7 @@ def actors(
 
 def explored(make: Make, **options: Any) -> None:
     checks = {"always": no_address_is_without_its_blob, "invariant": in_the_end_there_is_one_blob_for_each_address}
-    result = explore(make, **(checks | {"expected": (EntityChanged, EntityAlreadyExists)} | options))
-    print(f"{result}; {result.choices:,} steps, {result.seconds:.1f} s")
-    assert result.exhaustive
+    explore_guarantee(make, **(checks | {"expected": (EntityChanged, EntityAlreadyExists)} | options))
 
 
 # -- what holds

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.guarantees import explore_guarantee
 from tablepatterns import EntitySet, Key, QueryClass
 from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns.recipes.work_division import HashDivision, RangeDivision
-from tablepatterns.testing import World, explore
+from tablepatterns.testing import World
 
 PAGES = Key("{Site}", "{Page}")
 SITES = [f"site{number:03d}" for number in range(300)]
@@ -102,4 +103,4 @@ def test_workers_may_share_all_partitions() -> None:
         rows = world.engine.tables.query("Pages").entities
         return [row.properties["Visits"] for row in rows] == [2, 2]
 
-    assert explore(two_workers, invariant=all_are_counted, preemptions=2).exhaustive
+    explore_guarantee(two_workers, invariant=all_are_counted, preemptions=2)

@@ -1,27 +1,30 @@
-"""Record the explorations of each recipe: `--record-guarantees` writes docs/data/explored.json, for the page.
+"""Explore the guarantees of recipes: with smaller bounds in every run, with --nightly and when recorded with their own.
 
-The exploring functions are wrapped, so that tests that import them record their results. Use one process (`-n 0`). The
-records of a file are replaced as a whole, so run all tests of a file; those of other files are kept.
+`--record-guarantees` writes docs/data/explored.json, for the page. Use one process (`-n 0`). The records of a file are
+replaced as a whole, so run all tests of a file; those of other files are kept.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tablepatterns.testing
-from tablepatterns.testing import Counterexample
+from tablepatterns.testing import Counterexample, Explored, World, explore, replay
 
 RECORD = Path(__file__).parents[2] / "docs" / "data" / "explored.json"
 _DEFAULTS = {"crashes": 0, "lost_responses": 0, "stalls": [], "preemptions": None, "samples": 0}
 _WIDER = 3000
 """The maximum number of schedules with one crash more than a test requests."""
+_FAULTS = ("crashes", "lost_responses", "stalls")
+_SUMS = ("schedules", "pruned", "states", "choices", "seconds")
+_FEWER = 5
+"""How many times fewer schedules there may be within the smaller bounds."""
 _TESTS = pytest.StashKey[dict[str, list[dict[str, Any]]]]()
 
 
@@ -36,21 +39,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "numprocesses", None):
         raise pytest.UsageError("--record-guarantees needs one process: -n 0")
     config.stash[_TESTS] = {}
-    # The module and the function have the same name
-    module = sys.modules["tablepatterns.testing.explore"]
-    explore, replay = _observed_explore(config), _observed_replay(config)
-    for place in (module, tablepatterns.testing):
-        vars(place).update(explore=explore, replay=replay)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    global _current
-    _current = _name(item)
+    global _item
+    _item = item
     return (yield)
 
 
-_current = ""
+_item: pytest.Item | None = None
+"""The running test."""
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -71,55 +70,92 @@ def _name(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
 
 
-def _observed_explore(config: pytest.Config) -> Callable[..., Any]:
-    plain = tablepatterns.testing.explore
+def explore_guarantee(make: Any, *, at_least: int = 2, **options: Any) -> Explored:
+    """Explore what a recipe guarantees, or a broken variant of it, and check that every schedule was tried.
 
-    @wraps(plain)
-    def explore(make: Any, **options: Any) -> Any:
-        actors = 0
+    A test that is marked `guarantee` explores at most one preemption without faults, and then each kind of fault
+    without preemptions. All of it at once is explored with --nightly, when recorded, and always by other tests.
 
-        @wraps(make)
-        def counted(world: Any) -> Any:
-            nonlocal actors
-            made = make(world)
-            actors = len(made)
-            return made
-
-        def explored(options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-            result = plain(counted, **options)
-            bound = {name: options.get(name, default) for name, default in _DEFAULTS.items()}
-            bound["stalls"] = list(bound["stalls"])
-            seen = {"schedules": result.schedules, "pruned": result.pruned, "exhaustive": result.exhaustive}
-            return result, {"actors": actors} | bound | seen
-
-        try:
-            result, kept = explored(options)
-            if options.get("crashes") == 1 and actors > 1:
-                # Guarantees for one crash are also explored with two, if that takes only seconds
-                wider, kept_wider = explored({**options, "crashes": 2, "schedules": _WIDER})
-                kept = kept_wider if wider.exhaustive else kept
-        except Counterexample as found:
-            _keep(config, {"found": found.schedule})
-            raise
-        _keep(config, kept)
-        return result
-
-    return explore
+    :param at_least: how many schedules there must be, or the actors do not meet; a fifth within the smaller bounds
+    """
+    if (seen := _seen()) is not None:
+        result = _recorded(seen, make, options)
+    elif _is_explored_in_part() and not options.get("samples"):
+        result = _sum_of([explore(make, **smaller) for smaller in _smaller(options)])
+        at_least = at_least // _FEWER
+    else:
+        result = explore(make, **options)
+    print(f"{result}; {result.states:,} states, {result.choices:,} steps, {result.seconds:.1f} s")
+    assert result.exhaustive or options.get("samples")
+    assert result.schedules + result.pruned >= at_least
+    return result
 
 
-def _observed_replay(config: pytest.Config) -> Callable[..., Any]:
-    plain = tablepatterns.testing.replay
-
-    @wraps(plain)
-    def replay(make: Any, schedule: str, **options: Any) -> Any:
-        try:
-            return plain(make, schedule, **options)
-        except Counterexample as found:
-            _keep(config, {"found": found.schedule})
-            raise
-
-    return replay
+def replay_guarantee(make: Any, schedule: str, **options: Any) -> World:
+    """Replay a schedule of what a recipe guarantees or not; a counterexample is recorded."""
+    try:
+        return replay(make, schedule, **options)
+    except Counterexample as found:
+        if (seen := _seen()) is not None:
+            seen.append({"found": found.schedule})
+        raise
 
 
-def _keep(config: pytest.Config, seen: dict[str, Any]) -> None:
-    config.stash[_TESTS].setdefault(_current, []).append(seen)
+def _seen() -> list[dict[str, Any]] | None:
+    """Return the records of the running test; None if nothing is recorded."""
+    if _item is None or _TESTS not in _item.config.stash:
+        return None
+    return _item.config.stash[_TESTS].setdefault(_name(_item), [])
+
+
+def _is_explored_in_part() -> bool:
+    if _item is None or _item.config.getoption("nightly"):
+        return False
+    return _item.get_closest_marker("guarantee") is not None
+
+
+def _smaller(options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the bound without faults, unless it has no preemptions either, and the bound of each kind of fault."""
+    kinds = [name for name in _FAULTS if options.get(name)]
+    without_faults = {name: value for name, value in options.items() if name not in _FAULTS}
+    if not kinds or options.get("preemptions") != 0:
+        yield {**without_faults, "preemptions": 0 if options.get("preemptions") == 0 else 1}
+    for kind in kinds:
+        yield {**without_faults, kind: options[kind], "preemptions": 0}
+
+
+def _sum_of(results: list[Explored]) -> Explored:
+    sums: dict[str, Any] = {name: sum(getattr(result, name) for result in results) for name in _SUMS}
+    return replace(results[0], exhaustive=all(result.exhaustive for result in results), **sums)
+
+
+def _recorded(seen: list[dict[str, Any]], make: Any, options: dict[str, Any]) -> Explored:
+    """Explore, and record with how many actors, within which bound, and what was tried or found."""
+    actors = 0
+
+    @wraps(make)
+    def counted(world: World) -> Any:
+        nonlocal actors
+        made = make(world)
+        actors = len(made)
+        return made
+
+    def record(result: Explored, options: dict[str, Any]) -> dict[str, Any]:
+        bound = {name: options.get(name, default) for name, default in _DEFAULTS.items()}
+        bound["stalls"] = list(bound["stalls"])
+        tried = {"schedules": result.schedules, "pruned": result.pruned, "exhaustive": result.exhaustive}
+        return {"actors": actors} | bound | tried
+
+    try:
+        result = explore(counted, **options)
+        kept = record(result, options)
+        if options.get("crashes") == 1 and actors > 1:
+            # Guarantees for one crash are also explored with two, if that takes only seconds
+            wider = {**options, "crashes": 2, "schedules": _WIDER}
+            if (found := explore(counted, **wider)).exhaustive:
+                kept = record(found, wider)
+    except Counterexample as found:
+        seen.append({"found": found.schedule})
+        raise
+    seen.append(kept)
+    return result
