@@ -17,9 +17,11 @@ class Cast:
 
     :param scenario: creates them
     :param world: the world, whose account is emptied
+    :param keeps_histories: whether what an actor did before it ended matters, besides the account and its result
     """
 
-    def __init__(self, scenario: Scenario, world: World) -> None:
+    def __init__(self, scenario: Scenario, world: World, *, keeps_histories: bool = True) -> None:
+        self.keeps_histories = keeps_histories
         self.scenario = scenario
         self.world = world
         self._spare: defaultdict[str, list[Unstarted]] = defaultdict(list)

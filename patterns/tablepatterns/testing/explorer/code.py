@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...edm import Ticks
-from .digest import digest_of, text_of
+from .digest import digest_of, text_of, value_of
 from .history import NOTHING, Learner, Place, Strand
 from .points import Call, Ended, Point, Received, Sleep, advance
 from .shared_objects import SharedObjects
@@ -45,6 +45,7 @@ class Node:
     """
 
     __slots__ = (
+        "_outcome",
         "_position",
         "children",
         "error",
@@ -80,6 +81,7 @@ class Node:
         self.live: _Live | None = None
         """A coroutine that waits here, if there is one."""
         self._position: bytes | None = None
+        self._outcome: object = None
 
     @property
     def before(self) -> Node:
@@ -92,6 +94,13 @@ class Node:
         if self._position is None:
             self._position = digest_of(self.state, self.history.position, sorted(map(repr, self.points)))
         return self._position
+
+    def outcome(self) -> object:
+        """Return what can be told from outside: that the code is running, or how it ended."""
+        if self._outcome is None:
+            ended = {"returned": self.result, "raised": self.error}.get(self.state)
+            self._outcome = self.state, value_of(ended)
+        return self._outcome
 
     def strand(self, settled: int) -> Strand:
         """Return which of the concurrent calls waits at a point."""
@@ -306,6 +315,10 @@ class Actor:
         """Return everything that its behavior depends on."""
         # Where it crashed makes no difference any more
         return self.name, self.has_crashed, self.node.history.position if self.has_crashed else self.node.position()
+
+    def outcome(self) -> tuple[object, ...]:
+        """Return everything that a check can tell of it."""
+        return self.name, "crashed" if self.has_crashed else self.node.outcome()
 
     def observed(self) -> tuple[object, ...]:
         """Return all that can be told of it: how it ended, or where it waits and what it is about to send."""

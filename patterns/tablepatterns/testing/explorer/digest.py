@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
 from typing import Final
@@ -75,6 +77,15 @@ _REQUEST_ID: Final = re.compile(r"RequestId:[0-9a-fA-F-]{36}")
 def digest_of(*values: object) -> bytes:
     """Return a digest of values whose repr shows all of them."""
     return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=_SIZE).digest()
+
+
+def value_of(thing: object) -> bytes | int:
+    """Return what is equal only for equal values. An object that cannot be compared by value equals only itself."""
+    # A pickled error lacks its cause
+    if not isinstance(thing, BaseException):
+        with suppress(Exception):
+            return pickle.dumps(thing)
+    return id(thing)
 
 
 def text_of(received: Response | Exception) -> str:

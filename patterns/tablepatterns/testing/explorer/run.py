@@ -159,14 +159,16 @@ class Run:
         return [event for step in _steps(self._last) for event in step.events]
 
     def state(self) -> bytes:
-        """Return the digest of the account and of the positions of all actors."""
+        """Return the digest of everything that the rest of the schedule and the checks depend on."""
         if self._state is None:
-            self._state = digest_of(self.account.digest, [actor.position() for actor in self.actors])
+            every = self.cast.keeps_histories
+            actors = [each.position() if every or each.is_running else each.outcome() for each in self.actors]
+            self._state = digest_of(self.account.digest, actors)
         return self._state
 
     def observed(self) -> bytes:
-        """Return the digest of the state and of all that can be told of the actors."""
-        return digest_of(self.state(), [actor.observed() for actor in self.actors])
+        """Return the digest of the account and of all that is known of the actors."""
+        return digest_of(self.account.digest, [(actor.position(), actor.observed()) for actor in self.actors])
 
     def _go_to(self, account: Saved) -> None:
         self.account = account
@@ -252,8 +254,9 @@ class Run:
         return ", ".join(actor.ending() for actor in self.actors)
 
     def _check(self, check: Check, what: str) -> None:
-        """Check each state of the account once, or each state of account and actors if the check reads the actors."""
-        of_account, of_all = (what, self.account.digest), (what, self.state())
+        """Check each state of the account once, or with each outcome of the actors if the check reads these."""
+        of_account = what, self.account.digest
+        of_all = *of_account, *(actor.outcome() for actor in self.actors)
         if of_account in self.cast.passed or of_all in self.cast.passed:
             return
         world = self.world
@@ -268,7 +271,9 @@ class Run:
                 raise AssertionError(f"{getattr(check, '__name__', 'the check')} returned False")
         except Exception as error:
             raise Violation(what, error) from error
-        if not world.ledger.is_read:
+        if world.ledger.is_read:
+            self.cast.keeps_histories = True
+        else:
             self.cast.passed.add(of_all if world.are_actors_read else of_account)
 
     def _note(self, who: str, what: str, outcome: str = "") -> None:

@@ -59,7 +59,7 @@ class Bound:
 
     def left(self, run: Run) -> tuple[object, ...]:
         """Return the rest of the bound, which determines the possible continuations together with the state."""
-        turn = run.current.name if run.current is not None and self.preemptions is not None else None
+        turn = run.current.name if self.preemptions is not None and run.current and run.current.is_running else None
         return self._crashes_left(run), self._lost_responses_left(run), self._stalls_left(run), turn
 
     def _crashes_left(self, run: Run) -> int:
@@ -168,7 +168,8 @@ class Search:
         self._scenario = scenario
         self._bound = bound
         self._world = World(chance, merges_orders=merges)
-        self._cast = Cast(scenario, self._world) if shares else None
+        self._keeps_histories = not shares
+        self._cast = Cast(scenario, self._world, keeps_histories=False) if shares else None
         self._branches: list[_Branch] = [_BEGIN]
         self._order = count(1)
         self._repeated_at = 1
@@ -198,7 +199,16 @@ class Search:
                     run.take(branch.choice)
                 self._follow(run)
             self._choices += run.length - begun
+            if self._cast is not None and self._cast.keeps_histories != self._keeps_histories:
+                self._begin_again()
         return not self._branches and not self._cut
+
+    def _begin_again(self) -> None:
+        """Start over: a check has read the requests, in which schedules with equal states may differ."""
+        self._keeps_histories = True
+        self._schedules = self._pruned = self._cut = self._choices = 0
+        self._states.clear()
+        self._branches[:] = [_BEGIN]
 
     def sample(self, random: Random) -> None:
         """Try one schedule at random, with any number of preemptions."""
