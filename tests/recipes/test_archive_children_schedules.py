@@ -113,7 +113,7 @@ def moving(*asked: str, workers: tuple[str, ...] = ("ann", "bob"), writer: Write
     def make(place: Place, world: World) -> dict[str, Any]:
         place.prepare(world)
         family = place.family(world)
-        world.run(_prepare(family, asked))
+        world.prepare(_prepare(family, asked))
         actors = {name: Worker(world.storage, [family.archive]).run_once() for name in workers}
         return actors | ({"writer": writer(family)} if writer else {})
 

@@ -34,7 +34,7 @@ def moving(*asked: str, workers: tuple[str, ...] = ("ann", "bob"), writer: bool 
     def make(to: Place, world: World) -> dict[str, Any]:
         to.prepare(world)
         archive = to.archive(world)
-        world.run(prepare(archive, asked))
+        world.prepare(prepare(archive, asked))
         actors = {name: Worker(world.storage, [archive]).run_once() for name in workers}
         return actors | ({"writer": archive.entity_set.update(birthday, **ID)} if writer else {})
 

@@ -237,9 +237,9 @@ class Scenario:
         for queue in (QUEUE, "staff-intents"):
             world.engine.queues.create(queue)
         if any(isinstance(each, LargeProperties) for each in self.options.get("mappings", ())):
-            world.run(world.storage.container("names").create())
+            world.prepare(world.storage.container("names").create())
         if self.exists:
-            world.run((self.insert or inserted(self.options))(world))
+            world.prepare((self.insert or inserted(self.options))(world))
 
     def beside(self, program: Program) -> Make:
         def make(world: World) -> dict[str, Any]:

@@ -42,13 +42,13 @@ def prepared(world: World, *, is_copied: bool = True, is_cut_over: bool = False)
     move = rekey_in(world)
     world.engine.queues.create(QUEUE)
     world.engine.queues.create(f"{QUEUE}-poison")
-    world.run(move.new_set.create_table())
-    world.run(move.old_set.insert({**JONES, "Email": "a", "Raises": 0}))
+    world.prepare(move.new_set.create_table())
+    world.prepare(move.old_set.insert({**JONES, "Email": "a", "Raises": 0}))
     if is_copied:
-        world.run(move.copy())
-    world.run(move.verify())
+        world.prepare(move.copy())
+    world.prepare(move.verify())
     if is_cut_over:
-        world.run(move.cut_over())
+        world.prepare(move.cut_over())
 
 
 async def finish(world: World) -> Phase:

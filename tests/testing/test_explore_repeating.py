@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +12,9 @@ import pytest
 from support import indexed_staff
 from support.call_orders import every_order
 from support.explore_actors import KEYS, counter, pages, stored, visit, visit_carefully, visits, write, write_if_new
-from tablepatterns.testing import Counterexample, Explored, World, explore
+from tablepatterns import Key, PartitionSpread
+from tablepatterns.testing import Counterexample, Explored, World, explore, replay
+from tablepatterns.testing.explorer.world import START
 
 Make = Callable[[World], list[Any]]
 
@@ -150,6 +154,59 @@ def test_actors_may_tell_one_another_something_without_the_account() -> None:
     firsts = set()
     explore(make, invariant=lambda world: firsts.add(tuple(world.returned.values())))
     assert firsts == {(True, False)}
+
+
+def test_a_preparation_runs_once_and_each_schedule_begins_with_what_it_left() -> None:
+    runs: list[str] = []
+
+    def made(world: World, prepare: Any) -> list[Any]:
+        async def announce() -> None:
+            runs.append("announced")
+            await world.storage.sleep(60)
+            await world.table_client("Pages").create_entity({**KEYS, "Visits": 0})
+
+        prepare(world.table_client("Pages").create_table())
+        world.engine.tables.create("Before")
+        prepare(announce())
+        world.engine.tables.create("After")
+        return [visit_carefully(world.table_client("Pages")) for _ in range(2)]
+
+    def note(world: World) -> None:
+        ends.add((visits(world), repr(world.engine.tables.names()), world.now(), repr(world.returned)))
+
+    ends = set[Any]()
+    results = [explore(partial(each, made), invariant=note, crashes=1) for each in (run_each_time, prepare_once)]
+    assert counted(results[0]) == counted(results[1])
+    assert {(tables, now) for _, tables, now, _ in ends} == {
+        ("(['After', 'Before', 'Pages'], None)", START + timedelta(seconds=60))
+    }
+    assert replay(partial(prepare_once, made), "B A A B B").returned == {"A": 1, "B": 2}
+    runs.clear()
+    explore(partial(prepare_once, made))
+    assert runs == ["announced"]
+
+
+def run_each_time(made: Any, world: World) -> list[Any]:
+    actors: list[Any] = made(world, world.run)
+    return actors
+
+
+def prepare_once(made: Any, world: World) -> list[Any]:
+    actors: list[Any] = made(world, world.prepare)
+    return actors
+
+
+def test_actors_do_not_know_what_an_object_learned_when_it_prepared_the_account() -> None:
+    def make(world: World) -> list[Any]:
+        # The first call reads how many buckets there are
+        events = PartitionSpread(world.storage, "Events", Key("log", "{EventId:06d}"), buckets=4)
+        world.prepare(events.insert({"EventId": 1}))
+        return [events.take(3)]
+
+    def as_many_as_of_a_new_object(world: World) -> bool:
+        return world.engine.ledger.totals.requests == 1 + 4
+
+    explore(make, invariant=as_many_as_of_a_new_object)
 
 
 def test_a_check_that_uses_the_account_leaves_it_as_it_was() -> None:

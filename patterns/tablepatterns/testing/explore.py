@@ -79,7 +79,8 @@ def explore(
     every schedule within the bound: 4 ran to the end, 1 reached a state already explored
 
     :param make: returns the actors of a `World`: a list, whose actors are named A, B and so on, or a dict by name. It
-        also prepares what they share, with `world.run`. It is called whenever new actors are needed
+        also prepares what they share, with `world.run`, or once for all schedules with `world.prepare`. It is called
+        whenever new actors are needed
     :param invariant: checks the world when all actors have ended; it raises or returns False if a condition is broken.
         Equal states are checked once
     :param always: checks the world at every step

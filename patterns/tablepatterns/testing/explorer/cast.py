@@ -68,6 +68,11 @@ class Cast:
         self.world.empty()
         self.world.turn_to("make")
         made = self.scenario.actors(self.world)
+        if self.world.has_prepared:
+            # They may know what the ones made later, without these requests, cannot know
+            for coroutine in made.values():
+                coroutine.close()
+            return self._make()
         shared = SharedObjects((self.scenario.invariant, self.scenario.always), made.values())
         for name, coroutine in made.items():
             self._spare[name].append((coroutine, shared))
