@@ -60,6 +60,9 @@ async def finish(world: World) -> Phase:
     while await world.storage.queue(QUEUE).length():
         await world.storage.sleep(LEASE)
         await move.process_intents(lease=LEASE)
+    if phase is Phase.COPYING and len(world.crashed) == len(world.actors):
+        # The copier crashed too: the operator runs it again
+        await move.copy()
     return phase
 
 
