@@ -27,7 +27,9 @@ from .limits import INT64_MAX, INT64_MIN
 _EPOCH: Final = datetime(1, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _ISO: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,7})\d*)?)?)?(Z|[+-]\d\d:\d\d)?", re.ASCII
+    # `(?:…|)` is faster than `(?:…)?`
+    r"(\d{4}-\d\d-\d\d)(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,7})\d*|)|)|)(Z|[+-]\d\d:\d\d|)",
+    re.ASCII,
 )
 _DAY: Final = 864_000_000_000
 """In ticks."""
@@ -141,8 +143,8 @@ def ticks_of(text: str) -> Ticks:
     if zone and zone != "Z":
         offset = int(zone[1:3]) * 60 + int(zone[4:6])
         ticks -= (offset if zone[0] == "+" else -offset) * 600_000_000
-    if not 0 <= ticks <= Ticks.MAX:
-        raise ValueError(f"{text!r} is outside the years 1 to 9999")
+        if not 0 <= ticks <= Ticks.MAX:
+            raise ValueError(f"{text!r} is outside the years 1 to 9999")
     return Ticks(ticks)
 
 

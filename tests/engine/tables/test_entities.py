@@ -145,6 +145,21 @@ def test_an_entity_has_1_mib_and_no_more(tables: Tables, rejected: Rejected) -> 
         tables.apply("People", op("insert_or_replace", "p", "r", **of_size(MAX_ENTITY_BYTES + 1)))
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["text", "naïve", ASTRAL, True, 34, Int64(34), 4.0, Ticks.of(DATETIME_MIN), UUID(int=7), b"\0\xff"],
+    ids=repr,
+)
+def test_a_value_of_each_type_counts_with_its_published_size(tables: Tables, rejected: Rejected, value: Value) -> None:
+    others = {f"P{n:02}": b"x" * 65536 for n in range(15)}
+    room = MAX_ENTITY_BYTES - entity_size("naïve", ASTRAL, {**others, "Größe": value, "Rest": b""})
+    largest = {**others, "Größe": value, "Rest": b"x" * room}
+    tables.apply("People", insert("naïve", ASTRAL, **largest))
+    assert tables.get("People", "naïve", ASTRAL).properties == largest
+    with rejected("EntityTooLarge"):
+        tables.apply("People", op("replace", "naïve", ASTRAL, **{**largest, "Rest": b"x" * (room + 1)}))
+
+
 def test_a_merge_may_not_push_an_entity_past_1_mib(tables: Tables, rejected: Rejected) -> None:
     stored(tables, **of_size(MAX_ENTITY_BYTES))
     with rejected("EntityTooLarge"):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
-from ...edm import Int64, Ticks, entity_size, ordinal, utf16_length
+from ...edm import SIZES, Int64, Ticks, ordinal, utf16_length
 from ...filters import Value
 from ...limits import (
     DATETIME_MIN,
@@ -28,9 +28,9 @@ from ...limits import (
     SYSTEM_PROPERTIES,
 )
 from .. import errors
-from ..errors import ServiceError, TransactionError
+from ..errors import ErrorMessage, ServiceError, TransactionError
 
-__all__ = ["Entity", "Value", "check_key", "check_key_size", "check_properties", "check_size"]
+__all__ = ["Entity", "Value", "check_key", "check_key_size", "check_size", "checked_size"]
 
 _FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 _FIRST_INSTANT: Final = Ticks.of(DATETIME_MIN)
@@ -42,7 +42,13 @@ class Names(dict[str, int]):
     Entities with the same names share it, so it is compared by identity: what is derived from it can be cached.
     """
 
-    __slots__ = ()
+    __slots__ = ("are_valid", "size")
+
+    are_valid: bool
+    """Whether each of them can be the name of a property."""
+    size: int
+    """The bytes that they take in an entity."""
+
     __eq__ = object.__eq__
     __ne__ = object.__ne__
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -60,7 +66,7 @@ class Entity(tuple[Any, ...]):
     __slots__ = ()
 
     def __new__(cls, partition_key: str, row_key: str, properties: Mapping[str, Value], timestamp: Ticks) -> Entity:
-        names = _positions(tuple(properties))
+        names = _names(tuple(properties))
         return super().__new__(cls, (partition_key, row_key, timestamp, names, *properties.values()))
 
     # Versions are distinguished by identity
@@ -100,9 +106,12 @@ names_of: Final[Callable[[Entity], Names]] = itemgetter(_NAMES)
 
 
 @lru_cache(maxsize=4096)
-def _positions(names: tuple[str, ...]) -> Names:
-    """Return the position of each property's value."""
-    return Names((sys.intern(name), position) for position, name in enumerate(names, _FIRST_VALUE))
+def _names(names: tuple[str, ...]) -> Names:
+    """Return the names as entities share them."""
+    shared = Names((sys.intern(name), position) for position, name in enumerate(names, _FIRST_VALUE))
+    shared.are_valid = not any(map(_name_error, names))
+    shared.size = sum(8 + 2 * utf16_length(name) for name in names)
+    return shared
 
 
 def etag_of(timestamp: str) -> str:
@@ -138,43 +147,44 @@ def check_key_size(*keys: str) -> None:
         raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
 
 
-def check_properties(properties: Mapping[str, Value]) -> None:
-    """Reject invalid names and values, and too many properties.
+def checked_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> int:
+    """Return the size of an entity, as `edm.entity_size`; reject invalid names and values, and too many properties.
 
     :raises ServiceError: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
     """
-    _check_count(properties)
-    has_valid_names = _are_valid(tuple(properties))
+    if len(properties) > MAX_CUSTOM_PROPERTIES:
+        raise ServiceError(errors.TOO_MANY_PROPERTIES)
+    names = _names(tuple(properties))
+    size = 4 + 2 * utf16_length(partition_key + row_key) + names.size
+    has_valid_names = names.are_valid
+    # Every write comes here, so one pass both checks and measures the values
     for name, value in properties.items():
-        if type(value) is int:
-            is_valid = INT32_MIN <= value <= INT32_MAX
-        elif type(value) is Ticks:
-            is_valid = value >= _FIRST_INSTANT
+        if type(value) is str:
+            size += 4 + 2 * (len(value) if value.isascii() else utf16_length(value))
+        elif type(value) is int and INT32_MIN <= value <= INT32_MAX:
+            size += 4
+        elif type(value) is bytes:
+            size += 4 + len(value)
+        elif type(value) in _UNBOUNDED or (type(value) is Ticks and value >= _FIRST_INSTANT):
+            size += SIZES[type(value)]
         else:
-            is_valid = type(value) in _UNBOUNDED
-        if not is_valid:
             raise _value_error(name, value)
         if not has_valid_names:
             _check_name(name)
+    return size
 
 
-def check_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> None:
-    """Reject an entity that is too large, has a value that is too large, or has too many properties.
+def check_size(size: int, values: Iterable[Value]) -> None:
+    """Reject an entity that is too large, or has a value that is too large.
 
-    :raises ServiceError: TooManyProperties, PropertyValueTooLarge, EntityTooLarge
+    :param size: the size of the entity
+    :raises ServiceError: PropertyValueTooLarge, EntityTooLarge
     """
-    _check_count(properties)
-    size = entity_size(partition_key, row_key, properties)
     # A value over its limit makes the whole entity larger than that limit, so small entities need no further check.
-    if size > MAX_BINARY_BYTES and any(map(_too_large, properties.values())):
+    if size > MAX_BINARY_BYTES and any(map(_too_large, values)):
         raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
     if size > MAX_ENTITY_BYTES:
         raise ServiceError(errors.ENTITY_TOO_LARGE)
-
-
-def _check_count(properties: Mapping[str, Value]) -> None:
-    if len(properties) > MAX_CUSTOM_PROPERTIES:
-        raise ServiceError(errors.TOO_MANY_PROPERTIES)
 
 
 def _too_large(value: Value) -> bool:
@@ -183,21 +193,18 @@ def _too_large(value: Value) -> bool:
     return isinstance(value, bytes) and len(value) > MAX_BINARY_BYTES
 
 
-@lru_cache(maxsize=1024)
-def _are_valid(names: tuple[str, ...]) -> bool:
-    try:
-        for name in names:
-            _check_name(name)
-    except ServiceError:
-        return False
-    return True
-
-
 def _check_name(name: str) -> None:
+    error = _name_error(name)
+    if error is not None:
+        raise ServiceError(error)
+
+
+def _name_error(name: str) -> ErrorMessage | None:
     if utf16_length(name) > MAX_PROPERTY_NAME_LENGTH:
-        raise ServiceError(errors.PROPERTY_NAME_TOO_LONG)
+        return errors.PROPERTY_NAME_TOO_LONG
     if not name.isidentifier() or name in SYSTEM_PROPERTIES:
-        raise ServiceError(errors.PROPERTY_NAME_INVALID)
+        return errors.PROPERTY_NAME_INVALID
+    return None
 
 
 def _value_error(name: str, value: Value) -> ServiceError:
@@ -209,10 +216,11 @@ def _value_error(name: str, value: Value) -> ServiceError:
     return ServiceError(errors.PARAMETER_OUT_OF_RANGE.format(name=name, value=shown))
 
 
-_UNBOUNDED: Final = frozenset({str, bool, Int64, float, UUID, bytes})
-"""Types whose values are all valid, apart from their size; int and Ticks have a smaller range than in Python."""
+_UNBOUNDED: Final = frozenset({bool, Int64, float, UUID})
+"""Types of a fixed size whose values are all valid; int and Ticks have a smaller range than in Python."""
 
 
+S = TypeVar("S")
 T = TypeVar("T")
 Kind: TypeAlias = Literal["insert", "replace", "merge", "insert_or_replace", "insert_or_merge", "delete"]
 
@@ -235,17 +243,17 @@ class Operation(NamedTuple):
     etag: str | None = None
 
 
-def check(operation: Operation) -> None:
-    """Reject an operation that is invalid regardless of the state."""
+def check(operation: Operation) -> int:
+    """Reject an operation that is invalid regardless of the state; return the size of an entity with its properties."""
     kind, partition_key, row_key, properties, _ = operation
     if _FORBIDDEN.search(partition_key + row_key):
         check_key("PartitionKey", partition_key, in_body=kind == "insert")
         check_key("RowKey", row_key, in_body=kind == "insert")
-    check_properties(properties)
+    return checked_size(partition_key, row_key, properties)
 
 
-def check_transaction(operations: Sequence[Operation]) -> None:
-    """Reject the first invalid operation of an entity group transaction.
+def check_transaction(operations: Sequence[Operation]) -> list[int]:
+    """Reject the first invalid operation of an entity group transaction; return the sizes, as `check`.
 
     :raises TransactionError: with its position; for more than 100 operations, the service reports the hundredth
     """
@@ -255,19 +263,19 @@ def check_transaction(operations: Sequence[Operation]) -> None:
     group = ordinal(operations[0].partition_key)
     seen: set[str] = set()
 
-    def step(operation: Operation) -> None:
+    def step(operation: Operation) -> int:
         if ordinal(operation.partition_key) != group:
             raise ServiceError(errors.DIFFERENT_PARTITIONS)
         row = ordinal(operation.row_key)
         if row in seen:
             raise ServiceError(errors.DUPLICATE_ROW)
         seen.add(row)
-        check(operation)
+        return check(operation)
 
-    each(operations, step)
+    return each(operations, step)
 
 
-def each(operations: Sequence[Operation], step: Callable[[Operation], T]) -> list[T]:
+def each(operations: Sequence[S], step: Callable[[S], T]) -> list[T]:
     """Apply a step to each operation; an error becomes one of the transaction, with its position."""
     results: list[T] = []
     try:
@@ -278,11 +286,13 @@ def each(operations: Sequence[Operation], step: Callable[[Operation], T]) -> lis
     return results
 
 
-def outcome(operation: Operation, before: Entity | None) -> Mapping[str, Value] | None:
+def outcome(operation: Operation, size: int, before: Entity | None) -> Mapping[str, Value] | None:
     """Return the entity's properties after a checked operation; None if it is deleted.
 
+    :param size: what `check` returned
     :param before: the stored entity, or None
-    :raises ServiceError: EntityAlreadyExists, ResourceNotFound, UpdateConditionNotSatisfied, or as in `check_size`
+    :raises ServiceError: EntityAlreadyExists, ResourceNotFound, UpdateConditionNotSatisfied, TooManyProperties, or as
+        in `check_size`
     """
     kind, partition_key, row_key, properties, etag = operation
     if before is None:
@@ -294,10 +304,11 @@ def outcome(operation: Operation, before: Entity | None) -> Mapping[str, Value] 
     elif etag is not None and etag != "*" and etag != before.etag:
         raise ServiceError(errors.UPDATE_CONDITION_NOT_SATISFIED)
     elif kind in _MERGES:
-        merged = before.properties
-        merged.update(properties)
+        merged = {**before.properties, **properties}
+        if len(merged) > len(properties):
+            size = checked_size(partition_key, row_key, merged)
         properties = merged
     if kind == "delete":
         return None
-    check_size(partition_key, row_key, properties)
+    check_size(size, properties.values())
     return properties

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby, repeat
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite, isinf
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 from uuid import UUID
 
@@ -25,10 +25,9 @@ _NOTE: Final = "@odata.type"
 _BYTE_ORDER_MARK: Final = "\ufeff"
 _WHITE_SPACE: Final = " \t\r\n"
 """What JSON allows around a value."""
-_INT32: Final = range(INT32_MIN, INT32_MAX + 1)
 _INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_GUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_GUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _ETAG: Final = '"odata.etag":"W/\\"datetime\'%s\'\\"",'
 """The ETag as a member; only its quotes need an escape."""
 _KEYS: Final = '"PartitionKey":%s,"RowKey":%s,'
@@ -44,27 +43,31 @@ class Body:
     :raises ServiceError: DuplicatePropertiesSpecified for a name given twice
     """
 
-    __slots__ = ("_layout", "_names", "_values")
+    __slots__ = ("_layout", "_values")
 
     def __init__(self, members: Sequence[tuple[str, Any]]) -> None:
-        self._names: tuple[str, ...] = ()
-        self._values: tuple[Any, ...] = ()
+        self._values: Sequence[Any] = ()
+        names: tuple[str, ...] = ()
         if members:
-            self._names, self._values = zip(*members, strict=True)
-        self._layout = _layout_of(self._names)
+            # Each member is a pair, so a strict zip would only take longer
+            names, self._values = zip(*members, strict=False)
+        self._layout = _layout_of(names)
 
     def key(self, name: str) -> str:
         """Return a key of what is to be created.
 
         :raises ServiceError: PropertiesNeedValue where it is missing or null, InvalidInput if it is not a string
         """
-        members = dict(zip(self._names, self._values, strict=True))
-        value = members.get(name)
+        value = self._get(name)
         if value is None:
             raise ServiceError(errors.PROPERTIES_NEED_VALUE)
-        if not isinstance(value, str) or members.get(name + _NOTE, "Edm.String") != "Edm.String":
+        if not isinstance(value, str) or self._get(name + _NOTE, "Edm.String") != "Edm.String":
             raise ServiceError(errors.INVALID_INPUT)
         return value
+
+    def _get(self, name: str, default: Any = None) -> Any:
+        position = self._layout.positions.get(name)
+        return default if position is None else self._values[position]
 
     def properties(self) -> dict[str, Value]:
         """Return the user's properties as typed values; null is no value.
@@ -74,12 +77,14 @@ class Body:
         values = self._values
         properties: dict[str, Value] = {}
         try:
-            for name, position, note in self._layout:
+            for name, position, note in self._layout.properties:
                 value = values[position]
                 if value is not None:
                     kind = value.__class__ if note is None else values[note]
-                    is_typed = type(value) is _PLAIN.get(kind)
-                    properties[name] = value if is_typed else _READERS[kind](value)
+                    plain, read = _READERS[kind]
+                    if type(value) is not plain:
+                        value = read(value)
+                    properties[name] = value
             return properties
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ServiceError(errors.INVALID_INPUT) from error
@@ -102,11 +107,20 @@ def read_body(body: bytes) -> Body:
     return value
 
 
-@lru_cache(maxsize=1024)
-def _layout_of(names: tuple[str, ...]) -> list[tuple[str, int, int | None]]:
-    """Return the user's properties in a body: the name, and the positions of the value and of the note of its type.
+class _Layout(NamedTuple):
+    """The positions of the members of a body.
 
-    A program writes few sets of names, so most bodies find their layout here.
+    :param positions: the position of each member
+    :param properties: the user's properties: the name, and the positions of the value and of the note of its type
+    """
+
+    positions: Mapping[str, int]
+    properties: list[tuple[str, int, int | None]]
+
+
+@lru_cache(maxsize=1024)
+def _layout_of(names: tuple[str, ...]) -> _Layout:
+    """Return the layout of a body; a program writes few sets of names, so most bodies find theirs here.
 
     :param names: the names of the body's members
     :raises ServiceError: DuplicatePropertiesSpecified
@@ -114,11 +128,12 @@ def _layout_of(names: tuple[str, ...]) -> list[tuple[str, int, int | None]]:
     positions = {name: position for position, name in enumerate(names)}
     if len(positions) < len(names):
         raise ServiceError(errors.DUPLICATE_PROPERTIES)
-    return [
+    properties = [
         (name, position, positions.get(name + _NOTE))
         for name, position in positions.items()
         if name not in _SYSTEM and not name.endswith(_NOTE) and not name.startswith("odata.")
     ]
+    return _Layout(positions, properties)
 
 
 def _no_constant(name: str) -> float:
@@ -149,7 +164,7 @@ def _integer(value: Any) -> int:
 
 def _int32(value: Any) -> int:
     number = _integer(value)
-    if number not in _INT32:
+    if not INT32_MIN <= number <= INT32_MAX:
         raise ValueError(value)
     return number
 
@@ -181,29 +196,27 @@ def _guid(value: Any) -> UUID:
     return UUID(value)
 
 
-def _binary(value: Any) -> bytes:
-    return b64decode(_text(value), validate=True)
-
-
 def _plain_integer(value: int) -> int | float:
     """Return an integer without a noted type; beyond 32 bits a reader of OData takes it for a double."""
-    return value if value in _INT32 else _parse_double(value)
+    return value if INT32_MIN <= value <= INT32_MAX else _parse_double(value)
 
 
-_PLAIN: Final[dict[Any, type]] = {"Edm.String": str, "Edm.Boolean": bool, str: str, bool: bool}
-"""The JSON type whose values are already those of a property type."""
-_READERS: Final[dict[Any, Callable[[Any], Value]]] = {
-    "Edm.String": _text,
-    "Edm.Boolean": _boolean,
-    "Edm.Int32": _int32,
-    "Edm.Int64": _int64,
-    "Edm.Double": _parse_double,
-    "Edm.DateTime": ticks_of,
-    "Edm.Guid": _guid,
-    "Edm.Binary": _binary,
-    int: _plain_integer,
-    float: _parse_double,
+_READERS: Final[dict[Any, tuple[type | None, Callable[[Any], Value]]]] = {
+    "Edm.String": (str, _text),
+    "Edm.Boolean": (bool, _boolean),
+    "Edm.Int32": (None, _int32),
+    "Edm.Int64": (None, _int64),
+    "Edm.Double": (None, _parse_double),
+    "Edm.DateTime": (None, ticks_of),
+    "Edm.Guid": (None, _guid),
+    "Edm.Binary": (None, partial(b64decode, validate=True)),
+    str: (str, _text),
+    bool: (bool, _boolean),
+    int: (None, _plain_integer),
+    float: (None, _parse_double),
 }
+"""For each type as noted, or else of the JSON value: the JSON type whose values are used as they are, and the reader of
+the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
+from ...edm import Ticks
 from ...errors import BadInput
 from ...filters import Filter, Value
 from ...limits import MAX_PAGE_ENTITIES, RESERVED_TABLE_NAMES, TABLE_NAME_MAX_LENGTH, TABLE_NAME_MIN_LENGTH
@@ -141,10 +142,10 @@ class Tables:
 
         :raises ServiceError: any error of the service; nothing has changed
         """
-        check(operation)
+        size = check(operation)
         with self._lock:
             found = self._find(table)
-            return self._store(found, operation, _outcome(found, operation))
+            return _store(found, operation, _outcome(found, operation, size), self._clock.stamp)
 
     def transact(self, table: str, operations: Sequence[Operation]) -> list[Entity | None]:
         """Execute an entity group transaction, atomically; return one version (or None) per operation.
@@ -153,15 +154,16 @@ class Tables:
         """
         if not operations:
             return []
-        check_transaction(operations)
+        checked = list(zip(operations, check_transaction(operations), strict=True))
         with self._lock:
             try:
                 found = self._find(table)
             except ServiceError as error:
                 # The service reports a missing table as an error of the first operation
                 raise TransactionError(error.error_message, index=0, operations=len(operations)) from error
-            outcomes = each(operations, lambda operation: _outcome(found, operation))
-            return [self._store(found, *decided) for decided in zip(operations, outcomes, strict=True)]
+            outcomes = each(checked, lambda each: _outcome(found, *each))
+            stamp = iter(self._clock.stamps(len(outcomes) - outcomes.count(None))).__next__
+            return [_store(found, *decided, stamp) for decided in zip(operations, outcomes, strict=True)]
 
     def fill(self, table: str, rows: Iterable[tuple[str, str, Mapping[str, Value]]]) -> None:
         """Store entities without requests, replacing those with the same keys; a missing table is created.
@@ -226,13 +228,6 @@ class Tables:
             if page is not None:
                 return page
 
-    def _store(self, table: Table, operation: Operation, properties: Mapping[str, Value] | None) -> Entity | None:
-        """Apply a write whose outcome is known; this cannot fail."""
-        if properties is None:
-            table.remove(operation.partition_key, operation.row_key)
-            return None
-        return table.put(operation.partition_key, operation.row_key, properties, self._clock.stamp())
-
     # -- Access policies and service properties
 
     def get_policies(self, table: str) -> Sequence[AccessPolicy]:
@@ -264,8 +259,18 @@ class Tables:
                 table.check()
 
 
-def _outcome(table: Table, operation: Operation) -> Mapping[str, Value] | None:
-    return outcome(operation, table.find(operation.partition_key, operation.row_key))
+def _outcome(table: Table, operation: Operation, size: int) -> Mapping[str, Value] | None:
+    return outcome(operation, size, table.find(operation.partition_key, operation.row_key))
+
+
+def _store(
+    table: Table, operation: Operation, properties: Mapping[str, Value] | None, stamp: Callable[[], Ticks]
+) -> Entity | None:
+    """Apply a write whose outcome is known; this cannot fail."""
+    if properties is None:
+        table.remove(operation.partition_key, operation.row_key)
+        return None
+    return table.put(operation.partition_key, operation.row_key, properties, stamp())
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from ...edm import Ticks, ordinal
 from ..collections import OrderedMap
 from ..key_range import KeyRange, after
 from ..resources import AccessPolicy
-from .entities import Entity, Value, check_key, check_size
+from .entities import Entity, Value, check_key, check_size, checked_size
 
 
 class Partition(OrderedMap[Entity]):
@@ -23,15 +23,6 @@ class Partition(OrderedMap[Entity]):
     def __init__(self, key: str) -> None:
         super().__init__()
         self.key = key
-
-    def put(self, row_key: str, properties: Mapping[str, Value], timestamp: Ticks) -> Entity:
-        """Store and return a new version of an entity."""
-        row = row_key if row_key.isascii() else ordinal(row_key)
-        previous = self.get(row)
-        # Versions share their key strings: at a million entities the copies would be a tenth of the memory.
-        entity = Entity(self.key, row_key if previous is None else previous.row_key, properties, timestamp)
-        self[row] = entity
-        return entity
 
 
 class Walk:
@@ -85,7 +76,12 @@ class Table:
         partition = self.partitions.get(key)
         if partition is None:
             partition = self.partitions[key] = Partition(partition_key)
-        return partition.put(row_key, properties, timestamp)
+        row = row_key if row_key.isascii() else ordinal(row_key)
+        previous = partition.get(row)
+        # Versions share their key strings: at a million entities the copies would be a tenth of the memory.
+        entity = Entity(partition.key, row_key if previous is None else previous.row_key, properties, timestamp)
+        partition[row] = entity
+        return entity
 
     def remove(self, partition_key: str, row_key: str) -> None:
         """Remove a stored entity, and its partition if it is then empty."""
@@ -132,7 +128,8 @@ class Table:
                     raise AssertionError(f"{entity!r} is filed under other keys")
                 check_key("PartitionKey", entity.partition_key, in_body=True)
                 check_key("RowKey", entity.row_key, in_body=True)
-                check_size(entity.partition_key, entity.row_key, entity.properties)
+                properties = entity.properties
+                check_size(checked_size(entity.partition_key, entity.row_key, properties), properties.values())
         moments = [entity.timestamp for partition in self.partitions.walk() for entity in partition.walk()]
         if len(set(moments)) < len(moments):
             raise AssertionError(f"two entities of table {self.name!r} have the same timestamp")
