@@ -172,23 +172,27 @@ class Code:
 
     def _child(self, node: Node, settled: int, received: Received | None, is_lost: bool) -> Node:
         now = self._world.stamps.now()
-        text = None if received is None else text_of(received)
-        heard = text and digest_of(text), is_lost, now
-        child = node.children.get((settled, heard))
+        # A request is executed once, and its response kept
+        known = settled, id(received), is_lost, now
+        child = node.children.get(known)
         if child is None:
-            learner = Learner(self.name, node.history)
-            learner.receive(node.strand(settled), heard)
-            # Concurrent calls that are independent reach the same place in every order
-            place = learner.place
-            child = self._places.get(place)
-            if child is None:
-                child = self._places[place] = Node(node, settled, received, now)
-                self._run(child, text, learner)
-                child.is_response_lost = node.is_response_lost or is_lost
-            else:
-                self._note_orders(child.path(), [*node.path(), Node(node, settled, received, now)])
-            node.children[settled, heard] = child
+            child = node.children[known] = self._place_of(Node(node, settled, received, now), is_lost)
         return child
+
+    def _place_of(self, child: Node, is_lost: bool) -> Node:
+        """Return the place with the history of a child, which is the child itself if there was none."""
+        node = child.before
+        text = None if child.received is None else text_of(child.received)
+        learner = Learner(self.name, node.history)
+        learner.receive(node.strand(child.settled), (text and digest_of(text), is_lost, child.moment))
+        # Concurrent calls that are independent reach the same place in every order
+        place = self._places.setdefault(learner.place, child)
+        if place is child:
+            self._run(child, text, learner)
+            child.is_response_lost = node.is_response_lost or is_lost
+        elif place.parent is not node:
+            self._note_orders(place.path(), child.path())
+        return place
 
     def _note_orders(self, before: Sequence[Node], after: Sequence[Node]) -> None:
         """Note in which order turns of concurrent calls led to a place, and in which other order they do now."""
