@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from math import isfinite
+from typing import Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.examples import examples
@@ -274,8 +275,22 @@ def logs(draw: st.DrawFn) -> DeclaredLog:
     )
 
 
+# Its second blob is created in one hour out of three
+SELDOM: Final = DeclaredLog(
+    name="Log",
+    container="log",
+    size=0,
+    flush_count=1_000,
+    flush_seconds=1e6,
+    ahead_seconds=0.0,
+    blob_blocks=1,
+    writes=(LogWrite("write", 0.1),),
+)
+
+
 @examples(30)
 @given(logs())
+@example(SELDOM)
 def test_any_log_is_reviewed(log: DeclaredLog) -> None:
     found = review(Design("Any", (), logs=(log,)))
     for each in found.measured:

@@ -91,7 +91,8 @@ def _widened(log: DeclaredLog, every: float, blocks: float, fit: int, blobs: flo
     # Blobs of an hour are alike, but for the last one
     found = 0.0
     for blob, times in ((0, number - 1), (number - 1, 1)):
-        inside = min(fit, blocks - blob * fit) - 1
+        # Not every hour has the last blob
+        inside = max(0.0, min(fit, blocks - blob * fit) - 1)
         left = HOUR - min(every, HOUR) / 2 - blob * fit * every - log.ahead_seconds
         found += times * min(_mean_floor(inside, passed), max(0, math.ceil(left / (passed * every) - 1e-9)))
     return found
