@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -110,19 +111,25 @@ async def test_code_uses_the_names_of_fields(employees: Any, service: Any, table
 
 
 @pytest.mark.parametrize(
-    "derived",
+    "make",
     [
-        InterPartitionIndex(Key("mail", "mail_{email}"), unique=True),
-        InterPartitionIndex(Key("mail", "mail_{email}"), table="ByMail", include=["hired"]),
-        IndexEntity("email", store=InTable("Listed")),
-        IndexEntity("email", store=InBlobs("listed")),
-        Summary(Key("s_{department}", "s_{hired}"), count="number", store=InTable("Totals")),
+        pytest.param(lambda _: InterPartitionIndex(Key("mail", "mail_{email}"), unique=True), id="unique"),
+        pytest.param(
+            lambda name: InterPartitionIndex(Key("mail", "mail_{email}"), table=name, include=["hired"]),
+            id="in a table",
+        ),
+        pytest.param(lambda name: IndexEntity("email", store=InTable(name)), id="index entities"),
+        pytest.param(lambda name: IndexEntity("email", store=InBlobs(name)), id="index blobs"),
+        pytest.param(
+            lambda name: Summary(Key("s_{department}", "s_{hired}"), count="number", store=InTable(name)), id="summary"
+        ),
     ],
-    ids=repr,
 )
 async def test_each_kind_of_derived_data_is_verified_backfilled_and_repaired(
-    storage: Any, table_name: str, derived: Any
+    storage: Any, new_name: Callable[..., str], make: Callable[[str], Any]
 ) -> None:
+    table_name, derived = new_name(), make(new_name())
+
     def employees(*declared: Any) -> Any:
         mappings = [EncryptedProperties(keys=SECRET)]
         return EntitySet(storage, table_name, KEY, model=Employee, derived=declared, mappings=mappings)
