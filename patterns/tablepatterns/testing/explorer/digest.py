@@ -64,6 +64,10 @@ class Stamps(Clock):
             self._names[made.iso()] = self._names[etag_of(made)] = name
         return self._made[key]
 
+    def stamps(self, count: int) -> list[Ticks]:
+        """Return the timestamps of versions that one request creates."""
+        return [self.stamp() for _ in range(count)]
+
     def named(self, text: str) -> str:
         """Return a text with the names of the timestamps in place of the timestamps, also within ETags."""
         return _STAMP.sub(lambda found: self._names.get(found[0].replace("%3A", ":"), found[0]), text)
