@@ -47,8 +47,8 @@ def staffed(world: World, manager: CopiedFields) -> tuple[Any, Any]:
         world.engine.queues.create(QUEUE)
     employees, departments = sets_in(world, manager)
     for number, email in enumerate("ab"):
-        world.run(employees.insert({**SALES, "EmployeeId": number, "Email": email}))
-    world.run(departments.insert({**SALES, "ManagerId": 0}))
+        world.prepare(employees.insert({**SALES, "EmployeeId": number, "Email": email}))
+    world.prepare(departments.insert({**SALES, "ManagerId": 0}))
     return employees, departments
 
 

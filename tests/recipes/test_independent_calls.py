@@ -60,12 +60,12 @@ def case(*sites: str) -> Callable[[Make], Make]:
 def staff(world: World, *derived: Any, entities: Any = (), **options: Any) -> Any:
     """Return a set with entities that have no derived rows yet."""
     made = EntitySet(world.storage, "Staff", KEY, derived=derived, **options)
-    world.run(made.create_table())
+    world.prepare(made.create_table())
     for name in ("staff-intents", "moves", "moves-poison"):
         world.engine.queues.create(name)
     plain = EntitySet(world.storage, "Staff", KEY)
     for entity in entities:
-        world.run(plain.insert({**entity, "Name": "jo"}))
+        world.prepare(plain.insert({**entity, "Name": "jo"}))
     return made
 
 
@@ -107,9 +107,9 @@ def derived_rows(world: World) -> list[Any]:
 def lists_in_blobs(world: World) -> list[Any]:
     by_name = IndexEntity("Name", store=InBlobs("lists"))
     entities = staff(world, by_name)
-    world.run(world.storage.container("lists").create())
+    world.prepare(world.storage.container("lists").create())
     for entity, name in zip(BOTH, ("jo", "jones"), strict=True):
-        world.run(entities.insert({**entity, "Name": name}))
+        world.prepare(entities.insert({**entity, "Name": name}))
     return [entities.verify(by_name)]
 
 
@@ -117,15 +117,15 @@ def lists_in_blobs(world: World) -> list[Any]:
 def family(world: World) -> list[Any]:
     children = EntitySet(world.storage, "Staff", Key("{Department}", "empid_{Number}"))
     parents = EntitySet(world.storage, "Staff", Key("{Department}", "department"))
-    world.run(children.create_table())
-    world.run(parents.insert({"Department": "Sales"}))
+    world.prepare(children.create_table())
+    world.prepare(parents.insert({"Department": "Sales"}))
     return [OneToMany(parents, children).family(Department="Sales"), children.insert(ONE)]
 
 
 @case("period_tables.latest_of_each")
 def latest_in_tables(world: World) -> list[Any]:
     logs = logs_of(world.storage, "Logins")
-    world.run(logs.insert(login(START, "jo")))
+    world.prepare(logs.insert(login(START, "jo")))
     return [logs.latest_of_each(1, [{"User": "jo"}, {"User": "bob"}]), logs.insert(login(START, "bob"))]
 
 
@@ -137,7 +137,7 @@ def points(world: World) -> list[Any]:
         return DataSeries(account, table, key, 24, prefix="Hour", value_type=int)
 
     series = hours(world.storage, "Hours")
-    world.run(series.table.create())
+    world.prepare(series.table.create())
     tables: Any = PeriodTables(world.storage, "Hours", Period.DAY, factory=hours, at="Day")
     noon = START + timedelta(hours=1)
     return [
@@ -150,7 +150,7 @@ def points(world: World) -> list[Any]:
 @case("log_tail.latest_of_each")
 def latest(world: World) -> list[Any]:
     log = LogTail(world.storage, "Claims", "{User}")
-    world.run(log.create_table())
+    world.prepare(log.create_table())
     return [log.latest_of_each(1, [{"User": "jo"}, {"User": "bob"}]), log.append({"User": "bob"})]
 
 
@@ -158,7 +158,7 @@ def latest(world: World) -> list[Any]:
 def rotation(world: World) -> list[Any]:
     old, new = (staff(world, mappings=[encrypted("Salary", keys=keys)]) for keys in (OLD, [NEW, OLD]))
     for entity in BOTH:
-        world.run(old.insert({**entity, "Salary": 1}))
+        world.prepare(old.insert({**entity, "Salary": 1}))
     return [KeyRotation(new).rotate(), old.delete(TWO, force=True)]
 
 
@@ -167,13 +167,13 @@ def keys_of_wide_entities(world: World) -> list[Any]:
     wide = WideEntity(world.storage, "Wide", KEY, mappings=[encrypted("Salary")])
     world.engine.tables.create("Wide")
     for entity in BOTH:
-        world.run(wide.insert({**entity, "Salary": 1}))
+        world.prepare(wide.insert({**entity, "Salary": 1}))
     return [KeyRotation(wide).in_use(), wide.delete(TWO, force=True)]
 
 
 def rekey(world: World) -> Any:
     new = EntitySet(world.storage, "ByName", Key("{Name}", "{Number}"))
-    world.run(new.create_table())
+    world.prepare(new.create_table())
     return Rekey(staff(world, entities=BOTH), new, queue="moves", name="staff", lease=60)
 
 
@@ -190,14 +190,14 @@ def verification_of_new_keys(world: World) -> list[Any]:
 @case("dual_writer.handle")
 def interrupted_copy(world: World) -> list[Any]:
     move = rekey(world)
-    world.run(move.verify())
+    world.prepare(move.verify())
     writer = move.entities._writer
 
     async def interrupt() -> None:
         await writer.begin([writer.claim({**entity, "Name": "jo"}) for entity in (ONE, {**TWO, "Number": "3"})])
         await world.storage.sleep(60)
 
-    world.run(interrupt())
+    world.prepare(interrupt())
     return [move.process_intents()]
 
 
@@ -209,30 +209,30 @@ def deletion_of_old_entities(world: World) -> list[Any]:
         for step in (move.copy, move.verify, move.cut_over, move.verify, move.commit):
             await step()
 
-    world.run(commit())
+    world.prepare(commit())
     return [move.clean_up(), move.old_set.delete(TWO, force=True)]
 
 
 @case("blob_log.drop_before")
 def deletion_of_blobs(world: World) -> list[Any]:
     log = log_of(world.storage, "logs")
-    world.run(fill(log, 0, 60, 120))
-    world.run(log.flush())
+    world.prepare(fill(log, 0, 60, 120))
+    world.prepare(log.flush())
     return [log.drop_before(minute(180)), log.drop_before(minute(120))]
 
 
 @case("large_properties.decode")
 def downloads(world: World) -> list[Any]:
     entities = staff(world, mappings=[LargeProperties(["Photo", "Report"], container="files", above=0)])
-    world.run(entities.insert({**ONE, "Photo": b"a", "Report": b"b"}))
+    world.prepare(entities.insert({**ONE, "Photo": b"a", "Report": b"b"}))
     return [entities.get(ONE), entities.update(lambda entity: entity.update(Photo=b"c"), **ONE)]
 
 
 @case("large_values._collect")
 def collection(world: World) -> list[Any]:
     entities = staff(world, mappings=[LargeProperties(["Photo", "Report"], container="files", above=0)])
-    world.run(entities.insert({**ONE, "Photo": b"a", "Report": b"b"}))
-    world.run(EntitySet(world.storage, "Staff", KEY).delete(ONE, force=True))
+    world.prepare(entities.insert({**ONE, "Photo": b"a", "Report": b"b"}))
+    world.prepare(EntitySet(world.storage, "Staff", KEY).delete(ONE, force=True))
     store, hour = LargePropertyStore(entities), timedelta(hours=1)
 
     async def collect() -> list[Any]:
@@ -251,8 +251,8 @@ def collection_of_wide_entities(world: World) -> list[Any]:
     wide = WideEntity(world.storage, "Wide", KEY, mappings=[large])
     world.engine.tables.create("Wide")
     for entity in BOTH:
-        world.run(wide.insert({**entity, "Photo": b"a"}))
-        world.run(wide.delete(entity, force=True))
+        world.prepare(wide.insert({**entity, "Photo": b"a"}))
+        world.prepare(wide.delete(entity, force=True))
     return [LargePropertyStore(wide).verify(grace=timedelta(0))]
 
 

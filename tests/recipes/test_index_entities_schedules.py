@@ -53,10 +53,10 @@ def prepared(world: World, via: IndexEntity, *names: str) -> Any:
         world.engine.tables.create(table)
     if via.is_eventual:
         world.engine.queues.create(QUEUE)
-        world.run(world.storage.container("lists").create())
+        world.prepare(world.storage.container("lists").create())
     staff = staff_in(world, via)
     for number, name in enumerate(names):
-        world.run(staff.insert(employee(number, name)))
+        world.prepare(staff.insert(employee(number, name)))
     return staff
 
 

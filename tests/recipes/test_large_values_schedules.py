@@ -135,12 +135,12 @@ def actors(
 
     def make(world: World) -> dict[str, Coroutine[Any, Any, Any]]:
         staff = staff_of(world, kind)
-        world.run(staff.create_table())
+        world.prepare(staff.create_table())
         if old:
             plain = staff_of(world)
-            world.run(insert(plain, b"z" if stray else b"a"))
+            world.prepare(insert(plain, b"z" if stray else b"a"))
             if stray:
-                world.run(merge(plain, b"a"))
+                world.prepare(merge(plain, b"a"))
             world.engine.clock.advance(36_000)
         made = {name: write(staff, name.encode()) for name, write in writers.items()}
         if reads:

@@ -46,7 +46,7 @@ def prepared(world: World, count: int = 3) -> Any:
     world.engine.tables.create("Staff")
     TOKENS[world] = [None]
     for number in range(count):
-        world.run(staff_in(world).insert({**SALES, "EmployeeId": number, "Floor": 3, "Age": 0}))
+        world.prepare(staff_in(world).insert({**SALES, "EmployeeId": number, "Floor": 3, "Age": 0}))
     return staff_in(world)
 
 

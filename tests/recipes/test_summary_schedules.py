@@ -45,7 +45,7 @@ def prepared(world: World, via: Summary, *salaries: int) -> Any:
         world.engine.queues.create(QUEUE)
     staff = staff_in(world, via)
     for number, salary in enumerate(salaries):
-        world.run(staff.insert(employee(number, salary)))
+        world.prepare(staff.insert(employee(number, salary)))
     return staff
 
 

@@ -142,10 +142,10 @@ def actors(
         plain = wide_of(world, options)
         # Every later generation sorts before this one, so that an address moves to where a query has been
         with patch.object(wide_entity, "uuid4", lambda: LAST_GENERATION):
-            world.run(plain.insert(JONES | value("a")))
+            world.prepare(plain.insert(JONES | value("a")))
         if is_marked:
             (photo,) = blobs(world)
-            world.run(world.storage.container(CONTAINER).upload(f"{photo}.orphan", b""))
+            world.prepare(world.storage.container(CONTAINER).upload(f"{photo}.orphan", b""))
         world.engine.clock.advance(36_000)
         wide = wide_of(world, options, kind)
         made = {name: write(wide, name) for name, write in writers.items()}

@@ -113,9 +113,9 @@ def actors(
         if in_pages:
             world.engine.tables = Tables(world.engine.clock, page_examines=1)
         wide = kind(world.storage, TABLE, Key("{Employee}", ""), **options)
-        world.run(wide.table.create())
+        world.prepare(wide.table.create())
         if old:
-            world.run(wide.insert(value("a")))
+            world.prepare(wide.insert(value("a")))
         own = {"reader": lambda wide, _: get(wide), "sweeper": lambda wide, _: wide.sweep(**JONES)}
         return {name: own.get(name, write)(wide, name) for name, write in writes.items()}
 
