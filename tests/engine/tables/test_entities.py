@@ -166,6 +166,22 @@ def test_a_merge_may_not_push_an_entity_past_1_mib(tables: Tables, rejected: Rej
         tables.apply("People", op("merge", "p", "r", More=b""))
 
 
+def test_a_merge_with_the_same_names_may_not_push_an_entity_past_1_mib(tables: Tables, rejected: Rejected) -> None:
+    largest = stored(tables, **of_size(MAX_ENTITY_BYTES))
+    tables.apply("People", op("merge", "p", "r", **largest))
+    with rejected("EntityTooLarge"):
+        tables.apply("People", op("merge", "p", "r", **of_size(MAX_ENTITY_BYTES + 1)))
+    assert tables.get("People", "p", "r").properties == largest
+
+
+@pytest.mark.parametrize("merged", [{"B": 3, "A": 4}, {"A": 4, "B": 3}, {"A": 4, "C": 5, "B": 3}], ids=str)
+def test_a_merge_keeps_the_stored_order(tables: Tables, merged: dict[str, Value]) -> None:
+    stored(tables, B=1, A=2)
+    tables.apply("People", op("merge", "p", "r", **merged))
+    expected = {"B": 3, "A": 4, **merged}
+    assert list(tables.get("People", "p", "r").properties.items()) == list(expected.items())
+
+
 # -- Keys
 
 FORBIDDEN = ["/", "\\", "#", "?", "\t", "\n", "\r", "\x00", "\x1f", "\x7f", "\x9f"]

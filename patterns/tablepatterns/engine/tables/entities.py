@@ -303,11 +303,9 @@ def outcome(operation: Operation, size: int, before: Entity | None) -> Mapping[s
         raise ServiceError(errors.ENTITY_ALREADY_EXISTS)
     elif etag is not None and etag != "*" and etag != before.etag:
         raise ServiceError(errors.UPDATE_CONDITION_NOT_SATISFIED)
-    elif kind in _MERGES:
-        merged = {**before.properties, **properties}
-        if len(merged) > len(properties):
-            size = checked_size(partition_key, row_key, merged)
-        properties = merged
+    elif kind in _MERGES and names_of(before) is not _names(tuple(properties)):
+        properties = {**before.properties, **properties}
+        size = checked_size(partition_key, row_key, properties)
     if kind == "delete":
         return None
     check_size(size, properties.values())
