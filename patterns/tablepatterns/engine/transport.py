@@ -227,11 +227,8 @@ class _Reply:
         if self.status_code >= 400:
             raise HttpResponseError(response=self)
 
-    def _close(self) -> None:
-        self.is_closed = True
-
-    def _consume(self) -> bytes:
-        self.is_stream_consumed = True
+    def _read(self) -> bytes:
+        self.is_closed = self.is_stream_consumed = True
         if self._response.fault:
             check_whole(self._response.size, self._cut_at)
         return self.content
@@ -258,11 +255,10 @@ class EngineResponse(_Reply, HttpResponse):  # pyright: ignore[reportIncompatibl
         self.close()
 
     def close(self) -> None:
-        self._close()
+        self.is_closed = True
 
     def read(self) -> bytes:
-        self._close()
-        return self._consume()
+        return self._read()
 
     def iter_raw(self, **kwargs: Any) -> Iterator[bytes]:
         return self._chunks()
@@ -291,14 +287,13 @@ class AioEngineResponse(_Reply, AsyncHttpResponse):  # pyright: ignore[reportInc
         await self.close()
 
     async def close(self) -> None:
-        self._close()
+        self.is_closed = True
 
     async def read(self) -> bytes:
-        self._close()
-        return self._consume()
+        return self._read()
 
     async def load_body(self) -> None:
-        self._consume()
+        self._read()
 
     async def iter_raw(self, **kwargs: Any) -> AsyncIterator[bytes]:
         for chunk in self._chunks():

@@ -89,7 +89,10 @@ def test_what_is_broken_is_rejected(body: bytes, content_type: str) -> None:
         read_parts(body, content_type)
 
 
-@pytest.mark.parametrize("content", [b"GET /", b"GET / HTTP/1.1", b"GET / x HTTP/1.1\r\n\r\n"])
+@pytest.mark.parametrize(
+    "content",
+    [b"GET /", b"GET / HTTP/1.1", *(b"GET /%s HTTP/1.1\r\n\r\n" % url for url in (b" x", b"\tx", b"\t", b" "))],
+)
 def test_a_part_that_is_no_request_is_rejected(content: bytes) -> None:
     parts = read_parts(b"--b\r\n\r\n" + content + b"\r\n--b--", "multipart/mixed; boundary=b")
     with pytest.raises(ValueError, match=r"no request line|no blank line"):

@@ -78,6 +78,9 @@ def test_the_named_keys_of_a_url_may_be_spelled_in_every_way(path: str, wire: Wi
         "/Employees('a')",
         "/Employees(PartitionKey='a',RowKey='b',RowKey='c')",
         "/Employees(PartitionKey='a',RowKey='it's')",
+        "/Employees(PartitionKey='a',RowKey='it%27s')",
+        "/Employees)(PartitionKey='a',RowKey='b')",
+        "/Employees%28%29(PartitionKey='a',RowKey='b')",
         "/Employees(a)",
     ],
 )
@@ -87,6 +90,18 @@ def test_keys_that_are_not_the_two_keys_are_rejected(path: str, wire: Wire) -> N
         "InvalidInput",
         "The number of keys specified in the URI does not match number of key properties for the resource.",
     )
+
+
+@pytest.mark.parametrize("end", ["#(PartitionKey='a',RowKey='b')", "?x=(PartitionKey='a',RowKey='b')"])
+def test_keys_after_the_path_name_no_entity(end: str, wire: Wire) -> None:
+    assert wire.status("GET", f"/Employees{end}") == 200
+
+
+@pytest.mark.parametrize(
+    ("end", "status"), [("/(PartitionKey='a',RowKey='b')", 501), ("(PartitionKey='a/b',RowKey='c')", 400)]
+)
+def test_a_longer_path_names_no_entity(end: str, status: int, wire: Wire) -> None:
+    assert wire.status("GET", f"/Employees{end}") == status
 
 
 @pytest.mark.parametrize(

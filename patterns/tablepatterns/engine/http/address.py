@@ -23,7 +23,6 @@ class Address:
     :param base: the account's endpoint as in the request, without a trailing slash
     :param secure: whether it came over https
     :param secondary: whether it is the secondary endpoint, which is read-only
-    :param path: the whole path, percent-encoded, as signed
     :param query: the query options, decoded
     :param tail: the path below the endpoint, still percent-encoded
     """
@@ -31,12 +30,11 @@ class Address:
     base: str
     secure: bool
     secondary: bool
-    path: str
     query: Mapping[str, str]
     tail: str
 
 
-NOWHERE: Final = Address("", secure=False, secondary=False, path="/", query={}, tail="/")
+NOWHERE: Final = Address("", secure=False, secondary=False, query={}, tail="/")
 """What is known about a request before its URL is read."""
 
 
@@ -46,16 +44,25 @@ def read_address(url: str, account: str) -> Address:
     :raises ServiceError: InvalidUri if it is not a URL, or not of this account
     """
     location, _, options = url.partition("#")[0].partition("?")
-    start = location.find("/", len("https://"))
-    path = "" if start < 0 else location[start:]
-    base, secure, secondary = _site(location if start < 0 else location[:start], account)
-    tail = path
+    tail = path_of(location)
+    base, secure, secondary = _site(location.removesuffix(tail), account)
     if secondary is None:
-        name, slash, rest = path[1:].partition("/")
+        name, slash, rest = tail[1:].partition("/")
         if name not in (account, account + _SECONDARY):
             raise ServiceError(errors.INVALID_URI)
         base, secondary, tail = f"{base}/{name}", name != account, slash + rest
-    return Address(base, secure, secondary, path or "/", _query(options) if options else {}, tail)
+    return Address(base, secure, secondary, _query(options) if options else {}, tail)
+
+
+def path_of(url: str) -> str:
+    """Return the whole path of a URL, percent-encoded, as signed.
+
+    >>> path_of("http://127.0.0.1:10002/contoso/Employees()?$top=1"), path_of("https://contoso.table.core.windows.net")
+    ('/contoso/Employees()', '')
+    """
+    location = url.partition("#")[0].partition("?")[0]
+    start = location.find("/", len("https://"))
+    return "" if start < 0 else location[start:]
 
 
 class _Site(NamedTuple):

@@ -42,7 +42,7 @@ def http_date(moment: Ticks) -> str:
     >>> http_date(Ticks.parse("2014-08-22T00:50:32.5Z"))
     'Fri, 22 Aug 2014 00:50:32 GMT'
     """
-    return _http_date(int(moment) // SECOND)
+    return _http_date(moment // SECOND)
 
 
 @lru_cache(maxsize=16)

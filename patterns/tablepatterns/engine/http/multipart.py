@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from .message import Response
 
 _BOUNDARY: Final = re.compile(r'boundary="?([^\s";,]+)', re.IGNORECASE)
-_REQUEST: Final = re.compile(r"(\S+) (\S+) HTTP/1\.[01]")
+_VERSIONS: Final = frozenset({"HTTP/1.0", "HTTP/1.1"})
 _STATUS: Final = re.compile(r"HTTP/1\.[01] (\d{3}) (.*)", re.ASCII)
 _FIELD: Final = re.compile(r"^([^:\s]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
 _LONE_CR: Final = re.compile(rb"\r(?!\n)")
@@ -65,10 +65,13 @@ def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
     """
     for part in parts:
         head, body = _cut(part.content)
-        found, fields = _read_line(_REQUEST, head)
+        line, fields = _cut_line(head)
+        words = line.split()
+        if len(words) != 3 or words[2] not in _VERSIONS or line != " ".join(words):
+            raise ValueError("no request line")
         headers = _read_headers(fields)
         content_id = headers.get("content-id", part.headers.get("content-id"))
-        yield InnerRequest(found[1], found[2], headers, body, content_id)
+        yield InnerRequest(words[0], words[1], headers, body, content_id)
 
 
 def read_responses(body: bytes, content_type: str) -> Iterator[Response]:
@@ -81,7 +84,10 @@ def read_responses(body: bytes, content_type: str) -> Iterator[Response]:
             yield from read_responses(part.content, part.headers["content-type"])
         else:
             head, content = _cut(part.content)
-            found, fields = _read_line(_STATUS, head)
+            line, fields = _cut_line(head)
+            found = _STATUS.fullmatch(line)
+            if not found:
+                raise ValueError("no status line")
             yield Response(int(found[1]), _headers(fields), content, found[2])
 
 
@@ -98,8 +104,8 @@ def write_multipart(boundary: str, parts: Sequence[bytes]) -> bytes:
 
 def write_response(response: Response) -> bytes:
     """Return a part that contains an HTTP response."""
-    fields = "".join([f"{name}: {value}\r\n" for name, value in response.headers.items()])
-    head = f"HTTP/1.1 {response.status} {response.reason}\r\n{fields}\r\n"
+    fields = map(": ".join, response.headers.items())
+    head = "\r\n".join([f"HTTP/1.1 {response.status} {response.reason}", *fields, "\r\n"])
     return _HTTP + head.encode("latin-1", "replace") + response.body
 
 
@@ -115,23 +121,18 @@ def _read_part(piece: bytes) -> Part:
 
 def _cut(message: bytes) -> tuple[bytes, bytes]:
     """Cut at the first blank line; the lines before it end with CRLF, LF or both."""
-    end, following = message.find(b"\n\r\n"), 3
-    bare = message.find(b"\n\n", 0, end + 1 if end >= 0 else None)
-    if bare >= 0:
-        end, following = bare, 2
-    if end >= 0:
-        return message[:end].removesuffix(b"\r"), message[end + following :]
-    if not message.endswith(b"\n"):
+    head, blank, content = message.partition(b"\n\r\n")
+    if b"\n\n" in head + blank[:1]:
+        head, blank, content = message.partition(b"\n\n")
+    if not blank and not message.endswith(b"\n"):
         raise ValueError("no blank line after the headers")
-    return message, b""
+    return head.removesuffix(b"\r"), content
 
 
-def _read_line(pattern: re.Pattern[str], head: bytes) -> tuple[re.Match[str], bytes]:
+def _cut_line(head: bytes) -> tuple[str, bytes]:
+    """Cut after the first line."""
     line, _, fields = head.partition(b"\n")
-    found = pattern.fullmatch(line.removesuffix(b"\r").decode("latin-1"))
-    if not found:
-        raise ValueError("no request line and no status line")
-    return found, fields
+    return line.removesuffix(b"\r").decode("latin-1"), fields
 
 
 @lru_cache(maxsize=512)

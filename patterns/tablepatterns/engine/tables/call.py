@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 from urllib.parse import unquote
 
@@ -35,7 +36,8 @@ Kind: TypeAlias = Literal[
 
 _ROOTS: Final[Mapping[str, Kind]] = {"Tables": "tables", "$batch": "batch"}
 _KEY: Final = "'([^']*(?:''[^']*)*)'"
-_ENTITY: Final = re.compile(rf"([^()]*)\(PartitionKey={_KEY},\s*RowKey={_KEY}\)", re.DOTALL)
+_KEYS: Final = re.compile(rf"PartitionKey={_KEY},\s*RowKey={_KEY}\)", re.DOTALL)
+_ENTITY: Final = re.compile(rf"([^()]*)\({_KEYS.pattern}", re.DOTALL)
 _ENTITY_ROW_FIRST: Final = re.compile(rf"([^()]*)\(RowKey={_KEY},\s*PartitionKey={_KEY}\)", re.DOTALL)
 _ENTRY: Final = re.compile(r"Tables\('([^']*)'\)", re.DOTALL)
 
@@ -70,16 +72,31 @@ def locate(url: str, account: str) -> Target:
 
     :raises ServiceError: InvalidUri if it is not a URL, or not of this account; InvalidInput where its keys are wrong
     """
+    before, bracket, keys = url.partition("(")
+    if bracket and "/" not in keys and "?" not in keys and "#" not in keys:
+        table = _table_at(before, account)
+        found = _KEYS.fullmatch(_decoded(keys)) if table else None
+        if table and found:
+            return _entity(table.address, table.resource, *found.groups())
     address = read_address(url, account)
     # Slashes inside a key arrive percent-encoded, so the path is split before it is decoded
     segment, _, below = address.tail[1:].partition("/")
-    name = _decoded(segment) if "%" in segment else segment
+    name = _decoded(segment)
     if below:
         return Target(address, "below table", name, below=below)
     found = _ENTITY.fullmatch(name)
     if found:
         return _entity(address, *found.groups())
     return _keyed(address, name) if name.endswith("')") else _unkeyed(address, name.removesuffix("()"))
+
+
+@lru_cache(maxsize=1024)
+def _table_at(url: str, account: str) -> Target | None:
+    """Return the table that a URL names before its keys, which most requests share; None if that is not simple."""
+    if url.endswith("/") or not set("?#%)").isdisjoint(url):
+        return None
+    target = locate(url, account)
+    return target if target.kind == "table" else None
 
 
 def absolute(url: str, base: str) -> str:
@@ -95,6 +112,8 @@ def absolute(url: str, base: str) -> str:
 
 
 def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError as error:
