@@ -38,7 +38,7 @@ def test_copies_follow_two_moves_after_any_crash() -> None:
 
 @pytest.mark.guide("G-134", "G-136")
 @pytest.mark.guarantee(
-    RECIPE, "copies match their primaries once the queue is drained, also if one of three writers crashes"
+    RECIPE, "copies match their primaries once the queue is drained, also if two of three writers crash"
 )
 @pytest.mark.parametrize("preemptions", [0, pytest.param(1, marks=pytest.mark.nightly)])
 def test_copies_follow_three_moves_after_any_crash(preemptions: int) -> None:

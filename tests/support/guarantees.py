@@ -19,7 +19,7 @@ from tablepatterns.testing import Counterexample, Explored, World, explore, repl
 
 RECORD = Path(__file__).parents[2] / "docs" / "data" / "explored.json"
 _DEFAULTS = {"crashes": 0, "lost_responses": 0, "stalls": [], "preemptions": None, "samples": 0}
-_WIDER = 10_000
+_WIDER = 20_000
 """The maximum number of schedules with one crash more than a test requests."""
 _FAULTS = ("crashes", "lost_responses", "stalls")
 _SUMS = ("schedules", "pruned", "states", "choices", "seconds")
