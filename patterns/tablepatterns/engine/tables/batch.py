@@ -17,7 +17,8 @@ from ..http.multipart import InnerRequest, read_parts, read_requests, write_mult
 from .call import TableCall, Target, absolute, locate, verb
 from .entity_api import Write, answer_write, get_entity, query_entities, read_write
 
-_COMMON: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"}
+_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache", "DataServiceVersion": "3.0;"}
+_HEADERS_WITHOUT_BODY: Final = {**_HEADERS, "DataServiceVersion": "1.0;"}
 _MULTIPART: Final = "multipart/mixed"
 _QUERIES: Final = {"entity": get_entity, "table": query_entities}
 
@@ -128,8 +129,7 @@ def _target(call: TableCall, request: InnerRequest) -> Target:
 
 def _part(response: Response, request: InnerRequest) -> Response:
     """Return a response with the headers that it has inside a batch."""
-    version = "3.0;" if response.size else "1.0;"
-    response.headers = {**_COMMON, "DataServiceVersion": version, **response.headers}
+    response.headers = (_HEADERS if response.size else _HEADERS_WITHOUT_BODY) | response.headers
     if request.content_id is not None:
         response.headers["Content-ID"] = request.content_id
     return response
@@ -138,5 +138,5 @@ def _part(response: Response, request: InnerRequest) -> Response:
 def _error_part(call: TableCall, error: ServiceError) -> Response:
     call.notes.error = error.code
     response = ErrorWriter(call.id, call.now).in_json(error)
-    response.headers = {**_COMMON, "DataServiceVersion": "3.0;", **response.headers}
+    response.headers = _HEADERS | response.headers
     return response
