@@ -162,7 +162,7 @@ class Api(Generic[CallT]):
             notes.written,
             None if fault is None else fault.name,
         )
-        self._engine.ledger.add(tuple.__new__(Record, fields))
+        self._engine.ledger.add(Record._make(fields))
         if self._engine.targets and notes.reached:
             touched = max(notes.examined, notes.returned, notes.written)
             self._engine.targets.count_entities(call.info, self._engine.clock, touched)
