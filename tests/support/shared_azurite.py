@@ -24,7 +24,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     of_all = _of_worker(config, "azurite_log")
-    config.stash[_LOG] = Path(of_all or config.rootpath / f".azurite/{os.getpid()}.log")
+    log = config.stash[_LOG] = Path(of_all or config.rootpath / f".azurite/{os.getpid()}.log")
+    if not of_all:
+        # Of an earlier process with the same number
+        log.unlink(missing_ok=True)
 
 
 @pytest.hookimpl(optionalhook=True)
