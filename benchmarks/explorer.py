@@ -1,4 +1,4 @@
-"""Measure how many schedules `explore` tries per second of processor time: `python -m benchmarks.explorer`.
+"""Measure the processor time of explorations with `explore`: `python -m benchmarks.explorer`.
 
 Each exploration of each round is a new process. `--compare PATH` measures another version of the package in turn with
 this one; `PATH` is the folder that contains its `tablepatterns`.
@@ -50,7 +50,7 @@ def in_new_process(name: str, package: Path) -> list[float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, print the rates, and write every round."""
+    """Measure, print the figures, and write every round."""
     parser = argparse.ArgumentParser(prog="benchmarks.explorer", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"by default all: {', '.join(EXPLORATIONS)}")
     parser.add_argument("--rounds", type=int, default=3)
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, figures in rounds.items():
         for version, taken in figures.items():
             count, seconds = taken[0][0], median(each for _, each in taken)
-            print(f"{name:24}{version:14}{count:7,} schedules {seconds:8.2f} s {count / seconds:8,.0f} per second")
+            print(f"{name:24}{version:14}{count:7,} schedules {seconds:8.2f} s")
     text = json.dumps({"environment": facts, "rounds": rounds}, indent=1)
     given.output.write_text(text + "\n", encoding="utf-8")
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from .results import Spread
 
 _HOW = """\
-Take the figures with a grain of salt: they are those of one machine. The ratios travel better than the times. A figure
-is the median of the rounds, with the least and the most in brackets; a ratio compares the two of the same round."""
+The figures are from one machine; on another, ratios change less than times. A figure is the median of the rounds, with
+the lowest and the highest in parentheses. A ratio compares two measurements of the same round."""
 
 
 class Verdict(NamedTuple):

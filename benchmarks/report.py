@@ -15,13 +15,13 @@ MIN_OVER_AZURITE = 5.0
 MAX_BYTES = 500
 
 _HOW = """\
-`make bench` wrote this page, the plot, and every round beside it, in `tables.json` and `objects.json`. What recipes
-take is on [a page of its own](recipes.md).
+`make bench` writes this page, the plot, and every round to `tables.json` and `objects.json`. Recipes are on
+[another page](recipes.md).
 
-The **floor** is the SDK's own sync client over a transport that returns the engine's responses, recorded before. For
-tables, azure-core's own response class reads them; it parses transactions with the email package, so that the engine's
-class can be faster. The **engine** answers the same client in the same process. **Azurite**
-answers it over HTTP on the same machine, and keeps its data in memory too. All take turns in every round.
+The **floor** is the SDK's sync client over a transport that returns recorded responses of the engine. For tables,
+azure-core's own response class reads them; it parses transactions with the email package, so the engine can be faster
+than the floor. The **engine** responds to the same client in the same process. **Azurite** responds over HTTP on the
+same machine, and keeps its data in memory too. They take turns in each round.
 
 ![What a call costs](speed.png)"""
 
@@ -87,17 +87,17 @@ def _by_size(results: Results, case: str, what: str) -> Verdict:
 def _calls_of_tables(results: Results) -> str:
     first = times(results.ratio(table_cases.NEW_PAGES, ENGINE_LARGE, FLOOR))
     note = (
-        f"In tables of {results.loaded[ENGINE].entities:,} entities. Nothing that was rendered is kept; pages of the "
-        f"large table that were never read before take {first} the floor."
+        f"In tables of {results.loaded[ENGINE].entities:,} entities. Responses are not cached; pages of the large "
+        f"table that were not read before take {first} the floor."
     )
     return f"{note}\n\n{_calls(results, [case.name for case in table_cases.CASES])}"
 
 
 def _calls_of_objects(results: Results) -> str:
     note = f"""\
-Each message has {len(queue_cases.TEXT)} characters. What is sent, received, deleted, uploaded or downloaded is checked.
-The fourth is three requests. The floor does not even read what is uploaded; the engine keeps it and adds up its MD5.
-The list is one page of {results.loaded[ENGINE].entities:,} blobs, all that the container holds."""
+Each message has {len(queue_cases.TEXT)} characters. The results of all calls are checked. The fourth call is three
+requests. The floor does not read what is uploaded; the engine stores it and computes its MD5. The list is one page of
+all {results.loaded[ENGINE].entities:,} blobs of a container."""
     return f"{note}\n\n{_calls(results, [*(case.name for case in OBJECTS), blob_cases.LIST])}"
 
 
@@ -118,7 +118,7 @@ def _sizes(results: Results, cases: Sequence[str], place: str) -> str:
     """Return the effect of the amount of data on a call."""
     pairs = [(ENGINE, ENGINE_LARGE), *([(AZURITE, AZURITE_LARGE)] if results.has(AZURITE) else [])]
     rows = [(case, small, *_grown(results, case, small, large)) for case in cases for small, large in pairs]
-    note = f"Azurite's large {place} is as large as it got in {results.scale.azurite_seconds:g} seconds."
+    note = f"Azurite's large {place} has what it stored within {results.scale.azurite_seconds:g} seconds."
     found = table(("", "", f"small {place}", f"large {place}", "in them", "large / small"), rows)
     return f"{note}\n\n{found}" if results.has(AZURITE) else found
 

@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ),
     ]
     heads = ("step", "processor time", "aim, at most")
-    how = "`python -m benchmarks.startup` wrote this page. Each round is a new process."
+    how = "`python -m benchmarks.startup` writes this page. Each round is a new process."
     sections = {"Processor time": table(heads, rows), "Environment": where({"": facts})}
     text = page("Connecting in a new process", how, sections)
     given.output.write_text(text, encoding="utf-8")

@@ -21,7 +21,7 @@ BARE: Final = "SDK"
 TARGETS: Final = set_calls.TARGETS | pattern_calls.TARGETS
 RESULTS: Final = Path(__file__).parents[1] / "results/calls.json"
 _HOW: Final = """\
-`python -m benchmarks.recipes.calls` wrote this page. Each call of a recipe is measured in turn with the same requests
+`python -m benchmarks.recipes.calls` writes this page. Each call of a recipe is measured in turn with the same requests
 by the SDK's own clients, both on the in-memory engine, in one process."""
 
 

@@ -16,8 +16,8 @@ from .reading import ONE_BY_ONE as READ_ONE_BY_ONE
 MAX_OVER_BARE = 1.25
 
 _HOW = """\
-`make bench` wrote this page, and every round in `recipes.json`. All of it is on the account in memory unless it says
-otherwise, through the SDK's own clients, in one process."""
+`make bench` writes this page, and every round to `recipes.json`. Unless stated otherwise, recipes run on an account in
+memory, in one process."""
 
 
 def report(results: RecipeResults, year: Year | None) -> str:
@@ -47,22 +47,21 @@ def verdicts(results: RecipeResults) -> Iterator[Verdict]:
 def _bulk(results: RecipeResults) -> str:
     scale = _scale(results)
     note = f"""\
-The first flights of January 2013 go into an empty table, a partition for each carrier: as many as have about
-{scale.rows:,} rows, or the first {scale.sharing:,} where they share rows. *Bare* are the SDK's own calls, from one
-thread, that read and write the same rows in the same transactions, made ready beforehand; so the ratio is what
-planning, checking and threads cost. After each load all rows are compared with those of the other loads. A load of
-flights that share rows, such as the sum of a day, has to read each of those rows once: they are among the transactions,
-and the last column is the ratio to the writes alone, for whom knows that there is nothing to read."""
+The first flights of January 2013 are loaded into an empty table with a partition for each carrier: as many as have
+about {scale.rows:,} rows, or the first {scale.sharing:,} if they share rows. *SDK* are the SDK's own calls from one
+thread, with the same rows in the same transactions, prepared in advance. After each load, all rows are compared with
+those of the other loads. A load of flights that share rows, such as the total of a day, reads each of these rows once.
+Its reads count as transactions, and the last column compares it with the SDK's writes alone."""
     rows = [_bulk_row(results, name) for name in (*DERIVED, *SHARING)]
     heads = (
         "",
         "flights",
         "transactions",
         "BulkLoad",
-        "bare",
-        "BulkLoad / bare",
+        "SDK",
+        "BulkLoad / SDK",
         "in processor time",
-        "BulkLoad / its writes",
+        "BulkLoad / the SDK's writes",
     )
     return f"{note}\n\n{table(heads, rows)}"
 
@@ -87,10 +86,10 @@ def _bulk_row(results: RecipeResults, name: str) -> tuple[str, ...]:
 def _contention(results: RecipeResults) -> str:
     least, most = (seconds * 1000 for seconds in SECONDS)
     note = f"""\
-Async writers insert {_scale(results).inserts} entities of one name each; `IndexEntity` lists them in the partition,
-in one row, or spread over several. The time is simulated: a request takes {least:g} to {most:g} ms, back-off its own
-time, and computing none. An attempt is a transaction in the account's ledger. At the end the list is compared with
-what was inserted."""
+Each async writer inserts {_scale(results).inserts} entities with the same name. An `IndexEntity` lists them in the
+same partition, in one row or in several. The time is simulated: a request takes {least:g} to {most:g} ms, retries wait
+as long as they ask for, and computing takes no time. An attempt is a transaction that was sent. At the end, the list is
+compared with what was inserted."""
     rows = [
         (
             f"{each.writers}",
@@ -107,33 +106,32 @@ what was inserted."""
 
 def _reading(results: RecipeResults) -> str:
     note = f"""\
-{_scale(results).keys:,} point queries, one behind the other or by `EntitySet.get_many`, 8 at a time by default. In one
-process nothing is gained by asking the engine in parallel, so here each request waits for 2 ms in real time first. On
-Azurite, on the same machine, reads share its one thread and the machine's cores with the client."""
+{_scale(results).keys:,} point queries, one after the other or with `EntitySet.get_many`, by default 8 at a time. The
+engine runs in the same process, where concurrent requests are no faster, so each request waits for 2 ms of real time
+first. Azurite has one thread, and shares the machine's cores with the client."""
     rows: list[tuple[str, ...]] = []
     for case in (f"{place}, {how}" for place in (DISTANT, "Azurite") for how in ("sync", "async")):
         if case in results.cases:
             rates = (rate(results.rate(case, who)) for who in (READ_ONE_BY_ONE, MANY, WIDE))
             gains = (times(results.ratio(case, READ_ONE_BY_ONE, who)) for who in (MANY, WIDE))
             rows.append((case, *rates, *gains))
-    heads = ("", "one by one", "get_many", "limit=32", "as fast, get_many", "as fast, limit=32")
+    heads = ("", "one by one", "get_many", "limit=32", "times as fast, get_many", "times as fast, limit=32")
     return f"{note}\n\n{table(heads, rows)}"
 
 
 def _maintenance(results: RecipeResults) -> str:
     note = f"""\
-`EntitySet.backfill` and `verify` of {_scale(results).kept:,} flights, 8 at a time. What is filled in is verified, and
-what is verified must be right."""
+`EntitySet.backfill` and `verify` of {_scale(results).kept:,} flights, 8 at a time. The results of each backfill are
+verified."""
     rows = [(name, *(rate(results.rate(name, what)) for what in (BACKFILL, VERIFY))) for name in KINDS]
     return f"{note}\n\n{table(('entities', BACKFILL, VERIFY), rows)}"
 
 
 def _year(year: Year) -> str:
     note = f"""\
-Measured once, by `make bench ARGS=year`: all {year.loads[0].entities:,} flights of 2013, a row each and one in each
-index that they have the fields of. *Bare* are the SDK's own calls, from one thread, that write the same rows in the
-same transactions; they are noted while the flights are loaded. Seconds are those of the processor, since a load of
-minutes is seldom alone on its machine: see below how busy this one was."""
+Measured once, with `make bench ARGS=year`: all {year.loads[0].entities:,} flights of 2013, with a row for each flight
+and one in each index whose fields it has. *SDK* are the SDK's own calls from one thread, which write the same rows in
+the same transactions. Times are processor time; the machine's load is below."""
     rows = [
         (
             each.name,
@@ -145,7 +143,7 @@ minutes is seldom alone on its machine: see below how busy this one was."""
         )
         for each in year.loads
     ]
-    heads = ("", "transactions", "BulkLoad", "flights", "bare", "BulkLoad / bare")
+    heads = ("", "transactions", "BulkLoad", "flights", "SDK", "BulkLoad / SDK")
     return f"{note}\n\n{table(heads, rows)}"
 
 
