@@ -95,13 +95,12 @@ def test_keys_are_read_one_by_one_and_together_by_both_kinds_of_clients(output: 
         assert set(cases[f"engine behind 2 ms, {how}"]) == {"one by one", "get_many", "get_many, limit=32"}
 
 
-def test_the_year_is_loaded_with_one_index_and_with_three_in_fewer_transactions_than_flights(output: Path) -> None:
-    loads = written(output, "year")["loads"]
-    assert [each["name"] for each in loads] == ["one index", "three indexes"]
-    for each in loads:
-        assert each["entities"] == 80
-        assert 0 < each["transactions"] < 80
-        assert each["bare_cpu"] > 0
+def test_the_year_is_loaded_with_an_index_in_fewer_transactions_than_flights(output: Path) -> None:
+    (load,) = written(output, "year")["loads"]
+    assert load["name"] == "one index"
+    assert load["entities"] == 80
+    assert 0 < load["transactions"] < 80
+    assert load["bare_cpu"] > 0
     assert "all 80 flights of 2013" in (output / "recipes.md").read_text(encoding="utf-8")
 
 
