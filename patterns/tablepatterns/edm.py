@@ -199,7 +199,7 @@ def entity_size(partition_key: str, row_key: str, properties: Mapping[str, objec
     >>> entity_size("Sales", "000223", {"Age": 34})
     44
     """
-    size = 4 + 2 * utf16_length(partition_key + row_key) + _names_size(tuple(properties))
+    size = 4 + 2 * utf16_length(partition_key + row_key) + names_size(tuple(properties))
     for value in properties.values():
         if type(value) is str and value.isascii():
             size += 4 + 2 * len(value)
@@ -209,7 +209,8 @@ def entity_size(partition_key: str, row_key: str, properties: Mapping[str, objec
 
 
 @lru_cache(maxsize=1024)
-def _names_size(names: tuple[str, ...]) -> int:
+def names_size(names: tuple[str, ...]) -> int:
+    """Return the bytes that the names of properties take in an entity."""
     return sum(8 + 2 * utf16_length(name) for name in names)
 
 

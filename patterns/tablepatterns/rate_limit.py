@@ -32,7 +32,7 @@ class Pace:
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether there is no limit."""
+        """Whether calls never wait."""
         return self._interval is None
 
     async def turn(self) -> None:

@@ -47,6 +47,7 @@ class Clock:
 
     def stamps(self, count: int) -> list[Ticks]:
         """Return the timestamps of versions that are written together."""
+        # `stamp` does not call this: for one version it would take more than twice as long
         with self._lock:
             first = max(self.now(), self._last_stamp + 1)
             self._last_stamp = first + count - 1

@@ -72,6 +72,7 @@ def locate(url: str, account: str) -> Target:
 
     :raises ServiceError: InvalidUri if it is not a URL, or not of this account; InvalidInput where its keys are wrong
     """
+    # Most requests name an entity, and only its keys differ from those of other requests
     before, bracket, keys = url.partition("(")
     if bracket and "/" not in keys and "?" not in keys and "#" not in keys:
         table = _table_at(before, account)

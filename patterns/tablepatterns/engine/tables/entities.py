@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
-from ...edm import SIZES, Int64, Ticks, ordinal, utf16_length
+from ...edm import SIZES, Int64, Ticks, names_size, ordinal, utf16_length
 from ...filters import Value
 from ...limits import (
     DATETIME_MIN,
@@ -110,7 +110,7 @@ def _names(names: tuple[str, ...]) -> Names:
     """Return the names as entities share them."""
     shared = Names((sys.intern(name), position) for position, name in enumerate(names, _FIRST_VALUE))
     shared.are_valid = not any(map(_name_error, names))
-    shared.size = sum(8 + 2 * utf16_length(name) for name in names)
+    shared.size = names_size(names)
     return shared
 
 

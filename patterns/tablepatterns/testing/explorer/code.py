@@ -96,7 +96,7 @@ class Node:
         return self._position
 
     def outcome(self) -> object:
-        """Return what can be told from outside: that the code is running, or how it ended."""
+        """Return what is visible from outside: that the code is running, or how it ended."""
         if self._outcome is None:
             ended = {"returned": self.result, "raised": self.error}.get(self.state)
             self._outcome = self.state, value_of(ended)
@@ -321,7 +321,7 @@ class Actor:
         return self.name, self.has_crashed, self.node.history.position if self.has_crashed else self.node.position()
 
     def outcome(self) -> tuple[object, ...]:
-        """Return everything that a check can tell of it."""
+        """Return everything about it that a check can depend on."""
         return self.name, "crashed" if self.has_crashed else self.node.outcome()
 
     def observed(self) -> tuple[object, ...]:

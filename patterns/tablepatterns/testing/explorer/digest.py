@@ -84,7 +84,7 @@ def digest_of(*values: object) -> bytes:
 
 
 def value_of(thing: object) -> bytes | int:
-    """Return what is equal only for equal values. An object that cannot be compared by value equals only itself."""
+    """Return what to compare an object by: its pickled value, or its identity for errors and what cannot be pickled."""
     # A pickled error lacks its cause
     if not isinstance(thing, BaseException):
         with suppress(Exception):

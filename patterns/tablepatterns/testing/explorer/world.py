@@ -250,7 +250,7 @@ class World:
             self.run(coroutine)
             self._prepared.append(self.snapshots.save())
             self.has_prepared = True
-        # What follows draws the same whether the coroutine has run or not
+        # What follows gets the same random values, whether the coroutine has run or not
         self.turn_to(f"after preparation {number}")
 
     @property
