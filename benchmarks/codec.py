@@ -24,11 +24,11 @@ from typing import Any, Final, TypeAlias
 from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
 
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, aio, connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.http.message import Response
-from tablepatterns.engine.transport import AioEngineResponse, AioEngineTransport, EngineResponse, EngineTransport
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.operation import Operation, sdk_operation
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.http.message import Response
+from tablepatterns_engine.transport import AioEngineResponse, AioEngineTransport, EngineResponse, EngineTransport
 
 from .data import FULL_RECIPES, QUICK_RECIPES
 from .environment import environment

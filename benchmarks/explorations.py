@@ -19,7 +19,7 @@ from tablepatterns import (
     Summary,
     Worker,
 )
-from tablepatterns.testing import World
+from tablepatterns_explore import World
 
 BY_ID: Final = Key("empid_{Department}", "{EmployeeId:06d}")
 ID: Final = {"Department": "Sales", "EmployeeId": 223}

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any, Final
 
 from tablepatterns import TablePatternsError
-from tablepatterns.testing import explore
+from tablepatterns_explore import explore
 
 from .environment import environment
 from .explorations import EXPLORATIONS

@@ -12,9 +12,9 @@ from azure.core.pipeline.transport import HttpTransport
 from azure.core.rest import HttpRequest, HttpResponse
 from azure.core.utils import case_insensitive_dict
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.http.message import Response
-from tablepatterns.engine.transport import EngineResponse, EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.http.message import Response
+from tablepatterns_engine.transport import EngineResponse, EngineTransport
 
 from .case import FLOOR, C, Case, Entry, Place
 

@@ -13,9 +13,9 @@ from azure.storage.blob import BlobServiceClient, ContainerClient
 from azure.storage.queue import QueueClient, QueueServiceClient
 from rich.progress import track
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.content import Content
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.content import Content
+from tablepatterns_engine.transport import EngineTransport
 
 from .blob_cases import CASES as BLOB_CASES
 from .blob_cases import listed_name, listing, other_name, put_downloads

@@ -12,9 +12,9 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import TableClient
 
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.tables.service import Operation
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.tables.service import Operation
+from tablepatterns_engine.transport import EngineTransport
 
 from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR, Case, Entry, Place, at
 from .data import Scale, load

@@ -16,14 +16,14 @@ import pytest
 if TYPE_CHECKING:
     import tablepatterns.aio
     from tablepatterns import Storage
-    from tablepatterns.testing import Clock, Engine, Faults
-    from tablepatterns.testing.traffic import AccountTraffic
+    from tablepatterns.testing import AccountTraffic
+    from tablepatterns_engine import Clock, Engine, Faults
 
 
 @pytest.fixture
 def azure_clock() -> Clock:
     """The account's clock: it runs with real time, and `advance` and `set` move it."""
-    from tablepatterns.testing import Clock
+    from tablepatterns_engine import Clock
 
     return Clock()
 
@@ -31,7 +31,7 @@ def azure_clock() -> Clock:
 @pytest.fixture
 def azure_engine(azure_clock: Clock) -> Engine:
     """The in-memory account, new for each test; all the other fixtures use it."""
-    from tablepatterns.testing import Engine
+    from tablepatterns_engine import Engine
 
     return Engine(clock=azure_clock)
 
@@ -60,7 +60,7 @@ def azure_aio_storage(azure_engine: Engine) -> Iterator[tablepatterns.aio.Storag
 @pytest.fixture
 def azure_patched(azure_engine: Engine) -> Iterator[Engine]:
     """The account, which also answers the SDK clients that the code under test creates by itself."""
-    from tablepatterns.testing import patch_azure
+    from tablepatterns_engine import patch_azure
 
     with patch_azure(azure_engine) as engine:
         yield engine
@@ -75,7 +75,7 @@ def azure_faults(azure_engine: Engine) -> Faults:
 @pytest.fixture
 def azure_traffic(azure_engine: Engine) -> Iterator[AccountTraffic]:
     """The requests since this fixture was set up: those of the test, and of fixtures requested after this one."""
-    from tablepatterns.testing.traffic import AccountTraffic
+    from tablepatterns.testing import AccountTraffic
 
     with AccountTraffic(azure_engine) as traffic, azure_engine.ledger.span(traffic):
         yield traffic

@@ -21,7 +21,7 @@ from support.backends import Backend, awaited
 from support.examples import EVERY_RUN, NIGHTLY
 from support.live_bill import EXPECTED, bill, charged_as
 from tablepatterns.connection import CONNECTION_VARIABLE
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 # Its modules have the names of packages, which they would replace if doctests were collected from them
 collect_ignore = ["support/plotting"]

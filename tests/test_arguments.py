@@ -17,7 +17,7 @@ from support.public_objects import EXEMPT, EXEMPT_CALLS, GIVEN, MADE_FOR_THE_LIB
 from tablepatterns import TablePatternsError, connect
 from tablepatterns.argument_types import Kind, declared
 from tablepatterns.recipe import recipe, stream
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 
 class Foreign:

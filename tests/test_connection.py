@@ -12,10 +12,10 @@ from azure.core.exceptions import HttpResponseError
 import tablepatterns.aio
 from tablepatterns import connect
 from tablepatterns.connection import CONNECTION_VARIABLE, resolve
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadTableName, BadTarget
 from tablepatterns.recipe import finish, keeps_key_order
 from tablepatterns.sdk.table import Table
+from tablepatterns_engine.account import Engine
 
 pytestmark = pytest.mark.both_sdks
 

@@ -17,12 +17,12 @@ from support.queue_workers import RecordingHandler
 from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, WideEntity
 from tablepatterns.catalogue import ENTRIES
 from tablepatterns.connection import in_memory
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Pattern
 from tablepatterns.sdk.reads import Found, PageQuery
 from tablepatterns.sdk.table import Table
 from tablepatterns.storage import Storage
+from tablepatterns_engine.account import Engine
 
 PAGE = Path(__file__).parents[1] / "docs" / "backends.md"
 STRING = (

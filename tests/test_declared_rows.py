@@ -22,9 +22,9 @@ from tablepatterns import (
     WideEntity,
     connect,
 )
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.index_entities import IndexEntity
+from tablepatterns_engine.account import Engine
 
 pytestmark = pytest.mark.both_sdks
 

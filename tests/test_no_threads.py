@@ -15,7 +15,7 @@ from budgets.budget import BUDGETS, Budget, measured
 from support.no_threads import forbid_threads
 from support.queue_workers import RecordingHandler, message
 from tablepatterns import EntitySet, Key, Worker, aio, connect
-from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns_explore import Counterexample, World, explore
 
 assert test_budgets.ROWS  # the rows of all recipes
 

@@ -14,8 +14,6 @@ import pytest
 
 import tablepatterns
 from tablepatterns import EntitySet, Key, Storage, aio, connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport
 from tablepatterns.entity import Entity
 from tablepatterns.errors import BadInput, EntityChanged, TooMuchContention
 from tablepatterns.recipe import as_async, finish
@@ -23,6 +21,8 @@ from tablepatterns.recipes.data_series import DataSeries
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.retry import RETRY_FOR, Overtaken, contended
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport
 
 BY_ID = Key("{Department}", "empid_{EmployeeId:06d}")
 ID: dict[str, Any] = {"Department": "Sales", "EmployeeId": 223}

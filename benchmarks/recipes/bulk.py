@@ -11,10 +11,10 @@ from azure.core.exceptions import ResourceNotFoundError
 
 from tablepatterns import BulkLoad, Storage, connect
 from tablepatterns.connection import in_memory
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity import WRITE_ID
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.sdk.table import Table
+from tablepatterns_engine.account import Engine
 
 from ..data import RecipeScale
 from .flights import BY_DESTINATION, BY_ORIGIN, BY_PLANE, PER_DAY, TABLE, TO, Flight, flights, january

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tablepatterns import EntitySet, Key
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import TooMuchContention
 from tablepatterns.recipes.index_entities import IndexEntity
+from tablepatterns_engine.account import Engine
 
 from ..data import RecipeScale
 from ..results import Writers

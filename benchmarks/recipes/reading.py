@@ -14,9 +14,9 @@ from typing import Any, Final
 from azure.core.rest import HttpRequest, HttpResponse
 
 from tablepatterns import BulkLoad, EntitySet, Key, Storage, aio, connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 from tablepatterns.recipe import Account
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 from ..data import RecipeScale
 from .runs import Run, Work

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from tablepatterns.aio import Storage
 from tablepatterns.connection import in_memory
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport
 
 T = TypeVar("T")
 

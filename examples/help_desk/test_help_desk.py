@@ -11,8 +11,8 @@ from typing import Any
 from help_desk import BY_AGENT, BY_STATUS, HelpDesk, Status, Ticket
 
 from tablepatterns import Storage, connect
-from tablepatterns.testing import Clock, Engine
-from tablepatterns.testing.traffic import AccountTraffic
+from tablepatterns.testing import AccountTraffic
+from tablepatterns_engine import Clock, Engine
 
 LEAK = Ticket("contoso", 7, "the roof leaks", "kim", datetime(2026, 8, 22, tzinfo=timezone.utc))
 

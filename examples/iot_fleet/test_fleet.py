@@ -9,8 +9,8 @@ import pytest
 from fleet import Alarm, Fleet, Level
 
 from tablepatterns import EntitySet, Key, Storage, hot_partitions
-from tablepatterns.testing import Clock, Engine
-from tablepatterns.testing.traffic import AccountTraffic
+from tablepatterns.testing import AccountTraffic
+from tablepatterns_engine import Clock, Engine
 
 MIDNIGHT = datetime(2026, 8, 22, tzinfo=timezone.utc)
 

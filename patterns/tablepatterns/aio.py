@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from azure.storage.blob.aio import BlobServiceClient
     from azure.storage.queue.aio import QueueServiceClient
 
-    from .engine.account import Engine
+    from tablepatterns_engine.account import Engine
 
 T = TypeVar("T")
 
@@ -67,14 +67,14 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
             raise ModuleNotFoundError(text, name="aiohttp")
         return Storage(found, None, options)
     # Imported here and below, so that a program on a real account does not load the engine
-    from .engine.account import engine_for
+    from tablepatterns_engine.account import engine_for
 
     engine = engine_for(found.memory)
     return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
 
 
 def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage:
-    from .engine.account import Engine
+    from tablepatterns_engine.account import Engine
 
     if isinstance(target, Engine):
         return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
@@ -99,13 +99,13 @@ class Storage(Account):
         self._identity = account_identity(engine, target.urls["table"])
         options = {"credential": target.credential} | options
         if engine is not None:
-            from .engine.faults import READ_TIMEOUT
-            from .engine.transport import AioEngineTransport
+            from tablepatterns_engine.faults import READ_TIMEOUT
+            from tablepatterns_engine.transport import AioEngineTransport
 
             transport = AioEngineTransport(engine, read_timeout=options.get("read_timeout", READ_TIMEOUT))
             options = {"transport": transport} | options
         if "transport" in options:
-            from .engine.transport import sleeping_alike
+            from tablepatterns_engine.transport import sleeping_alike
 
             options = sleeping_alike(options)
         self._options = options
@@ -187,7 +187,7 @@ class Storage(Account):
         :param max_concurrency: how many calls at a time
         :param needs_threads: without effect here
         :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
-            `tablepatterns.testing.explore` tries fewer orders of such calls, and nothing else changes
+            `tablepatterns_explore.explore` tries fewer orders of such calls, and nothing else changes
         """
         gate = asyncio.Semaphore(max(max_concurrency, 1))
         results: dict[int, T] = {}

@@ -92,7 +92,7 @@ class Account(ABC):
         :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests
         :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
-            `tablepatterns.testing.explore` tries fewer orders of such calls, and nothing else changes
+            `tablepatterns_explore.explore` tries fewer orders of such calls, and nothing else changes
         """
 
     @abstractmethod

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from azure.storage.blob import BlobServiceClient
     from azure.storage.queue import QueueServiceClient
 
-    from .engine.account import Engine
+    from tablepatterns_engine.account import Engine
 
 T = TypeVar("T")
 
@@ -74,14 +74,14 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
     if found.memory is None:
         return Storage(found, None, options)
     # Imported here and below, so that a program on a real account does not load the engine
-    from .engine.account import engine_for
+    from tablepatterns_engine.account import engine_for
 
     engine = engine_for(found.memory)
     return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
 
 
 def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage:
-    from .engine.account import Engine
+    from tablepatterns_engine.account import Engine
 
     if isinstance(target, Engine):
         return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
@@ -114,13 +114,13 @@ class Storage(BlockingAccount):
         options = {"credential": target.credential} | options
         self._takes_time = engine is None or "transport" in options
         if engine is not None:
-            from .engine.faults import READ_TIMEOUT
-            from .engine.transport import EngineTransport
+            from tablepatterns_engine.faults import READ_TIMEOUT
+            from tablepatterns_engine.transport import EngineTransport
 
             transport = EngineTransport(engine, read_timeout=options.get("read_timeout", READ_TIMEOUT))
             options = {"transport": transport} | options
         if "transport" in options:
-            from .engine.transport import sleeping_alike
+            from tablepatterns_engine.transport import sleeping_alike
 
             options = sleeping_alike(options)
         self._options = options
@@ -211,7 +211,7 @@ class Storage(BlockingAccount):
         :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests
         :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
-            `tablepatterns.testing.explore` tries fewer orders of such calls, and nothing else changes
+            `tablepatterns_explore.explore` tries fewer orders of such calls, and nothing else changes
         """
         is_parallel = self._has_threads and (needs_threads or self._takes_time)
         if len(calls) <= 1 or max_concurrency <= 1 or not is_parallel:

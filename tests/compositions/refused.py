@@ -25,8 +25,6 @@ from tablepatterns import (
     WideEntity,
     connect,
 )
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
 from tablepatterns.entity_set.placement import InBlobs
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.denormalize import CopiedFields
@@ -41,6 +39,8 @@ from tablepatterns.recipes.large_properties.large_values import LargePropertySto
 from tablepatterns.recipes.one_to_many import OneToMany
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
 
 KEY = Key(Home.partition, Home.row)
 BY_EMAIL = IntraPartitionIndex(Key(Home.partition, "email_{Email}"))

@@ -31,7 +31,6 @@ from tablepatterns import (
     PeriodTables,
     WideEntity,
 )
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns.recipe import table_names
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
@@ -40,6 +39,7 @@ from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.partition_move import PartitionMove
+from tablepatterns_engine.account import Engine
 
 ROOT = Path(__file__).parents[2]
 NAMES = [name_of(pair) for pair in PAIRS]

@@ -18,7 +18,7 @@ from azure.core.pipeline.transport import AioHttpTransport, RequestsTransport
 from azure.core.rest import HttpRequest
 
 from support.backends import Backend
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 JSON = {"Accept": "application/json;odata=minimalmetadata", "Content-Type": "application/json"}
 XML = {"Accept": "application/xml", "Content-Type": "application/xml"}

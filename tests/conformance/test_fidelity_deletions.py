@@ -14,12 +14,12 @@ from conformance.blob_errors import NO_CONTAINER
 from conformance.entities import KEYS
 from conformance.queue_errors import NO_QUEUE
 from conformance.service_errors import ServiceError, service_error_in
-from tablepatterns.engine import errors as texts
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.faults import Fault
 from tablepatterns.errors import BadInput
-from tablepatterns.testing import World, explore
+from tablepatterns_engine import errors as texts
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.faults import Fault
+from tablepatterns_explore import World, explore
 
 TABLE_BEING_DELETED = ServiceError(
     409, "TableBeingDeleted", "The specified table is being deleted. Try operation later."

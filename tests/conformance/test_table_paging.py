@@ -12,8 +12,8 @@ from conformance.raw import Raw
 from conformance.service_errors import ServiceError
 from conformance.table_errors import INVALID_INPUT
 from support.backends import Backend, awaited
-from tablepatterns.engine.account import Engine
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_TRANSACTION_OPERATIONS
+from tablepatterns_engine.account import Engine
 
 NEXT = ("x-ms-continuation-NextPartitionKey", "x-ms-continuation-NextRowKey")
 

@@ -12,7 +12,7 @@ from differential.differences import Difference, differences
 from differential.exclusions import Case
 from differential.service import Operation, Service
 from differential.tally import Tally
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 _ENGINE, _AZURITE = 0, 1
 

@@ -16,8 +16,8 @@ from differential.service import Service
 from differential.tally import Tally
 from support import backends
 from support.backends import Backend
-from tablepatterns.engine.account import Engine
 from tablepatterns.recipe import finish
+from tablepatterns_engine.account import Engine
 
 
 class Runs:

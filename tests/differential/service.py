@@ -13,7 +13,7 @@ from differential.account import Account, Heard, Known
 from differential.answers import Compared
 from differential.counterparts import Counterparts
 from differential.exclusions import Exclusions
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 
 class Operation(Protocol):

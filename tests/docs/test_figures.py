@@ -153,7 +153,7 @@ def test_every_cost_by_service_is_as_much_as_it_says(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*PAGES, *(ROOT / "docs").glob("*.md")], ids=name_of)
 def test_every_file_of_the_package_that_a_page_names_is_there(path: Path) -> None:
-    named = re.findall(r"(?<![\w/.-])tablepatterns/[\w/]+\.(?:py|toml)\b", path.read_text(encoding="utf-8"))
+    named = re.findall(r"(?<![\w/.-])tablepatterns(?:_\w+)?/[\w/]+\.(?:py|toml)\b", path.read_text(encoding="utf-8"))
     assert [each for each in named if not (ROOT / "patterns" / each).is_file()] == []
 
 

@@ -9,9 +9,9 @@ from datetime import datetime, timezone
 import pytest
 
 from support.table_states import Rejected, everything_in
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import ServiceError
-from tablepatterns.engine.tables.service import Tables
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.tables.service import Tables
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from datetime import datetime, timezone
 import pytest
 
 from support.table_states import insert
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
 
 
 def test_an_account_is_the_emulators_by_default() -> None:

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
+from tablepatterns_engine.clock import Clock
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tablepatterns.engine import errors
-from tablepatterns.engine.errors import ErrorMessage, ServiceError, TransactionError
+from tablepatterns_engine import errors
+from tablepatterns_engine.errors import ErrorMessage, ServiceError, TransactionError
 
 EXACT = [
     (errors.TABLE_NOT_FOUND, "TableNotFound", "The table specified does not exist."),

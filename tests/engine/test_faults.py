@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 
 import tablepatterns
 from support.backends import awaited
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.faults import Faults, RequestInfo, Rule
 from tablepatterns.errors import BadInput
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.faults import Faults, RequestInfo, Rule
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 DON = {"PartitionKey": "Sales", "RowKey": "000223", "Age": 34}

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.ledger import Ledger, Record, Totals
+from tablepatterns_engine.ledger import Ledger, Record, Totals
 
 
 def record(operation: str = "GetEntity", query_class: str | None = None, error: str | None = None) -> Record:

@@ -10,8 +10,8 @@ import pytest
 
 from support.table_states import insert, op
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.tables.entities import Entity
-from tablepatterns.engine.tables.service import Tables
+from tablepatterns_engine.tables.entities import Entity
+from tablepatterns_engine.tables.service import Tables
 
 PARTITIONS, PER_PARTITION = 10, 1000
 MAX_BYTES = 500

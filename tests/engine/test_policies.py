@@ -8,8 +8,8 @@ import pytest
 
 from support.table_states import Rejected
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
-from tablepatterns.engine.tables.service import Tables
+from tablepatterns_engine.resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
+from tablepatterns_engine.tables.service import Tables
 
 NOT_VALID = ("InvalidXmlDocument", "XML specified is not syntactically valid.")
 START = Ticks.of(datetime(2020, 8, 19, 21, 13, 7, tzinfo=timezone.utc))

@@ -17,12 +17,12 @@ import pytest
 from support.blob_states import HOME, ONE, TWO, latest, of, put
 from support.table_states import delete, insert, op
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.blob import Block, Kind
-from tablepatterns.engine.blobs.leases import Acquire, Break, Lease, Release
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import ServiceError
-from tablepatterns.engine.tables.entities import Entity
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.blob import Block, Kind
+from tablepatterns_engine.blobs.leases import Acquire, Break, Lease, Release
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.tables.entities import Entity
 
 
 @pytest.fixture

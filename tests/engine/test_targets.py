@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.backends import awaited
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, RequestInfo
-from tablepatterns.engine.ledger import Span
-from tablepatterns.engine.targets import Targets
 from tablepatterns.errors import BadInput
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, RequestInfo
+from tablepatterns_engine.ledger import Span
+from tablepatterns_engine.targets import Targets
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 INSERT = RequestInfo("table", "InsertEntity", "Log", "hot")

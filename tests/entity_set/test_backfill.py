@@ -10,12 +10,12 @@ import pytest
 from support.employees import rows_of
 from support.maintained_set import BY_ID, KINDS, NEAR, change, fill, found_by, person
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.maintenance import Report
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.errors import BadDesign, BadInput, BadToken, DerivedDataMismatch, DuplicateIndexValue
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.sdk.operation import Operation
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture(params=[*KINDS, "other table"])

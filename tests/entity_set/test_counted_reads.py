@@ -25,10 +25,10 @@ from tablepatterns import (
     WideEntity,
     connect,
 )
-from tablepatterns.engine.account import Engine
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from tablepatterns.testing import World, explore
+from tablepatterns_engine.account import Engine
+from tablepatterns_explore import World, explore
 
 SALES = {"Department": "Sales"}
 NOON = datetime(2026, 8, 22, 12, tzinfo=timezone.utc)

@@ -11,8 +11,8 @@ from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, Re
 
 from support.employees import BY_ID, by_email, employees_of, jones, numbered, rows_of
 from tablepatterns import Entity, EntitySet
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, TooMuchContention
+from tablepatterns_engine.account import Engine
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 

@@ -14,7 +14,7 @@ import tablepatterns.aio
 from tablepatterns import Archive, BlobArchive, EntitySet, EntityType, EntityTypes, Key, OneToMany, OneToOne, WideEntity
 from tablepatterns.errors import BadInput
 from tablepatterns.recipe import recipe, stream
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 JONES = {"Department": "Sales", "EmployeeId": 223, "Age": 34}

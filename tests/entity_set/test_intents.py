@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import jones, rows_of
 from tablepatterns import EntitySet, Key
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.intents import Claim, Intent, Trace, shares
 from tablepatterns.entity_set.reconcile import ABANDONED_AFTER
 from tablepatterns.errors import BadInput, BadMessage, EntityAlreadyExists, LeaseLost
@@ -25,7 +24,8 @@ from tablepatterns.messages.envelope import Envelope
 from tablepatterns.recipe import new_lock
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.worker import Worker
-from tablepatterns.testing import World, explore
+from tablepatterns_engine.account import Engine
+from tablepatterns_explore import World, explore
 
 BY_ID = Key("empid_{Department}", "{EmployeeId:06d}")
 BY_EMAIL = Key("email_{Department}", "{Email}")

@@ -13,7 +13,6 @@ from support.examples import examples
 from support.maintained_set import BY_ID, FAR, KINDS, NEAR, change, fill, found_by, person
 from support.table_states import op
 from tablepatterns import EntitySet, Key
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.derived import Change, Derived
 from tablepatterns.entity_set.placement import InPartition, InTable
 from tablepatterns.entity_set.reconcile import Finding
@@ -21,6 +20,7 @@ from tablepatterns.entity_set.row_store import RowReader
 from tablepatterns.errors import BadDesign, EntityChanged
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.sdk.operation import ANY, Operation
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture(params=[*KINDS, "other table"])

@@ -10,7 +10,7 @@ from support.indexed_staff import JONES, REFUSED, copies_are_right, drain, explo
 from support.table_states import delete, op
 from tablepatterns.entity_set.intents import Intents
 from tablepatterns.entity_set.maintenance import Repairer
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 
 def index_of(staff: Any) -> Any:

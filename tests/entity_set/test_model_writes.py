@@ -10,7 +10,7 @@ import pytest
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.model_adapter import _Planner, _Writer
 from tablepatterns.errors import EntityAlreadyExists, UnrecognizedEntity
-from tablepatterns.testing import World, explore
+from tablepatterns_explore import World, explore
 
 KEY = Key("{department}", "empid_{employee_id:06d}")
 JONES = {"department": "Sales", "employee_id": 223}

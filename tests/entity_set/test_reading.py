@@ -10,8 +10,8 @@ import pytest
 
 from support.employees import BY_ID, by_email, employees_of, jones, numbered
 from tablepatterns import EntitySet, Key, QueryClass, at_least, below, between, connect, parse, prop
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadToken
+from tablepatterns_engine.account import Engine
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 

@@ -10,7 +10,6 @@ import pytest
 from support.employees import BY_EMAIL, BY_ID, jones, rows_of
 from support.guarantees import explore_guarantee
 from tablepatterns import Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import (
     BadDesign,
@@ -31,7 +30,8 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.testing import World
+from tablepatterns_engine.account import Engine
+from tablepatterns_explore import World
 
 OLD = {"Department": "Sales", "EmployeeId": 223}
 NEW = {"Department": "Sales", "EmployeeId": 224}

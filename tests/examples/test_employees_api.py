@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from tablepatterns import Storage, connect
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 APP = Path(__file__).parents[2] / "examples" / "employees_api" / "app.py"
 SALES = "/departments/Sales/employees"

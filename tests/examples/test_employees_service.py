@@ -11,7 +11,7 @@ import pytest
 
 from support.example_programs import example
 from tablepatterns import aio, connect
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 SALES = "/employees/Sales"
 JONES = {

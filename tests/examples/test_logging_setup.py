@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tablepatterns import BlobLog, connect
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 PROGRAM = Path(__file__).parents[2] / "examples" / "logging_setup" / "shop.py"
 

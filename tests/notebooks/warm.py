@@ -107,8 +107,8 @@ def _warm() -> Shell:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    import tablepatterns.review
-    import tablepatterns.testing  # noqa: F401 - notebooks use it
+    import tablepatterns.review  # noqa: F401 - notebooks use both
+    import tablepatterns_explore  # noqa: F401
     from tablepatterns import EntitySet, Key, connect
 
     with connect() as storage:

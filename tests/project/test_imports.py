@@ -22,7 +22,7 @@ LAYERS = (
     ("declared_rows", "same_value", "set_identity", "typed_json"),
     ("models",),
     ("catalogue",),
-    ("engine",),
+    ("tablepatterns_engine",),
     ("traffic",),
     ("sdk",),
     ("recipe", "arguments", "heartbeat"),
@@ -32,23 +32,28 @@ LAYERS = (
     ("recipes",),
     ("storage", "aio"),
     ("testing",),
+    ("tablepatterns_explore",),
     ("review",),
-    ("__init__",),
+    ("__init__", "pytest_tablepatterns"),
     ("tour",),
     ("cli", "__main__"),
 )
 """From the bottom up. A module imports modules of its own layer and of the layers below."""
 NEVER = (
-    ("engine", ("sdk", "recipe", "messages", "entity_set", "recipes")),
-    ("traffic", ("engine",)),
-    ("sdk", ("engine", "catalogue")),
-    ("recipe", ("engine", "catalogue")),
-    ("rate_limit", ("engine", "catalogue")),
-    ("retry", ("engine", "catalogue")),
-    ("messages", ("engine", "catalogue")),
-    ("entity_set", ("engine", "catalogue")),
-    ("recipes", ("engine", "catalogue")),
-    ("tour", ("engine",)),
+    (
+        "tablepatterns_engine",
+        ("recipe", "messages", "models", "sdk", "entity", "entity_set", "key", "recipes", "traffic", "catalogue"),
+    ),
+    ("tablepatterns_explore", ("entity_set", "messages", "models", "recipes", "catalogue")),
+    ("traffic", ("tablepatterns_engine",)),
+    ("sdk", ("tablepatterns_engine", "catalogue")),
+    ("recipe", ("tablepatterns_engine", "catalogue")),
+    ("rate_limit", ("tablepatterns_engine", "catalogue")),
+    ("retry", ("tablepatterns_engine", "catalogue")),
+    ("messages", ("tablepatterns_engine", "catalogue")),
+    ("entity_set", ("tablepatterns_engine", "catalogue")),
+    ("recipes", ("tablepatterns_engine", "catalogue")),
+    ("tour", ("tablepatterns_engine",)),
 )
 """What a module does not import although it lies below: the engine and the recipes do not know each other."""
 
@@ -78,14 +83,16 @@ def own_imports(text: str, module: str, *, is_package: bool = False) -> set[str]
     """Return the modules of the package that a module's text imports."""
     found = set()
     for name in imported(text, module, is_package=is_package):
-        if name.split(".")[0] == "tablepatterns":
+        if name.split(".")[0].startswith("tablepatterns"):
             found.add(name if name in NAMES else name.rpartition(".")[0])
     return found - {module}
 
 
 def part(module: str) -> str:
-    """Return which part of the package a module belongs to: the file or folder right under it."""
-    first = [*module.split("."), "__init__"][1]
+    """Return which part a module belongs to: another package, or the file or folder right under `tablepatterns`."""
+    package, first = [*module.split("."), "__init__"][:2]
+    if package != "tablepatterns":
+        return package
     return first if any(first in layer for layer in LAYERS) else "__init__"
 
 
@@ -172,14 +179,14 @@ def test_a_cycle_is_found() -> None:
     ("module", "text"),
     [
         ("tablepatterns.limits", "from . import recipe"),
-        ("tablepatterns.key.template", "from ..engine.tables import state"),
-        ("tablepatterns.engine.http.api", "from ...recipe import finish"),
-        ("tablepatterns.engine.tables.state", "import tablepatterns.storage"),
-        ("tablepatterns.recipes.log_tail", "def later():\n    from tablepatterns.engine.account import Engine"),
+        ("tablepatterns.key.template", "from tablepatterns_engine.tables import state"),
+        ("tablepatterns_engine.http.api", "from tablepatterns.recipe import finish"),
+        ("tablepatterns_engine.tables.state", "import tablepatterns.storage"),
+        ("tablepatterns.recipes.log_tail", "def later():\n    from tablepatterns_engine.account import Engine"),
         ("tablepatterns.recipe", "from . import connect"),
         ("tablepatterns.catalogue.find", "from ..recipes.log_tail import LogTail"),
         ("tablepatterns.recipes.log_tail", "from ..catalogue import entry"),
-        ("tablepatterns.tour.load", "from tablepatterns.engine.account import Engine"),
+        ("tablepatterns.tour.load", "from tablepatterns_engine.account import Engine"),
         ("tablepatterns.entity_set.entity_set", "from ..recipes.summary import Summary"),
         ("tablepatterns.recipes.log_tail", "from .archive.move import Move"),
     ],

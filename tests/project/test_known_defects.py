@@ -9,8 +9,8 @@ import pytest
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_EMAIL, BY_ID, jones, rows_of
 from tablepatterns import BulkLoad, EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, prop
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadKey, BadProperty
+from tablepatterns_engine.account import Engine
 
 JOINED = Key("{First}", "{Second}")
 OLD, NEW = "jonesj@contoso.com", "jo@contoso.com"

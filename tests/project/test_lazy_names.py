@@ -50,7 +50,7 @@ storage.close()
 
 def test_an_account_in_memory_loads_the_code_of_tables_only() -> None:
     found = loaded("from tablepatterns import connect\nconnect()")
-    services = ("tablepatterns.engine.blobs", "tablepatterns.engine.queues")
+    services = ("tablepatterns_engine.blobs", "tablepatterns_engine.queues")
     assert [name for name in found if name.startswith(services)] == []
     assert found.isdisjoint({"tenacity", "tomllib", "tomli"})
 
@@ -63,7 +63,7 @@ storage = connect("{account}")
 EntitySet(storage, "Staff", Key("{{Department}}", "{{Id:06d}}"))
 storage.queues
 """
-    assert [name for name in loaded(code) if name.startswith("tablepatterns.engine")] == []
+    assert [name for name in loaded(code) if name.startswith("tablepatterns_engine")] == []
 
 
 def test_the_other_clients_come_when_they_are_asked_for() -> None:

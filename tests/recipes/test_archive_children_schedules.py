@@ -10,7 +10,6 @@ import pytest
 
 from support.department_archive import EMPLOYEE, SALES, Family, employee, family_of, fill, sets_in
 from support.guarantees import explore_guarantee
-from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.errors import EntityNotFound
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.archive import archive as recipe
@@ -19,8 +18,9 @@ from tablepatterns.recipes.archive.children import FamilyMove
 from tablepatterns.recipes.archive.move import Move
 from tablepatterns.recipes.archive.stores import BlobArchive, Keys, Rows, Snapshot
 from tablepatterns.recipes.worker import Worker
-from tablepatterns.testing import Counterexample, World
 from tablepatterns.typed_json import decoded
+from tablepatterns_engine.blobs.listing import ListBlobsQuery
+from tablepatterns_explore import Counterexample, World
 
 OVER = 31
 """After so many seconds a lease has run out."""

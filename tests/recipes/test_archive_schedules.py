@@ -20,8 +20,8 @@ from tablepatterns.recipes.archive.move import Move
 from tablepatterns.recipes.archive.stores import BlobArchive, Keys, Properties, Snapshot
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.retry import Overtaken
-from tablepatterns.testing import Counterexample, World
 from tablepatterns.typed_json import encoded
+from tablepatterns_explore import Counterexample, World
 
 Make = Callable[[Place, World], dict[str, Any]]
 OVER = 31

@@ -11,10 +11,10 @@ import pytest
 
 from support.blob_logs import THREE, blobs_of, entries_in, fill, log_of, messages, minute
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import LimitExceeded
 from tablepatterns.recipes.blob_log.blob_log import BlobLog
 from tablepatterns.recipes.blob_log.writer import BLOCK_BYTES
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from azure.core.exceptions import AzureError
 
 from support.blob_logs import THREE, blobs_of, entries_in, fill, log_of, messages, minute
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BlobChanged
 from tablepatterns.recipes.blob_log.blob_log import BlobLog
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

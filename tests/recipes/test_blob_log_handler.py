@@ -17,11 +17,11 @@ import pytest
 
 import tablepatterns.aio
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.blob_log.blob_log import BlobLog
 from tablepatterns.recipes.blob_log.entry import LogEntry
 from tablepatterns.recipes.blob_log.logging_handler import BlobLogHandler
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

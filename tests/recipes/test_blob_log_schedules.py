@@ -11,12 +11,12 @@ import pytest
 
 from support.blob_logs import fill, log_of, minute
 from support.guarantees import explore_guarantee
-from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.recipes.blob_log.blob_log import BlobLog
 from tablepatterns.recipes.blob_log.entry import LogEntry
 from tablepatterns.sdk.container import Container
-from tablepatterns.testing import Counterexample, World
-from tablepatterns.testing.explorer.world import SteppedStorage
+from tablepatterns_engine.blobs.listing import ListBlobsQuery
+from tablepatterns_explore import Counterexample, World
+from tablepatterns_explore.world import SteppedStorage
 
 Actors = Callable[[World], list[Coroutine[Any, Any, Any]]]
 EXACT = timedelta(0)

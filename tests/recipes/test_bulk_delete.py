@@ -13,11 +13,11 @@ from azure.core.exceptions import ServiceRequestError
 from support.guarantees import explore_guarantee
 from support.logins import BY_MOMENT, NOON, login
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, below, connect, prop
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.tables.service import Operation
 from tablepatterns.errors import BadFilter, BadInput, BadKey, EntityNotFound
 from tablepatterns.recipes.bulk_delete import BulkDelete, Deleted
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.tables.service import Operation
+from tablepatterns_explore import Counterexample, World
 
 OLD = prop("Old") == True  # noqa: E712
 ANYWHERE = QueryClass.TABLE_SCAN

@@ -13,7 +13,6 @@ from support.employees import BY_ID, by_email, employees_of, jones, rows_of
 from support.staff_rows import rows_for, staff
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntitySet
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.derived import Change, Derived
 from tablepatterns.errors import (
     BadInput,
@@ -30,6 +29,7 @@ from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, Progress
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Table
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ import pytest
 
 from support.employees import employees_of
 from support.staff_rows import staff
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 PARTITIONS = 3
 

@@ -16,9 +16,9 @@ from support.examples import examples
 from support.staff_rows import rows_for, staff
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntitySet, limits
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadToken, EntityAlreadyExists, LoadInterrupted
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, Progress
+from tablepatterns_engine.account import Engine
 
 WINDOW = 40
 MODES = ["insert", "insert_or_replace"]

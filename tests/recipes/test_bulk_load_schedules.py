@@ -19,7 +19,7 @@ from tablepatterns.recipes.bulk_load import shared_rows as share
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.bulk_load.chunk import Chunk
 from tablepatterns.sdk.operation import ANY
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 RECIPE = "BulkLoad"
 BY_NAME = IndexEntity("LastName")

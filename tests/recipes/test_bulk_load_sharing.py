@@ -16,7 +16,6 @@ from support.employees import BY_ID, by_email, employees_of, jones, rows_of
 from support.examples import examples
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntitySet, IndexEntity, Int64, Key, Summary
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadProperty,
     DerivedDataMismatch,
@@ -28,6 +27,7 @@ from tablepatterns.errors import (
 )
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.denormalize import CopiedFields
+from tablepatterns_engine.account import Engine
 
 NAMES = ("Jones", "Smith", "Brown")
 BY_NAME = IndexEntity("LastName")

@@ -8,8 +8,8 @@ import pytest
 
 from support.employees import BY_ID, employees_of, jones
 from tablepatterns import ChildSet, EntityGroupTransaction, Key
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadKey
+from tablepatterns_engine.account import Engine
 
 
 def reviews_of(storage: Any, table: str) -> Any:

@@ -15,9 +15,9 @@ from support.examples import examples
 from support.hour_series import DAY, TODAY, series_of
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import Int64, between, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadProperty, OutcomeUnknown, TooMuchContention
 from tablepatterns.sdk.operation import Operation
+from tablepatterns_engine.account import Engine
 
 
 async def rows_of(storage: Any, table: str) -> dict[str, dict[str, Any]]:

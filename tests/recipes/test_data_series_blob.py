@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, EventualTransaction, Key, Worker
-from tablepatterns.engine.account import Engine
 from tablepatterns.recipes.data_series import packed, unpacked
+from tablepatterns_engine.account import Engine
 
 POINTS = [n if n % 3 else None for n in range(1000)]
 OF_JULY = {"Employee": "000223", "Month": "2014-07"}

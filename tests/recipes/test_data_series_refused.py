@@ -8,9 +8,9 @@ import pytest
 
 from support.hour_series import DAY, KEY, TODAY, series_of
 from tablepatterns import Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadTableName, LimitExceeded
 from tablepatterns.recipes.data_series import DataSeries
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from tablepatterns import Key
 from tablepatterns.errors import OutcomeUnknown
 from tablepatterns.recipes.data_series import DataSeries
 from tablepatterns.sdk.operation import ANY, Operation
-from tablepatterns.testing import World
-from tablepatterns.testing.explore import Counterexample
+from tablepatterns_explore import World
+from tablepatterns_explore.explore import Counterexample
 
 JONES = {"Employee": "000223"}
 Make = Callable[[World], dict[str, Any]]

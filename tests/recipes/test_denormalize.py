@@ -10,13 +10,13 @@ import pytest
 from support.derived_tables import DerivedTables, derived_tables_on, ledger_span, operations
 from support.employees import BY_ID, by_email, jones, rows_of
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.sdk.operation import ANY, Operation
+from tablepatterns_engine.account import Engine
 
 DEPARTMENT = Key("{Department}", "department")
 ROW = ("Sales", "department")

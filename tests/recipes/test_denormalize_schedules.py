@@ -13,7 +13,7 @@ from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes import denormalize
 from tablepatterns.recipes.denormalize import CopiedFields, FilledCopies
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 RECIPE = "CopiedFields"
 KEY = Key("{Department}", "empid_{EmployeeId:01d}")

@@ -8,7 +8,6 @@ import pytest
 
 from support.employees import BY_ID, by_email, employees_of, jones, rows_of
 from tablepatterns import EntityGroupTransaction, EntitySet, Key
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadInput,
     DuplicateIndexValue,
@@ -18,6 +17,7 @@ from tablepatterns.errors import (
     LimitExceeded,
 )
 from tablepatterns.sdk.operation import ANY, Operation
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

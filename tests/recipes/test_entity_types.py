@@ -24,7 +24,6 @@ from support.typed_staff import (
     values,
 )
 from tablepatterns import EntitySet, Key, QueryClass, between, prop
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadFilter,
     BadInput,
@@ -36,6 +35,7 @@ from tablepatterns.errors import (
 )
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns_engine.account import Engine
 
 # ------------------------------------------------------------------ the mark and the keys
 

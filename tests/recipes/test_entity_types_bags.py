@@ -22,10 +22,10 @@ from support.typed_staff import (
     values,
 )
 from tablepatterns import Entity, EntitySet, Key
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BadProperty, EntityChanged, UnrecognizedEntity
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns_engine.account import Engine
 
 # ------------------------------------------------------------------ property bags
 

@@ -20,12 +20,12 @@ from support.examples import examples
 from support.typed_staff import Address, Everything, Floor, Grade
 from tablepatterns import EntitySet, Int64, Key
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity import measured
 from tablepatterns.errors import BadDesign, BadKey, BadProperty, UnrecognizedEntity
 from tablepatterns.models.record import Record
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns_engine.account import Engine
 
 # Python compares no instant of an hour that comes twice in one zone with the same instant in another
 instants = st.datetimes(

@@ -12,8 +12,8 @@ from tablepatterns import EntitySet, Key
 from tablepatterns.errors import EntityChanged
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from tablepatterns.testing import World
-from tablepatterns.testing.explore import Counterexample
+from tablepatterns_explore import World
+from tablepatterns_explore.explore import Counterexample
 
 SALES = {"Department": "Sales"}
 KEY = Key("{Department}", "DEPARTMENT")

@@ -26,7 +26,6 @@ from support.typed_staff import (
     values,
 )
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, above, between, prefix, prop
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadDesign,
     BadFilter,
@@ -43,6 +42,7 @@ from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns_engine.account import Engine
 
 by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 

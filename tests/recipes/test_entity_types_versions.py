@@ -12,10 +12,10 @@ from support.employees import rows_of
 from support.typed_staff import ID, jones, staff_of
 from tablepatterns import EntitySet, Int64, IntraPartitionIndex, Key
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, UnrecognizedEntity
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns_engine.account import Engine
 
 KEYS = ("Sales", "EMPLOYEE_000223")
 by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, Key, between
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 MORNING = datetime(2014, 7, 31, 8, tzinfo=timezone.utc)
 

@@ -10,11 +10,11 @@ import pytest
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
 from tablepatterns.messages.envelope import Envelope
 from tablepatterns.recipes.eventual_transaction import DONE, EventualTransaction
 from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns_engine.account import Engine
 
 ORDER = {"Order": "4711", "Amount": 3}
 

@@ -12,12 +12,12 @@ from azure.core.exceptions import HttpResponseError
 from conformance.deviations import POLICIES, SAS_ADDRESSES, SAS_RANGES
 from support.employees import by_email, employees_of, jones
 from tablepatterns import EntitySet, Key, at_least, between, connect, prefix
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, LimitExceeded
 from tablepatterns.recipes.grant import AccessPolicies, KeyScope, grant
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
+from tablepatterns_engine.account import Engine
 
 HOUR = timedelta(hours=1)
 NOTES = Key("{User}", "{Note:06d}")

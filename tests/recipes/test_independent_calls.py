@@ -37,8 +37,8 @@ from tablepatterns import (
     Rekey,
     WideEntity,
 )
-from tablepatterns.testing import World
-from tablepatterns.testing.explorer.world import START, SteppedStorage
+from tablepatterns_explore import World
+from tablepatterns_explore.world import START, SteppedStorage
 
 KEY = Key("{Department}", "id_{Number}")
 ONE, TWO = ({"Department": "Sales", "Number": number} for number in "12")

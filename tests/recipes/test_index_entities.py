@@ -12,11 +12,11 @@ from support.derived_tables import DerivedTables, derived_tables_on, ledger_span
 from support.employees import BY_ID, by_email, jones, rows_of
 from support.name_lists import AS_IN_GUIDE, EVERYWHERE, LIST, OUTSIDE, SALES, Make, numbers
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, DerivedDataMismatch, LimitExceeded, TooMuchContention
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import Operation
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

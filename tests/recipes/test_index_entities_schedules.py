@@ -17,7 +17,7 @@ from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import ANY
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 RECIPE = "IndexEntity"
 KEY = Key("{Department}", "empid_{EmployeeId:01d}")

@@ -11,7 +11,6 @@ import pytest
 from support.email_copies import BY_EMAIL, BY_ID, COPY, ID, PRIMARY, by_email, intents, sets_of, unique
 from support.employees import jones, rows_of
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, between, prefix
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.mapping import Encoded, PropertyMapping
 from tablepatterns.errors import (
     BadDesign,
@@ -26,6 +25,7 @@ from tablepatterns.filters import prop
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.entity_group_transaction import EntityGroupTransaction
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

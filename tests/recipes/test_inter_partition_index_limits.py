@@ -26,7 +26,7 @@ from tablepatterns.entity import Entity
 from tablepatterns.entity_set.intents import Intent, Intents, SentIntents
 from tablepatterns.errors import DuplicateIndexValue
 from tablepatterns.messages.lease import Lease
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 RECIPE = "InterPartitionIndex"
 

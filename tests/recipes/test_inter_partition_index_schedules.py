@@ -23,7 +23,7 @@ from support.indexed_staff import (
     two_moves,
 )
 from tablepatterns.errors import DuplicateIndexValue, LeaseLost, OutcomeUnknown
-from tablepatterns.testing import World
+from tablepatterns_explore import World
 
 RECIPE = "InterPartitionIndex"
 

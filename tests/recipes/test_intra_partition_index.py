@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support.employees import BY_EMAIL, BY_ID, by_email, employees_of, jones, rows_of
 from support.examples import examples
 from tablepatterns import EntitySet, Int64, IntraPartitionIndex, Key, between, prefix
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadDesign,
     BadFilter,
@@ -23,6 +22,7 @@ from tablepatterns.errors import (
 )
 from tablepatterns.filters import prop
 from tablepatterns.sdk.operation import ANY, Operation
+from tablepatterns_engine.account import Engine
 
 PRIMARY = ("Sales", "empid_000223")
 COPY = ("Sales", "email_jonesj@contoso.com")

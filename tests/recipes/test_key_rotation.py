@@ -18,8 +18,8 @@ from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encr
 from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, RotationProgress
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.sdk.operation import Operation
-from tablepatterns.testing import World
-from tablepatterns.testing.explore import Counterexample
+from tablepatterns_explore import World
+from tablepatterns_explore.explore import Counterexample
 
 SSN = "078-05-1120"
 OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64)))

@@ -12,13 +12,13 @@ from support.employees import BY_ID
 from support.guarantees import explore_guarantee
 from support.large_staff import HOUR, JONES
 from tablepatterns import EntitySet
-from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.recipes.large_properties import large_properties
 from tablepatterns.recipes.large_properties.blobs import Batch
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.large_properties.large_values import CollectionReport, LargePropertyStore
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_engine.blobs.listing import ListBlobsQuery
+from tablepatterns_explore import Counterexample, World
 
 TABLE, CONTAINER = "Staff", "photos"
 RECIPE = "LargeProperties"

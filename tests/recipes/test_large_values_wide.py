@@ -10,7 +10,6 @@ import pytest
 from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
 from support.wide_staff import JONES, PHOTO, SMITH, SPREAD, encrypted, large, row_with, rows_of, wide_of
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, EntityNotFound, LargeValueMissing
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.large_properties.large_values import (
@@ -20,6 +19,7 @@ from tablepatterns.recipes.large_properties.large_values import (
     LargePropertyStore,
 )
 from tablepatterns.sdk.operation import Operation
+from tablepatterns_engine.account import Engine
 
 AT_ONCE = timedelta(0)
 LARGE = {"part_bytes": 60, "transaction_bytes": 1}

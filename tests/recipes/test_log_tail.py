@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from tablepatterns import IntraPartitionIndex, Key, LogTail, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
+from tablepatterns_engine.account import Engine
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 

@@ -11,10 +11,10 @@ import pytest
 from azure.core.exceptions import ServiceRequestError
 
 from tablepatterns import EntitySet, Key, aio, connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityChanged
 from tablepatterns.recipes.lookup import Lookup
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport
 
 NAMES = ("Sales", "Marketing", "Finance")
 

@@ -10,11 +10,11 @@ import pytest
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.queue_workers import queue_names
 from tablepatterns import EntityGroupTransaction, EntitySet, Int64, IntraPartitionIndex, Key, aio, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadToken, EntityChanged
 from tablepatterns.recipes.one_to_many import Changed, OneToMany, SharedFields
 from tablepatterns.recipes.summary import Summary
+from tablepatterns_engine.account import Engine
 
 HEAD = Key("{Department}", "department")
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -17,7 +17,7 @@ from tablepatterns.entity_set.commit import commit
 from tablepatterns.errors import EntityChanged
 from tablepatterns.recipes.one_to_many import Changed, SharedFields
 from tablepatterns.sdk.operation import ANY
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 RECIPE = "SharedFields"
 STAFF = Key("{Department}", "empid_{EmployeeId:01d}")

@@ -8,10 +8,10 @@ import pytest
 
 from support.guarantees import explore_guarantee
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, EntityChanged
 from tablepatterns.recipes.one_to_one import OneToOne
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_engine.account import Engine
+from tablepatterns_explore import Counterexample, World
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 LINKS = ("PartnerPartitionKey", "PartnerRowKey")

@@ -41,7 +41,7 @@ from tablepatterns.recipes.eventual_transaction import EventualTransaction
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.sdk import table
-from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns_explore import Counterexample, World, explore
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 ID = {"Department": "Sales", "EmployeeId": 223}

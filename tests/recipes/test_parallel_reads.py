@@ -11,10 +11,10 @@ from azure.core.exceptions import AzureError, ServiceRequestError
 
 from support.employees import BY_ID, by_email, employees_of, jones
 from tablepatterns import EntitySet, Key, aio, connect, prefix, prop
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 from tablepatterns.errors import BadDesign, BadFilter, BadKey
 from tablepatterns.recipes.parallel_reads import ParallelReads
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 DEPARTMENTS = ("Sales", "Marketing", "Finance")
 ALL = [{"Department": name} for name in DEPARTMENTS]

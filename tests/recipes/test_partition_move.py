@@ -12,7 +12,6 @@ from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_EMAIL, BY_ID, jones, rows_of
 from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Schema, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.transit import MOVED_FROM, MOVING_TO
 from tablepatterns.errors import (
     BadDesign,
@@ -31,6 +30,7 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.recipes.worker import Worker
+from tablepatterns_engine.account import Engine
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 THERE = {"Department": "Marketing", "EmployeeId": 223}

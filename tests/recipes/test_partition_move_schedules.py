@@ -15,7 +15,7 @@ from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes import partition_move
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.retry import Overtaken
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 RECIPE = "PartitionMove"
 QUEUE = "staff-moves"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, between, connect, prefix, prop
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityAlreadyExists
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
+from tablepatterns_engine.account import Engine
 
 HOUR = datetime(2014, 7, 31, 18, tzinfo=timezone.utc)
 BY_TIME = Key("{Hour:%Y-%m-%dT%H}", "{At:ticks}_{EventId:06d}")

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablepatterns import EntitySet, Key, Ticks
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
 from tablepatterns.key import inverted_ticks
 from tablepatterns.recipes.partition_spread.buckets import Buckets
 from tablepatterns.recipes.partition_spread.hot_partitions import anti_pattern, hot_partitions, sequence_of, spread_of
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
-from tablepatterns.testing import Targets
+from tablepatterns_engine import Targets
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
 
 HOUR = datetime(2014, 7, 31, 18, tzinfo=timezone.utc)
 BY_HOUR = Key("{Hour:%Y-%m-%dT%H}", "{EventId:06d}")

@@ -15,7 +15,7 @@ from tablepatterns.recipes.partition_spread.buckets import Buckets, SpreadTable
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Table
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 KEY = Key("log", "{EventId:06d}")
 

@@ -14,11 +14,11 @@ from support.backends import Backend
 from support.examples import examples
 from support.logins import BY_MOMENT, BY_SESSION, DAY, NOON, drop_all, login, logins_of, logs_of, names_of
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, LogTail, Ticks, WideEntity, connect, prop
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadTableName, LoadInterrupted
 from tablepatterns.recipes.period_tables.period import Period
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
 
 
 @pytest.fixture

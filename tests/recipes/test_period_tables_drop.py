@@ -11,10 +11,10 @@ import pytest
 from support.backends import Backend
 from support.logins import DAY, NOON, drop_all, login, logins_of, logs_of, names_of
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadDesign, BadInput, EntityAlreadyExists, PeriodExpired, TableBeingDeleted
 from tablepatterns.recipes.period_tables.period import Period
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tablepatterns.recipe import Account
 from tablepatterns.recipes.period_tables.period import Period
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.sdk.operation import Operation
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 
 def amounts_of(world: World, label: str) -> list[int]:

@@ -21,7 +21,6 @@ from tablepatterns import (
     Worker,
     connect,
 )
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadDesign,
     BadInput,
@@ -34,6 +33,7 @@ from tablepatterns.errors import (
     RekeyNotReady,
 )
 from tablepatterns.recipe import bound_async, finish
+from tablepatterns_engine.account import Engine
 
 BY_ID = Key("{Department}", "{EmployeeId:06d}")
 BY_EMAIL = Key("{Email}", "employee")

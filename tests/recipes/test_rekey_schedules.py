@@ -22,7 +22,7 @@ from tablepatterns.errors import (
 from tablepatterns.recipes.rekey import rekey
 from tablepatterns.recipes.rekey.dual_writer import DualWriter
 from tablepatterns.recipes.rekey.mirror import Mirror, get_row
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 RECIPE = "Rekey"
 QUEUE = "rekey-staff"

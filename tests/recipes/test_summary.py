@@ -13,7 +13,6 @@ from support.derived_tables import DerivedTables, derived_tables_on, ledger_span
 from support.employees import BY_ID, jones, rows_of
 from support.examples import examples
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.errors import (
@@ -28,6 +27,7 @@ from tablepatterns.errors import (
 from tablepatterns.limits import INT64_MAX
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.sdk.operation import ANY, Operation
+from tablepatterns_engine.account import Engine
 
 DEPARTMENT = Key("{Department}", "department")
 ROW = ("Sales", "department")

@@ -15,7 +15,7 @@ from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.sdk.operation import ANY
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 RECIPE = "Summary"
 KEY = Key("{Department}", "empid_{EmployeeId:01d}")

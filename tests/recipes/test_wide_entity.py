@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from support.examples import examples
 from support.wide_counts import DAYS, JONES, counts_of, year
 from tablepatterns import Entity, Int64, Key
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadInput,
     BadKey,
@@ -25,6 +24,7 @@ from tablepatterns.errors import (
 from tablepatterns.recipe import set_profile_of
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.sdk.operation import ANY, Operation
+from tablepatterns_engine.account import Engine
 
 
 async def rows_of(storage: Any, table: str) -> dict[str, dict[str, Any]]:

@@ -25,11 +25,11 @@ from support.wide_staff import (
     wide_of,
 )
 from tablepatterns import Entity, Int64, Key, LocalKey, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity import reading_of
 from tablepatterns.errors import BadDesign, BadInput, BadProperty, DecryptionFailed, EntityChanged
 from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, RotationProgress
 from tablepatterns.sdk.operation import ANY, Operation
+from tablepatterns_engine.account import Engine
 
 NOTES = "likes long walks. " * 20
 

@@ -13,7 +13,6 @@ from support.large_staff import blobs_of, container_of, no_container_is_left  # 
 from support.wide_counts import DAYS
 from support.wide_staff import JONES, NEW, PHOTO, SMITH, SPREAD, WHOLE, encrypted, large, row_with, rows_of, wide_of
 from tablepatterns import Key
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadKey,
     BadProperty,
@@ -25,6 +24,7 @@ from tablepatterns.errors import (
 )
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.large_properties.upload import Upload
+from tablepatterns_engine.account import Engine
 
 REVERSED = PHOTO[::-1]
 

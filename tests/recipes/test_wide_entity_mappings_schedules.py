@@ -12,15 +12,15 @@ import pytest
 
 from support.guarantees import explore_guarantee
 from tablepatterns import Key
-from tablepatterns.engine.blobs.listing import ListBlobsQuery
-from tablepatterns.engine.tables.service import Tables
 from tablepatterns.entity_set.mapping import Encoded
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.wide_entity import wide_entity
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_engine.blobs.listing import ListBlobsQuery
+from tablepatterns_engine.tables.service import Tables
+from tablepatterns_explore import Counterexample, World
 
 JONES = {"Employee": "000223"}
 TABLE, CONTAINER = "Wide", "photos"

@@ -8,9 +8,9 @@ import pytest
 
 from support.wide_counts import DAYS, JONES, counts_of, year
 from tablepatterns import Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, LimitExceeded
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
+from tablepatterns_engine.account import Engine
 
 # ------------------------------------------------------------------ what is refused
 

@@ -10,14 +10,14 @@ import pytest
 
 from support.guarantees import explore_guarantee
 from tablepatterns import Entity, Key
-from tablepatterns.engine.tables.service import Tables
 from tablepatterns.entity_set.consistent_read import one_pass
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.recipes.wide_parts import publishing, unpublished, written
 from tablepatterns.sdk.operation import ANY, Operation
-from tablepatterns.testing import World
-from tablepatterns.testing.explore import Counterexample
+from tablepatterns_engine.tables.service import Tables
+from tablepatterns_explore import World
+from tablepatterns_explore.explore import Counterexample
 
 JONES = {"Employee": "000223"}
 TABLE = "Wide"

@@ -12,7 +12,7 @@ from support.guarantees import explore_guarantee
 from tablepatterns import EntitySet, Key, QueryClass
 from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns.recipes.work_division import HashDivision, RangeDivision
-from tablepatterns.testing import World
+from tablepatterns_explore import World
 
 PAGES = Key("{Site}", "{Page}")
 SITES = [f"site{number:03d}" for number in range(300)]

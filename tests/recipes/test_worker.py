@@ -14,10 +14,10 @@ from azure.core.exceptions import ServiceRequestError
 
 from support.queue_workers import RecordingHandler, failing, message, poison_of, queue_names, worker_of
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost
 from tablepatterns.messages.poison import PoisonMessage
 from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

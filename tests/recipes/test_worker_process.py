@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from support.queue_workers import message
 from tablepatterns import connect
 from tablepatterns.cli.main import main
-from tablepatterns.engine.account import Engine
 from tablepatterns.messages.stop_signal import stop_on_signals
-from tablepatterns.testing.server import serving
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.serving import serving
 
 SECONDS = 20
 MODULE = """

@@ -13,8 +13,8 @@ from support.queue_workers import message
 from tablepatterns import EntitySet, Key
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.worker import Report, Worker
-from tablepatterns.testing import Counterexample, World
-from tablepatterns.testing.explorer.world import SteppedStorage
+from tablepatterns_explore import Counterexample, World
+from tablepatterns_explore.world import SteppedStorage
 
 T = TypeVar("T")
 

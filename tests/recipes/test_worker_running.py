@@ -15,9 +15,9 @@ from azure.core.exceptions import ClientAuthenticationError
 
 from support.queue_workers import RecordingHandler, RecordingObserver, failing, message, queue_names, worker_of
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BadMessage
 from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns_engine.account import Engine
 
 
 @pytest.fixture

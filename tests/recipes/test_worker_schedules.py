@@ -15,7 +15,7 @@ from tablepatterns.recipes import worker as recipe
 from tablepatterns.recipes.eventual_transaction import EventualTransaction
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.sdk.queue import Message
-from tablepatterns.testing import Counterexample, World
+from tablepatterns_explore import Counterexample, World
 
 OVER = 31
 BODY = {"Order": "4711"}

@@ -50,9 +50,9 @@ from tablepatterns.review.measure.sets import Plain
 from tablepatterns.review.model import Measured
 from tablepatterns.review.report.comparison import comparison
 from tablepatterns.review.reviewer import without_advice
-from tablepatterns.testing import Clock, Engine
 from tablepatterns.traffic import Traffic
 from tablepatterns.typed_json import encoded
+from tablepatterns_engine import Clock, Engine
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 FIELDS = {

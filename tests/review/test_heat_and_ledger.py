@@ -23,7 +23,7 @@ from tablepatterns.entity_set.placement import InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.capacity.hot_partitions import simulate_day
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns.testing import Span
+from tablepatterns_engine import Span
 
 CALLS = 40
 NAMES = 2

@@ -19,8 +19,8 @@ from tablepatterns.review.measure.log_pace import line_bytes, pace_of
 from tablepatterns.review.measure.logs import log_of
 from tablepatterns.review.measure.measure import measure
 from tablepatterns.review.model import Measured
-from tablepatterns.testing import Clock, Engine
 from tablepatterns.traffic import Traffic
+from tablepatterns_engine import Clock, Engine
 
 BEGIN = datetime(2014, 8, 22, 9, tzinfo=timezone.utc)
 HOUR = timedelta(hours=1)

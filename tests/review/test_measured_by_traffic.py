@@ -46,8 +46,8 @@ from tablepatterns.review.capacity.contention import RETRY_REQUESTS
 from tablepatterns.review.measure.measure import measure
 from tablepatterns.review.measure.sample import NOW, sample
 from tablepatterns.review.measure.sets import Plain
-from tablepatterns.testing import Clock, Engine
 from tablepatterns.traffic import Traffic
+from tablepatterns_engine import Clock, Engine
 
 SMALL, LARGE_SIZE = 300, 1_800
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -16,7 +16,7 @@ from tablepatterns.review.design.model import Query
 from tablepatterns.review.measure.measure import calls_of, with_implied_writes
 from tablepatterns.review.model import Simulation, Walkthrough
 from tablepatterns.review.simulation.simulate import simulate
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reviews"
 NAMES = ("employees_improved", "log_prepend_append", "detailed")

@@ -15,8 +15,8 @@ from tablepatterns import EntitySet, Key
 from tablepatterns.recipes.large_properties import large_properties as recipe
 from tablepatterns.recipes.partition_spread.buckets import Buckets
 from tablepatterns.sdk.container import Container
-from tablepatterns.testing import World, explore
-from tablepatterns.testing.explorer.world import SteppedStorage
+from tablepatterns_explore import World, explore
+from tablepatterns_explore.world import SteppedStorage
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
 

@@ -7,7 +7,7 @@ from functools import partial
 from recipes import test_bulk_delete as deleting
 from recipes import test_period_tables_schedules as periods
 from schedules.schedule import schedule
-from tablepatterns.testing import explore
+from tablepatterns_explore import explore
 
 
 @schedule("period_tables")

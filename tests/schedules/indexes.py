@@ -8,7 +8,7 @@ from typing import Any
 from schedules.schedule import schedule
 from support.employees import BY_EMAIL, BY_ID
 from tablepatterns import EntitySet
-from tablepatterns.testing import World, explore
+from tablepatterns_explore import World, explore
 
 JONES = {"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"}
 

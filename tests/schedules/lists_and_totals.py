@@ -13,7 +13,7 @@ from recipes import test_summary_schedules as summing
 from schedules.schedule import schedule
 from tablepatterns import EntitySet, InTable, Key
 from tablepatterns.recipes.denormalize import FilledCopies
-from tablepatterns.testing import World, explore
+from tablepatterns_explore import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
 

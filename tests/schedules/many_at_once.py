@@ -9,7 +9,7 @@ from schedules.schedule import schedule
 from tablepatterns import EntitySet, Key
 from tablepatterns.recipes.parallel_reads import ParallelReads
 from tablepatterns.recipes.partition_move import PartitionMove
-from tablepatterns.testing import World, explore
+from tablepatterns_explore import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
 SALES = {"Department": "Sales"}

@@ -13,7 +13,7 @@ from tablepatterns import EntitySet, EventualTransaction, Key, Worker
 from tablepatterns.entity_set.intents import Intents
 from tablepatterns.messages.delivery import Delivery
 from tablepatterns.recipes import worker as recipe
-from tablepatterns.testing import World, explore
+from tablepatterns_explore import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
 

@@ -14,7 +14,7 @@ from tablepatterns.entity_set.safe_move import Relocation
 from tablepatterns.errors import EntityChanged
 from tablepatterns.recipes import partition_move as recipe
 from tablepatterns.recipes.lookup import Lookup
-from tablepatterns.testing import World, explore
+from tablepatterns_explore import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
 SALES = {"Department": "Sales"}

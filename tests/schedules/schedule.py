@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from tablepatterns.testing import Counterexample
+from tablepatterns_explore import Counterexample
 
 FOLDER = Path(__file__).parents[2] / "docs" / "patterns" / "schedules"
 Explore: TypeAlias = Callable[[], object]

@@ -11,7 +11,7 @@ from recipes import test_data_series_schedules as counting
 from recipes import test_wide_entity_schedules as widening
 from schedules.schedule import schedule
 from tablepatterns import EntitySet, Key
-from tablepatterns.testing import World, explore
+from tablepatterns_explore import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
 TICKS = "2519936321679999999"

@@ -12,7 +12,7 @@ from recipes import test_key_rotation as rotating
 from schedules.schedule import schedule
 from tablepatterns import AccessPolicies
 from tablepatterns.errors import EntityChanged, EntityNotFound
-from tablepatterns.testing import World, explore
+from tablepatterns_explore import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
 

@@ -10,10 +10,10 @@ from uuid import uuid4
 import pytest
 
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.content import Content
 from tablepatterns.errors import BadInput, BlobChanged
 from tablepatterns.sdk.container import ABSENT
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.content import Content
 
 pytestmark = pytest.mark.both_sdks
 
@@ -342,9 +342,9 @@ async def test_blobs_are_listed_by_prefix_in_the_order_of_their_names(container:
 async def test_a_long_list_is_followed_to_its_end(
     container: Any, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tablepatterns.engine.blobs.listing.MAX_PAGE_BLOBS", 50)
-    monkeypatch.setattr("tablepatterns.engine.blobs.read_api.MAX_PAGE_BLOBS", 50)
-    monkeypatch.setattr("tablepatterns.engine.blobs.container_api.MAX_PAGE_BLOBS", 50)
+    monkeypatch.setattr("tablepatterns_engine.blobs.listing.MAX_PAGE_BLOBS", 50)
+    monkeypatch.setattr("tablepatterns_engine.blobs.read_api.MAX_PAGE_BLOBS", 50)
+    monkeypatch.setattr("tablepatterns_engine.blobs.container_api.MAX_PAGE_BLOBS", 50)
     await container.create()
     for number in range(101):
         engine.blobs.put(container.name, f"{number:05}", Content([b""]))

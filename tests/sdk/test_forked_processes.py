@@ -14,11 +14,11 @@ from azure.core.exceptions import ServiceResponseError
 from azure.core.pipeline.transport import RequestsTransport
 
 from tablepatterns import EntitySet, Key, aio, connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server.listeners import PORTS, Listeners
-from tablepatterns.engine.server.server import serving
-from tablepatterns.engine.transport import EngineTransport
 from tablepatterns.recipe import as_async, finish
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.server.listeners import PORTS, Listeners
+from tablepatterns_engine.server.server import serving
+from tablepatterns_engine.transport import EngineTransport
 
 NUMBERS = Key("all", "{Number:06d}")
 READS = 50

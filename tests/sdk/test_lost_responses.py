@@ -11,14 +11,14 @@ from azure.core.exceptions import ClientAuthenticationError, ServiceResponseErro
 from support.employees import by_email, employees_of, jones, rows_of
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import BulkLoad, DataSeries, Entity, EntitySet, Key, aio, connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server.listeners import PORTS, Listeners
-from tablepatterns.engine.server.server import serving
 from tablepatterns.entity import measured
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
 from tablepatterns.limits import KIB, MAX_ENTITY_BYTES
 from tablepatterns.recipe import as_async
 from tablepatterns.write_id import MAX_WRITE_IDS
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.server.listeners import PORTS, Listeners
+from tablepatterns_engine.server.server import serving
 
 pytestmark = pytest.mark.both_sdks
 

@@ -15,9 +15,9 @@ import pytest
 from support.employees import by_email, jones
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, WideEntity, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
 from tablepatterns.recipe import as_async
+from tablepatterns_engine.account import Engine
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 PLAIN = Key("{Department}", "empid_{EmployeeId:06d}")

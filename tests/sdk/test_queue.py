@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from support.queue_workers import message, queue_names
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BadMessage, LeaseLost, LimitExceeded
 from tablepatterns.messages.envelope import Envelope
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipe import run_with_heartbeat
+from tablepatterns_engine.account import Engine
 
 pytestmark = pytest.mark.both_sdks
 

@@ -21,7 +21,6 @@ from sdk.test_write_body import keys, names
 from sdk.test_writes import ODD, Odd, Tables, ended, inserts, noted, seen, signature, steady
 from support.recorded_requests import CREDENTIAL, SERVICE, comparable
 from support.spans import spans_of
-from tablepatterns.engine.account import Engine
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.call import SimpleResponse
@@ -29,6 +28,7 @@ from tablepatterns.sdk.page_token import Position
 from tablepatterns.sdk.reads import PageQuery, query_page, read_entity
 from tablepatterns.sdk.request_sender import RequestSender, replaying
 from tablepatterns.sdk.table import Table
+from tablepatterns_engine.account import Engine
 
 pytestmark = pytest.mark.both_sdks
 

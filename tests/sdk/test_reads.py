@@ -17,7 +17,6 @@ from sdk.test_write_body import keys, names, properties
 from support.examples import examples
 from support.recorded_requests import CREDENTIAL, SERVICE, Replies
 from tablepatterns.edm import Int64, Ticks
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity import Entity, reading_of, received, write_ids_of
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
@@ -26,6 +25,7 @@ from tablepatterns.sdk.call import settled
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.page_body import entities_of, entity_of
 from tablepatterns.sdk.table import Table
+from tablepatterns_engine.account import Engine
 
 pytestmark = pytest.mark.both_sdks
 

@@ -27,8 +27,6 @@ from support.employees import employees_of, jones
 from support.recorded_requests import CREDENTIAL, SERVICE, Recorder
 from support.spans import spans_of
 from tablepatterns import Traffic
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 from tablepatterns.errors import EntityAlreadyExists
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.account_sender import AccountSender, is_supported
@@ -37,6 +35,8 @@ from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
 from tablepatterns.sdk.request_sender import RequestSender, replaying
 from tablepatterns.sdk.table import Table
 from tablepatterns.sdk.writes import submit
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 pytestmark = pytest.mark.both_sdks
 

@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 from support.archive_moves import KEY, KEYS
 from tablepatterns import EntitySet
-from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive, Keys, Properties, Snapshot, name_of
-from tablepatterns.testing import World
 from tablepatterns.typed_json import decoded
+from tablepatterns_engine.blobs.listing import ListBlobsQuery
+from tablepatterns_explore import World
 
 
 class Place(ABC):

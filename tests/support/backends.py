@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import tablepatterns
 import tablepatterns.aio
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 from tablepatterns.recipe import as_async, finish
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from support.queue_requests import QueueWire
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.api import BlobApi
-from tablepatterns.engine.blobs.crc64 import crc64
-from tablepatterns.engine.http.bearer_token import TrustTokens
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.api import BlobApi
+from tablepatterns_engine.blobs.crc64 import crc64
+from tablepatterns_engine.http.bearer_token import TrustTokens
 
 STRUCTURED = {"x-ms-structured-body": "XSM/1.0; properties=crc64"}
 BLOCK_BLOB = {"x-ms-blob-type": "BlockBlob"}

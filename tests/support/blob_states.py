@@ -6,11 +6,11 @@ from base64 import b64encode
 from typing import Any
 from uuid import UUID
 
-from tablepatterns.engine.blobs.blob import Blob, ContentHeaders, Draft, Where
-from tablepatterns.engine.blobs.conditions import Terms
-from tablepatterns.engine.blobs.listing import Item, ListBlobsQuery
-from tablepatterns.engine.blobs.service import Blobs
-from tablepatterns.engine.content import Content
+from tablepatterns_engine.blobs.blob import Blob, ContentHeaders, Draft, Where
+from tablepatterns_engine.blobs.conditions import Terms
+from tablepatterns_engine.blobs.listing import Item, ListBlobsQuery
+from tablepatterns_engine.blobs.service import Blobs
+from tablepatterns_engine.content import Content
 
 HOME = "photos"
 A, B, C = (UUID(int=n) for n in (0xA, 0xB, 0xC))

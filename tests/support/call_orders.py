@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from tablepatterns.testing import World, explore
-from tablepatterns.testing.explorer.world import SteppedStorage
+from tablepatterns_explore import World, explore
+from tablepatterns_explore.world import SteppedStorage
 
 
 @contextmanager

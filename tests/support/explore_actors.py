@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceExistsError, ResourceModifiedError
 
-from tablepatterns.testing import World
+from tablepatterns_explore import World
 
 Make: TypeAlias = Callable[[World], list[Coroutine[Any, Any, Any]]]
 KEYS = {"PartitionKey": "pages", "RowKey": "home"}

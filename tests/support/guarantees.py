@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tablepatterns.testing import Counterexample, Explored, World, explore, replay
+from tablepatterns_explore import Counterexample, Explored, World, explore, replay
 
 RECORD = Path(__file__).parents[2] / "docs" / "data" / "explored.json"
 _DEFAULTS = {"crashes": 0, "lost_responses": 0, "stalls": [], "preemptions": None, "samples": 0}

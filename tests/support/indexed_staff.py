@@ -11,7 +11,7 @@ from support.table_states import insert
 from tablepatterns import EntitySet, Key
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.testing import World
+from tablepatterns_explore import World
 
 QUEUE = "staff-intents"
 JONES = {"Department": "Sales", "EmployeeId": 1}

@@ -10,10 +10,10 @@ from xml.etree.ElementTree import Element
 from defusedxml.ElementTree import fromstring
 
 from support.table_requests import as_bytes, sign
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.http.bearer_token import TrustTokens
-from tablepatterns.engine.http.message import Request, Response
-from tablepatterns.engine.queues.api import QueueApi
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.http.bearer_token import TrustTokens
+from tablepatterns_engine.http.message import Request, Response
+from tablepatterns_engine.queues.api import QueueApi
 
 DATE = "Fri, 22 Aug 2014 00:00:00 GMT"
 SIGNED_HEADERS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tablepatterns.engine.queues.service import Message, Queues
+from tablepatterns_engine.queues.service import Message, Queues
 
 
 def everything_in(queues: Queues) -> Any:

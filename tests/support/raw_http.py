@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from support.table_requests import lite_signature
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 DATE = "Fri, 22 Aug 2014 00:00:00 GMT"
 SECONDS = 20

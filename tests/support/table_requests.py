@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote_plus
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.errors import ServiceError
-from tablepatterns.engine.http.bearer_token import TrustTokens
-from tablepatterns.engine.http.message import Request, Response
-from tablepatterns.engine.tables.api import TableApi
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.http.bearer_token import TrustTokens
+from tablepatterns_engine.http.message import Request, Response
+from tablepatterns_engine.tables.api import TableApi
 
 T = TypeVar("T")
 

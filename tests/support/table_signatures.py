@@ -9,7 +9,7 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import ResourceTypes, generate_account_sas, generate_table_sas
 
 from support.table_requests import JSON, Wire
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 URL = "https://contoso.table.core.windows.net"
 NOW = datetime(2014, 8, 22, 0, 50, 32, 500_000, tzinfo=timezone.utc)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
-from tablepatterns.engine.errors import ServiceError
-from tablepatterns.engine.tables.entities import Entity, Kind, Value
-from tablepatterns.engine.tables.service import Operation, Tables
 from tablepatterns.filters import Filter
+from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.tables.entities import Entity, Kind, Value
+from tablepatterns_engine.tables.service import Operation, Tables
 
 Rejected: TypeAlias = Callable[..., AbstractContextManager[None]]
 """`with rejected(code, text):` around a call that must be rejected and change nothing."""

@@ -8,8 +8,8 @@ from typing import Any
 from azure.core.exceptions import ServiceResponseError
 from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 Plan = Callable[[int], str | None]
 """The fault of the n-th write, counted from 0; None for no fault.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tablepatterns.engine.faults import Faults
+from tablepatterns_engine.faults import Faults
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "testing-your-own-code.md"

@@ -88,7 +88,7 @@ def test_a_project_sets_the_clock_for_all_its_tests_by_overriding_one_fixture(pr
         """
         from datetime import datetime, timezone
         import pytest
-        from tablepatterns.testing import Clock
+        from tablepatterns_engine import Clock
 
         @pytest.fixture
         def azure_clock():

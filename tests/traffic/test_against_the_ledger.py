@@ -12,9 +12,9 @@ from azure.core.exceptions import AzureError
 from azure.data.tables import UpdateMode
 
 from support.backends import awaited
-from tablepatterns.engine.account import Engine
 from tablepatterns.traffic import Traffic
 from tablepatterns.traffic.request import Request
+from tablepatterns_engine.account import Engine
 
 UNLESS_CHANGED = MatchConditions.IfNotModified
 

@@ -16,11 +16,11 @@ from azure.core.rest import HttpRequest
 import tablepatterns
 import tablepatterns.aio
 from tablepatterns import EntitySet, Key, Storage
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
 from tablepatterns.traffic import Traffic
 from tablepatterns.traffic.hooks import Seen
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
 
 JONES = {"Department": "Sales", "EmployeeId": 223}
 

@@ -27,8 +27,8 @@ def test_the_assertions_pass_and_fail_with_the_line_of_the_users_own_code(projec
         from azure.core.credentials import AzureNamedKeyCredential
         from azure.data.tables import TableServiceClient
         from app import older_than
-        from tablepatterns.engine.transport import EngineTransport
-        from tablepatterns.testing import Span
+        from tablepatterns_engine.transport import EngineTransport
+        from tablepatterns_engine import Span
 
         def test_scan(azure_storage, azure_traffic):
             older_than(azure_storage.tables.create_table("Employees"), 30)

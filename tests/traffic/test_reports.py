@@ -16,11 +16,11 @@ from rich.console import Console
 import tablepatterns
 from tablepatterns import EntitySet, Key, prop
 from tablepatterns.cost import Cost
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
 from tablepatterns.traffic import PartitionLoad, Tally, Traffic
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
 
 START = datetime(2014, 8, 22, tzinfo=timezone.utc)
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, Key, ParallelReads, PartitionSpread, QueryClass, Traffic, prop
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadFilter
 from tablepatterns.filters import classify
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns_engine.account import Engine
 
 SALES = {"Department": "Sales"}
 OLD = prop("Age") > 64

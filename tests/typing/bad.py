@@ -10,7 +10,7 @@ from tablepatterns.recipe import Account_co, Pattern, recipe
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.review import Field, Query, Write
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 

@@ -46,7 +46,7 @@ from tablepatterns.review import (
     read_design,
     review,
 )
-from tablepatterns.testing import Clock, Engine, Record, Rule, Targets
+from tablepatterns_engine import Clock, Engine, Record, Rule, Targets
 
 T = TypeVar("T")
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -208,7 +208,7 @@ def _startup() -> Iterator[str]:
 def _explorer() -> Iterator[str]:
     yield "## Exploring schedules"
     yield (
-        "What `testing.explore` takes to try every schedule within a bound, in seconds of processor time, and what its "
+        "What `explore` takes to try every schedule within a bound, in seconds of processor time, and what its "
         "first version took, which repeated each schedule from the beginning. Schedules that can only end as others do "
         "are left out, so fewer are tried now. `benchmarks/explorations.py` has the explorations."
     )

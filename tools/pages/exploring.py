@@ -7,7 +7,7 @@ from tools.pages.guarantees import Proof
 from tools.pages.markdown import between, table
 
 PAGE = "docs/exploring-schedules.md"
-TESTS = "tests/testing/test_explore_recipes.py::test_"
+TESTS = "tests/explore/test_explore_recipes.py::test_"
 UPDATE = "an_update_is_made_exactly_once_after_a_crash_and_a_lost_response"
 ROWS = {
     "`EntitySet.insert` with an `IntraPartitionIndex`, the same value": "an_index_is_always_exact_and_unique",

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tablepatterns.testing import Engine
-from tablepatterns.testing.server import serving
+from tablepatterns_engine import Engine
+from tablepatterns_engine.serving import serving
 from tools import ROOT
 
 _FILE: Final = re.compile(r"^(<!-- make pages: file (\S+)((?: \S+)*) -->\n).*?^<!-- end -->$", re.DOTALL | re.MULTILINE)

@@ -7,7 +7,6 @@ packages. Packages with compiled parts work with their Python parts only.
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import os
 import re
@@ -183,10 +182,7 @@ def _files_of(package: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _files_of_library() -> Iterator[tuple[str, Path]]:
-    spec = importlib.util.find_spec("tablepatterns")
-    assert spec is not None  # noqa: S101 - it is what the site is about
-    assert spec.origin is not None  # noqa: S101
-    package = Path(spec.origin).parent
-    for path in package.rglob("*"):
+    source = HERE.parents[1] / "patterns"
+    for path in source.glob("tablepatterns*/**/*"):
         if path.is_file() and "__pycache__" not in path.parts:
-            yield path.relative_to(package.parent).as_posix(), path
+            yield path.relative_to(source).as_posix(), path

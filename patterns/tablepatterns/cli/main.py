@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from tablepatterns_engine.account import DEVELOPMENT_NAME
+from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
+
 from ..catalogue import entry
 from ..catalogue.find import listing, whole
-from ..engine.account import DEVELOPMENT_NAME
-from ..engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
 from ..errors import BadFilter, BadInput
 from ..extras import how_to_install
 from ..filters import FilterSyntaxError
@@ -229,7 +230,7 @@ def serve(
     """
     ports = {"blob": blob_port, "queue": queue_port, "table": table_port}
     try:
-        from ..engine.server.server import serve as answer
+        from tablepatterns_engine.server.server import serve as answer
 
         engine = engine_of(account, os.environ)
         listeners = Listeners(host, ports, anywhere=anywhere, allow_hosts=allow_host or ())

@@ -28,7 +28,8 @@ KIND: Final = "poison"
 _LONGEST_REASON: Final = 1000
 _LIBRARIES: Final = (
     *(f"{sysconfig.get_path(each)}{os.sep}" for each in ("stdlib", "purelib", "platlib")),
-    f"{Path(__file__).parents[1]}{os.sep}",
+    # All packages of the library
+    str(Path(__file__).parents[1]),
 )
 
 

@@ -227,9 +227,10 @@ _SKIPPED, _USERS, _ENDS = range(3)
 _STDLIB: Final = sysconfig.get_path("stdlib")
 _INSTALLED: Final = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
 # As spelled in frames; in a linked virtual environment this is not the resolved path
-_OURS: Final = tuple(
-    f"{Path(str(module)).parents[up]}/"
-    for module, up in ((__file__, 1), (azure.core.__file__, 1), (_file_of("tenacity"), 0))
+_OURS: Final = (
+    # All packages of the library
+    str(Path(__file__).parents[1]),
+    *(f"{Path(str(module)).parents[up]}/" for module, up in ((azure.core.__file__, 1), (_file_of("tenacity"), 0))),
 )
 # Frames below these run the event loop or the pool, and are not the source of the request
 _LOOPS: Final = (f"{Path(asyncio.__file__).parent}/", f"{_STDLIB}/concurrent/", f"{_STDLIB}/threading.py")

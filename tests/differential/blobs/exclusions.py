@@ -33,9 +33,9 @@ from differential.blobs.wrongs import conditions_of, has_conditions, is_wrong, m
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
 from differential.raw_responses import is_about_text
-from tablepatterns.engine.blobs.blob import Kind
-from tablepatterns.engine.blobs.leases import INFINITE
 from tablepatterns.limits import MAX_ACCESS_POLICIES, MAX_BREAK_PERIOD
+from tablepatterns_engine.blobs.blob import Kind
+from tablepatterns_engine.blobs.leases import INFINITE
 
 EXCLUSIONS: Final = Exclusions()
 

@@ -9,9 +9,9 @@ from typing import TypeAlias
 from differential.blobs.operations import Operation
 from differential.blobs.terms import Place
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.blob import Blob
-from tablepatterns.engine.blobs.state import Container, ContainerProperties, Slot
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.blob import Blob
+from tablepatterns_engine.blobs.state import Container, ContainerProperties, Slot
 
 
 @dataclass(frozen=True)

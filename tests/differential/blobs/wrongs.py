@@ -25,7 +25,7 @@ from differential.blobs.operations import (
 )
 from differential.blobs.state import Homes, Named, found_at
 from differential.blobs.terms import NO_TERMS, Terms
-from tablepatterns.engine.blobs.blob import Kind
+from tablepatterns_engine.blobs.blob import Kind
 
 _Wrong: TypeAlias = Callable[[Any, Named], bool]
 

@@ -11,7 +11,7 @@ from differential.queues.operations import Operation
 from differential.queues.strategies import PREFIX
 from differential.service import Service
 from support.queue_states import everything_in
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 
 def _empty(account: Account) -> None:

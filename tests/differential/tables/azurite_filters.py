@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from tablepatterns import Int64, Ticks
-from tablepatterns.engine.tables.entities import Entity
 from tablepatterns.filters import And, Comparison, Filter, Not, Or, Value
+from tablepatterns_engine.tables.entities import Entity
 
 _TICKS_PER_MILLISECOND = 10_000
 

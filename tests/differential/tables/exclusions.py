@@ -27,8 +27,8 @@ from differential.tables.operations import (
     writes_of,
 )
 from tablepatterns import Ticks
-from tablepatterns.engine.tables.entities import Entity
 from tablepatterns.limits import DATETIME_MIN, FORBIDDEN_IN_KEYS, MAX_KEY_UNITS, MAX_TRANSACTION_OPERATIONS
+from tablepatterns_engine.tables.entities import Entity
 
 Entities: TypeAlias = Mapping[Key, Entity]
 

@@ -10,9 +10,9 @@ from differential.tables.exclusions import EXCLUSIONS, Entities
 from differential.tables.machine import TablesMachine
 from differential.tables.operations import Operation
 from differential.tables.strategies import ALL_TABLES
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.errors import ServiceError
-from tablepatterns.engine.key_range import KeyRange
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.key_range import KeyRange
 
 
 def _empty(account: Account) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from support.blob_states import HOME, everything_in
 from support.table_states import Rejected
-from tablepatterns.engine.blobs.service import Blobs
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import ServiceError
+from tablepatterns_engine.blobs.service import Blobs
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.errors import ServiceError
 
 
 @pytest.fixture

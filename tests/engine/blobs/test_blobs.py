@@ -6,9 +6,9 @@ import pytest
 
 from support.blob_states import DRAFT, HOME, ONE, all_names, of, put, text_of
 from support.table_states import Rejected
-from tablepatterns.engine.blobs.blob import ContentHeaders, Draft, Tier
-from tablepatterns.engine.blobs.leases import Acquire
-from tablepatterns.engine.blobs.service import Blobs, CopySource
+from tablepatterns_engine.blobs.blob import ContentHeaders, Draft, Tier
+from tablepatterns_engine.blobs.leases import Acquire
+from tablepatterns_engine.blobs.service import Blobs, CopySource
 
 # ------------------------------------------------------------------ whole blobs
 

@@ -8,11 +8,11 @@ import pytest
 
 from support.blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put, text_of
 from support.table_states import Rejected
-from tablepatterns.engine.blobs.blob import Kind, Tier, Where
-from tablepatterns.engine.blobs.service import Blobs, CopySource
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.content import Content
 from tablepatterns.limits import MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_UNCOMMITTED_BLOCKS
+from tablepatterns_engine.blobs.blob import Kind, Tier, Where
+from tablepatterns_engine.blobs.service import Blobs, CopySource
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.content import Content
 
 DAY = 86_400
 
@@ -97,7 +97,7 @@ def test_up_to_100_000_blocks_wait_under_a_name(
     blobs: Blobs, rejected: Rejected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_UNCOMMITTED_BLOCKS == 100_000
-    monkeypatch.setattr("tablepatterns.engine.blobs.blob.MAX_UNCOMMITTED_BLOCKS", 2)
+    monkeypatch.setattr("tablepatterns_engine.blobs.blob.MAX_UNCOMMITTED_BLOCKS", 2)
     blobs.stage(HOME, "b", ONE, of("..."))
     blobs.stage(HOME, "b", TWO, of("..."))
     blobs.stage(HOME, "b", TWO, of("in its place"))
@@ -157,7 +157,7 @@ def test_an_append_blob_has_up_to_50_000_blocks(
     blobs: Blobs, rejected: Rejected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_BLOCKS == 50_000
-    monkeypatch.setattr("tablepatterns.engine.blobs.versions.MAX_BLOCKS", 2)
+    monkeypatch.setattr("tablepatterns_engine.blobs.versions.MAX_BLOCKS", 2)
     blobs.append(HOME, "log", of("one"))
     blobs.append(HOME, "log", of("two"))
     with rejected("BlockCountExceedsLimit"):

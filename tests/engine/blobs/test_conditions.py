@@ -11,11 +11,11 @@ import pytest
 from support.blob_states import HOME, put
 from support.table_states import Rejected, service_error_of
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.blobs.conditions import ANY, Terms
-from tablepatterns.engine.blobs.leases import Acquire
-from tablepatterns.engine.blobs.service import Blobs, CopySource
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import NOT_MODIFIED
+from tablepatterns_engine.blobs.conditions import ANY, Terms
+from tablepatterns_engine.blobs.leases import Acquire
+from tablepatterns_engine.blobs.service import Blobs, CopySource
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.errors import NOT_MODIFIED
 
 OLD, NEW = (Ticks.of(datetime(year, 1, 1, tzinfo=timezone.utc)) for year in (2001, 2100))
 OTHER = {'"0x1"'}

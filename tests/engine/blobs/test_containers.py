@@ -6,9 +6,9 @@ import pytest
 
 from support.blob_states import HOME, put
 from support.table_states import Rejected
-from tablepatterns.engine.blobs.service import Blobs
-from tablepatterns.engine.blobs.state import PublicAccess
-from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties
+from tablepatterns_engine.blobs.service import Blobs
+from tablepatterns_engine.blobs.state import PublicAccess
+from tablepatterns_engine.resources import AccessPolicy, CorsRule, ServiceProperties
 
 READERS = AccessPolicy("readers", permission="rl")
 

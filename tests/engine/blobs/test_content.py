@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given
 
-from tablepatterns.engine.content import Content
+from tablepatterns_engine.content import Content
 
 PIECES = st.lists(st.binary(max_size=5), max_size=5)
 MIB = 1024 * 1024

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from support.blob_states import DRAFT, HOME, ONE, A, all_names, latest, of, put, text_of, under
 from support.table_states import Rejected
-from tablepatterns.engine.blobs.blob import ContentHeaders, Draft, Kind
-from tablepatterns.engine.blobs.leases import INFINITE, Acquire
-from tablepatterns.engine.blobs.service import Blobs, CopySource
+from tablepatterns_engine.blobs.blob import ContentHeaders, Draft, Kind
+from tablepatterns_engine.blobs.leases import INFINITE, Acquire
+from tablepatterns_engine.blobs.service import Blobs, CopySource
 
 # ------------------------------------------------------------------ copies
 

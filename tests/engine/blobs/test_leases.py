@@ -9,7 +9,7 @@ import pytest
 from support.blob_states import HOME, A, B, C, put, under
 from support.table_states import service_error_of
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.blobs.leases import (
+from tablepatterns_engine.blobs.leases import (
     BLOB,
     INFINITE,
     Acquire,
@@ -21,10 +21,10 @@ from tablepatterns.engine.blobs.leases import (
     Renew,
     State,
 )
-from tablepatterns.engine.blobs.leases import NO_LEASE as NO_LEASE_YET
-from tablepatterns.engine.blobs.service import Blobs
-from tablepatterns.engine.clock import SECOND, Clock
-from tablepatterns.engine.errors import ServiceError
+from tablepatterns_engine.blobs.leases import NO_LEASE as NO_LEASE_YET
+from tablepatterns_engine.blobs.service import Blobs
+from tablepatterns_engine.clock import SECOND, Clock
+from tablepatterns_engine.errors import ServiceError
 
 STATES = ("available", "leased", "breaking", "broken", "expired")
 OK = "ok"

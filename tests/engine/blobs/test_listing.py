@@ -10,10 +10,10 @@ from hypothesis import given
 
 from support.blob_states import HOME, ONE, all_items, all_names, of, put
 from support.table_states import Rejected
-from tablepatterns.engine.blobs.blob import Blob
-from tablepatterns.engine.blobs.listing import ListBlobsQuery, Prefix, Uncommitted, beyond
-from tablepatterns.engine.blobs.service import Blobs
-from tablepatterns.engine.clock import Clock
+from tablepatterns_engine.blobs.blob import Blob
+from tablepatterns_engine.blobs.listing import ListBlobsQuery, Prefix, Uncommitted, beyond
+from tablepatterns_engine.blobs.service import Blobs
+from tablepatterns_engine.clock import Clock
 
 NAMES = st.text("ab/-\U0010ffff\ue000", min_size=1, max_size=5)
 PREFIXES = st.text("ab/\U0010ffff", max_size=2)

@@ -15,12 +15,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from support.blob_states import HOME, ONE, TWO, A, B, all_names, of, text_of
 from support.examples import examples
 from support.table_states import service_error_of
-from tablepatterns.engine.blobs.blob import Blob, Draft, Kind, Where
-from tablepatterns.engine.blobs.conditions import Terms
-from tablepatterns.engine.blobs.leases import Acquire, Break, Release
-from tablepatterns.engine.blobs.listing import ListBlobsQuery
-from tablepatterns.engine.blobs.service import Blobs, CopySource
-from tablepatterns.engine.clock import Clock
+from tablepatterns_engine.blobs.blob import Blob, Draft, Kind, Where
+from tablepatterns_engine.blobs.conditions import Terms
+from tablepatterns_engine.blobs.leases import Acquire, Break, Release
+from tablepatterns_engine.blobs.listing import ListBlobsQuery
+from tablepatterns_engine.blobs.service import Blobs, CopySource
+from tablepatterns_engine.clock import Clock
 
 NAMES = st.sampled_from(["a", "a/b", "b"])
 TEXTS = st.sampled_from(["", "x", "yz"])

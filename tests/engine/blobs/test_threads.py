@@ -12,10 +12,10 @@ import pytest
 
 from support.blob_states import HOME, ONE, all_names, latest, of, put, text_of, under
 from support.table_states import service_error_of
-from tablepatterns.engine.blobs.blob import Kind
-from tablepatterns.engine.blobs.conditions import Terms
-from tablepatterns.engine.blobs.leases import Acquire, Release
-from tablepatterns.engine.blobs.service import Blobs
+from tablepatterns_engine.blobs.blob import Kind
+from tablepatterns_engine.blobs.conditions import Terms
+from tablepatterns_engine.blobs.leases import Acquire, Release
+from tablepatterns_engine.blobs.service import Blobs
 
 
 @pytest.fixture(autouse=True)

@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.table_requests import JSON, Wire, canonical, sign
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.http.message import Response
-from tablepatterns.engine.http.shared_key import Signer
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.http.message import Response
+from tablepatterns_engine.http.shared_key import Signer
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 DATE = "Fri, 22 Aug 2014 00:00:00 GMT"
 URL = "https://contoso.table.core.windows.net"

@@ -12,11 +12,11 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import RequestTooLargeError, TableClient, TableTransactionError, UpdateMode
 
 from support.table_requests import JSON, Wire, batch, entity_path, error_of, query_batch
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.http.message import Response
-from tablepatterns.engine.http.multipart import read_responses
-from tablepatterns.engine.tables.service import Operation
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.http.message import Response
+from tablepatterns_engine.http.multipart import read_responses
+from tablepatterns_engine.tables.service import Operation
+from tablepatterns_engine.transport import EngineTransport
 
 NEXT = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
 INVALID = ("InvalidInput", "One of the request inputs is not valid.")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from support.table_requests import JSON, Wire, attempt, entity_path
 from tablepatterns.edm import Int64, Ticks
-from tablepatterns.engine.errors import ServiceError
-from tablepatterns.engine.tables.json import read_body
+from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.tables.json import read_body
 
 GUID = "c9da6455-213d-42c9-9a79-3e9149a57833"
 

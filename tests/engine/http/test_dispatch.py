@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.dispatch import AccountApi, service_of
-from tablepatterns.engine.http.message import Request
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.dispatch import AccountApi, service_of
+from tablepatterns_engine.http.message import Request
 
 
 @pytest.mark.parametrize(

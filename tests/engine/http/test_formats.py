@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from support.table_requests import Wire, entity_path
 from tablepatterns.edm import Int64, Ticks
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.tables.entities import Value
-from tablepatterns.engine.tables.service import Operation
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.tables.entities import Value
+from tablepatterns_engine.tables.service import Operation
 
 BASE = "https://contoso.table.core.windows.net"
 LEVELS = ["nometadata", "minimalmetadata", "fullmetadata"]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from support.table_requests import lite_signature
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import EngineTransport
 
 DATE = "Fri, 22 Aug 2014 00:00:00 GMT"
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)

@@ -8,8 +8,8 @@ import pytest
 from azure.data.tables import TableClient, TableServiceClient
 
 from support.table_requests import JSON, Wire, batch, entity_path
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.ledger import TableOperation
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.ledger import TableOperation
 
 ENTITY = {"PartitionKey": "p", "RowKey": "r"}
 KEYS = entity_path("p", "r")

@@ -9,8 +9,8 @@ from azure.core.rest import HttpRequest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablepatterns.engine.http.message import Response
-from tablepatterns.engine.http.multipart import (
+from tablepatterns_engine.http.message import Response
+from tablepatterns_engine.http.multipart import (
     read_parts,
     read_requests,
     read_responses,

@@ -10,9 +10,9 @@ from azure.core.exceptions import HttpResponseError
 from azure.core.pipeline.policies import SansIOHTTPPolicy
 from azure.core.rest import HttpRequest
 
-from tablepatterns.engine.http.message import Response
-from tablepatterns.engine.http.multipart import write_multipart, write_parts, write_response
-from tablepatterns.engine.transport import AioEngineResponse, EngineResponse, Headers
+from tablepatterns_engine.http.message import Response
+from tablepatterns_engine.http.multipart import write_multipart, write_parts, write_response
+from tablepatterns_engine.transport import AioEngineResponse, EngineResponse, Headers
 
 REQUEST = HttpRequest("GET", "https://contoso.table.core.windows.net/Tables")
 JSON = {"Content-Type": "application/json", "ETag": "x"}

@@ -7,8 +7,8 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import TableClient, TableServiceClient
 
 from support.table_requests import JSON, Wire, entity_path
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import EngineTransport
 
 KEYS = ["", "O'Brien", "''", "a b", "é", "日本", "a+b", "a&b=c", "100%", "(x)", "a,b", '~!@$^*()_-=[]{}|;:"<>.', "🛫"]
 

@@ -10,9 +10,9 @@ from azure.data.tables import TableAccessPolicy, TableClient
 
 from support.table_requests import Wire, sign
 from support.table_signatures import FAILED, LATER, NO_PERMISSION, NOW, URL, account_sas, ask, entity, table_sas
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables.service import Operation
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.tables.service import Operation
 
 
 @pytest.fixture(autouse=True)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from support.table_requests import JSON, Wire, attempt, batch, entity_path
 from support.table_signatures import FAILED, UNAUTHORIZED, URL, account_sas, ask, entity, table_sas
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.errors import ServiceError
-from tablepatterns.engine.http.permissions import AccountPermit, Need, ResourcePermit
-from tablepatterns.engine.key_range import KeyScope
-from tablepatterns.engine.tables.service import Operation
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.http.permissions import AccountPermit, Need, ResourcePermit
+from tablepatterns_engine.key_range import KeyScope
+from tablepatterns_engine.tables.service import Operation
+from tablepatterns_engine.transport import EngineTransport
 
 REQUESTS: dict[str, tuple[str, str, object, dict[str, str]]] = {
     "get": ("GET", entity_path("p", "held"), b"", {}),

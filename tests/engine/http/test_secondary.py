@@ -8,9 +8,9 @@ from azure.core.exceptions import HttpResponseError
 from azure.data.tables import TableClient
 
 from support.table_requests import JSON, Wire, batch, entity_path
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.tables.service import Operation
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.tables.service import Operation
+from tablepatterns_engine.transport import EngineTransport
 
 ENDPOINTS = ["https://contoso-secondary.table.core.windows.net", "http://127.0.0.1:10002/contoso-secondary"]
 WRITES = [

@@ -9,9 +9,9 @@ from defusedxml.ElementTree import fromstring
 
 from support.table_requests import JSON, Wire, entity_path
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.errors import PARAMETER_OUT_OF_RANGE, ServiceError
-from tablepatterns.engine.http.errors import ErrorWriter, status_of
-from tablepatterns.engine.http.headers import http_date, seven_digits
+from tablepatterns_engine.errors import PARAMETER_OUT_OF_RANGE, ServiceError
+from tablepatterns_engine.http.errors import ErrorWriter, status_of
+from tablepatterns_engine.http.headers import http_date, seven_digits
 
 METADATA = "{http://schemas.microsoft.com/ado/2007/08/dataservices/metadata}"
 MISSING = entity_path("a", "b")

@@ -17,12 +17,12 @@ from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, LEASE, BlobWire
 from support.documented_operations import DOCUMENTED, Documented
 from support.queue_requests import QueueWire
 from support.table_requests import Wire
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import ServiceError
-from tablepatterns.engine.http.message import Response
-from tablepatterns.engine.http.supported import BLOB_SUPPORT, QUEUE_SUPPORT, TABLE_SUPPORT, Support
-from tablepatterns.engine.tables.service import Operation
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.http.message import Response
+from tablepatterns_engine.http.supported import BLOB_SUPPORT, QUEUE_SUPPORT, TABLE_SUPPORT, Support
+from tablepatterns_engine.tables.service import Operation
 
 SUPPORT: Final = {"blob": BLOB_SUPPORT, "queue": QUEUE_SUPPORT, "table": TABLE_SUPPORT}
 OTHER: Final = "00000000-0000-0000-0000-00000000000f"

@@ -10,8 +10,8 @@ from azure.core.exceptions import ResourceExistsError
 from azure.data.tables import TableServiceClient
 
 from support.table_requests import JSON, Wire
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.tables.entity_api import write_token
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.tables.entity_api import write_token
 
 BASE = "https://contoso.table.core.windows.net"
 

@@ -19,9 +19,9 @@ from support.blob_requests import BLOCK_BLOB, BlobWire
 from support.examples import examples
 from support.queue_requests import QueueWire
 from support.table_requests import JSON, Wire, entity_path
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables.service import Operation
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.tables.service import Operation
 
 NOW = datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)
 TERMS: dict[str, Any] = {"permission": "r", "expiry": NOW + timedelta(hours=1), "start": NOW - timedelta(hours=1)}

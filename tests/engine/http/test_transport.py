@@ -17,8 +17,8 @@ from azure.data.tables import TableClient, TableServiceClient
 from azure.data.tables.aio import TableClient as AioTableClient
 
 from support.table_requests import lite_signature
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 URL = "https://contoso.table.core.windows.net"
 DON = {"PartitionKey": "Sales", "RowKey": "000223", "FirstName": "Don", "Age": 34}

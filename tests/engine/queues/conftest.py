@@ -9,9 +9,9 @@ import pytest
 
 from support.queue_states import everything_in
 from support.table_states import Rejected
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import ServiceError
-from tablepatterns.engine.queues.service import Queues
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.queues.service import Queues
 
 
 @pytest.fixture

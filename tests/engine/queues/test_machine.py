@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from support.examples import examples
 from support.queue_states import messages_of
 from support.table_states import service_error_of
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues.service import NEVER, Message, Queues
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.queues.service import NEVER, Message, Queues
 
 NAMES = st.sampled_from(["orders", "bills"])
 SECONDS = st.integers(0, 3)

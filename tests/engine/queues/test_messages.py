@@ -10,9 +10,9 @@ import pytest
 from support.queue_states import texts_of
 from support.table_states import Rejected, service_error_of
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues.service import NEVER, Message, Queues
 from tablepatterns.limits import MAX_MESSAGE_BYTES
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.queues.service import NEVER, Message, Queues
 
 Use: TypeAlias = Callable[[Message], None]
 

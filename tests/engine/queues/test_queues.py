@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 from support.table_states import Rejected, service_error_of
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues.service import Queues
-from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.queues.service import Queues
+from tablepatterns_engine.resources import AccessPolicy, CorsRule, ServiceProperties
 
 LENGTH = ("OutOfRangeInput", "The specified resource name length is not within the permissible limits.")
 CHARACTERS = ("InvalidResourceName", "The specified resource name contains invalid characters.")

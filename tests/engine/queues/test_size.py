@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import process_time
 
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues.service import Queues
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.queues.service import Queues
 
 SHORT, LONG = 100, 20_000
 ROUNDS = 100

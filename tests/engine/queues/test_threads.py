@@ -11,8 +11,8 @@ from threading import Barrier, Lock
 import pytest
 
 from support.table_states import service_error_of
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues.service import Queues
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.queues.service import Queues
 
 MESSAGES = 300
 

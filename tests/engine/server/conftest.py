@@ -8,9 +8,9 @@ from contextlib import ExitStack, closing
 import pytest
 
 from support.raw_http import Line
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server.listeners import PORTS, Listeners
-from tablepatterns.engine.server.server import serving
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.server.listeners import PORTS, Listeners
+from tablepatterns_engine.server.server import serving
 
 
 @pytest.fixture

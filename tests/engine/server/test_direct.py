@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from support.raw_http import Answer, Line, head
 from support.table_states import insert
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server.direct import MAX_BYTES, read_head
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.server.direct import MAX_BYTES, read_head
 
 Connect = Callable[..., Line]
 

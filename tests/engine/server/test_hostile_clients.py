@@ -15,14 +15,14 @@ from azure.data.tables import AccountSasPermissions, ResourceTypes, TableService
 
 from support.raw_http import NO_ANSWER, Line, head
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server import asgi, connection
-from tablepatterns.engine.server import asgi as body
-from tablepatterns.engine.server.asgi import Application, Hooks, Message, Scope
-from tablepatterns.engine.server.connection import MAX_HEAD_BYTES
-from tablepatterns.engine.server.listeners import Listeners
-from tablepatterns.engine.server.origin import Hosts
 from tablepatterns.limits import MAX_REQUEST_BYTES
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.server import asgi, connection
+from tablepatterns_engine.server import asgi as body
+from tablepatterns_engine.server.asgi import Application, Hooks, Message, Scope
+from tablepatterns_engine.server.connection import MAX_HEAD_BYTES
+from tablepatterns_engine.server.listeners import Listeners
+from tablepatterns_engine.server.origin import Hosts
 
 TABLES = "/devstoreaccount1/Tables"
 SERVICE = "/devstoreaccount1/?restype=service&comp=properties"

@@ -10,8 +10,8 @@ from azure.core.exceptions import ServiceResponseError
 
 from support.raw_http import Line, head
 from tablepatterns import connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.faults import RESPONSE_LOST
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.faults import RESPONSE_LOST
 
 CREATE = b'{"TableName": "Employees"}'
 TABLES = "/devstoreaccount1/Tables"

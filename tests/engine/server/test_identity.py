@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from tablepatterns import connect
 from tablepatterns.cli.main import main
-from tablepatterns.engine.account import DEVELOPMENT_KEY
-from tablepatterns.engine.server.listeners import KEY_VARIABLE, engine_of
 from tablepatterns.errors import BadInput
+from tablepatterns_engine.account import DEVELOPMENT_KEY
+from tablepatterns_engine.server.listeners import KEY_VARIABLE, engine_of
 
 KEY = "bXkgb3duIGtleQ=="
 ANY_PORTS = ("--table-port", "0", "--queue-port", "0", "--blob-port", "0")

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server.listeners import PORTS, Listeners
 from tablepatterns.errors import BadInput
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.server.listeners import PORTS, Listeners
 
 ANY = dict.fromkeys(PORTS, 0)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from support.azurite_server import node
-from tablepatterns.engine.account import Engine
 from tablepatterns.limits import MIB
+from tablepatterns_engine.account import Engine
 
 pytestmark = pytest.mark.node
 SCRIPTS = Path(__file__).parents[2] / "node"

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.raw_http import Line, head
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server.connection import MAX_HEAD_BYTES
-from tablepatterns.engine.server.listeners import PORTS, Listeners
-from tablepatterns.engine.server.origin import Hosts
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.server.connection import MAX_HEAD_BYTES
+from tablepatterns_engine.server.listeners import PORTS, Listeners
+from tablepatterns_engine.server.origin import Hosts
 
 TABLES = "/devstoreaccount1/Tables"
 Connect = Callable[[bytes], Line]

@@ -12,10 +12,10 @@ import pytest
 from azure.core.exceptions import HttpResponseError
 
 from tablepatterns import Storage, connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.server.server import serving
 from tablepatterns.limits import MIB
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.server.server import serving
 
 DON = {
     "PartitionKey": "Sales",

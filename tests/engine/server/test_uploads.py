@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 from azure.storage.blob import generate_container_sas
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server.listeners import Listeners
 from tablepatterns.limits import MIB
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.server.listeners import Listeners
 
 SIZE = 32 * MIB
 PIECE = 256 * 1024

@@ -9,10 +9,10 @@ import pytest
 
 from support.table_states import Rejected, insert, op
 from tablepatterns.edm import Int64, Ticks, entity_size
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables.entities import Kind, Value
-from tablepatterns.engine.tables.service import Tables
 from tablepatterns.limits import DATETIME_MIN, MAX_ENTITY_BYTES
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.tables.entities import Kind, Value
+from tablepatterns_engine.tables.service import Tables
 
 ASTRAL = "\U0001f6eb"
 TOO_LARGE = "PropertyValueTooLarge"

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.table_states import all_keys, insert
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables.service import KeyScope, Tables
 from tablepatterns.filters import parse
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.tables.service import KeyScope, Tables
 
 KEYS = ["", "a", "b", "ba", "c", "\U0001f6eb", "\uffee"]
 GRID = [(partition, row) for partition in KEYS for row in KEYS]

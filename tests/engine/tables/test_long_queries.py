@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables.entities import Operation
-from tablepatterns.engine.tables.query import Scan
-from tablepatterns.engine.tables.service import Tables
-from tablepatterns.engine.tables.state import Walk
 from tablepatterns.filters import prop
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.tables.entities import Operation
+from tablepatterns_engine.tables.query import Scan
+from tablepatterns_engine.tables.service import Tables
+from tablepatterns_engine.tables.state import Walk
 
 ROWS = 5000
 WHERE = prop("Odd") == True  # noqa: E712

@@ -12,11 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from filters.strategies import key_filters
 from support.examples import examples
 from support.table_states import all_entities, service_error_of
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import TransactionError
-from tablepatterns.engine.tables.entities import Entity, Value
-from tablepatterns.engine.tables.service import KeyScope, Operation, Tables
 from tablepatterns.filters import Filter, matcher
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.errors import TransactionError
+from tablepatterns_engine.tables.entities import Entity, Value
+from tablepatterns_engine.tables.service import KeyScope, Operation, Tables
 
 NAMES = st.sampled_from(["People", "people", "Logs"])
 KEYS = st.sampled_from(["", "a", "b", "b\U0001f6eb", "b\uffee"])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from filters.strategies import entities, key_filters
 from support.table_states import all_entities, all_keys, delete, insert, op
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables.service import Page, Tables
 from tablepatterns.filters import Filter, QueryClass, matcher, parse
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.tables.service import Page, Tables
 
 SALES, ROWS = "PartitionKey eq 'Sales'", 20
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from support.table_states import Rejected, insert
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables.service import KeyScope, Tables
 from tablepatterns.errors import BadInput
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.tables.service import KeyScope, Tables
 
 CHARACTERS = "The specifed resource name contains invalid characters."
 LENGTH = "The specified resource name length is not within the permissible limits."

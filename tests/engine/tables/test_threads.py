@@ -11,8 +11,8 @@ from threading import Barrier
 import pytest
 
 from support.table_states import delete, insert, op, service_error_of
-from tablepatterns.engine.tables.service import Tables
 from tablepatterns.filters import parse
+from tablepatterns_engine.tables.service import Tables
 
 ACCOUNTS = [f"{n:02}" for n in range(10)]
 TOTAL = 1000

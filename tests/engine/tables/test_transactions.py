@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from support.table_states import Rejected, all_keys, delete, insert, op
-from tablepatterns.engine.errors import TransactionError
-from tablepatterns.engine.tables.entities import Value
-from tablepatterns.engine.tables.service import Operation, Tables
+from tablepatterns_engine.errors import TransactionError
+from tablepatterns_engine.tables.entities import Value
+from tablepatterns_engine.tables.service import Operation, Tables
 
 NOT_FOUND = "The specified resource does not exist."
 

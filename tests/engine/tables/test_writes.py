@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from support.table_states import Rejected, delete, insert, op
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables.entities import Entity, Kind, Value
-from tablepatterns.engine.tables.service import Operation, Tables
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.tables.entities import Entity, Kind, Value
+from tablepatterns_engine.tables.service import Operation, Tables
 
 NOT_FOUND = ("ResourceNotFound", "The specified resource does not exist.")
 CHANGED = ("UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.")

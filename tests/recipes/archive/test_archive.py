@@ -10,10 +10,10 @@ import pytest
 from support.archive_moves import ID, KEY, KEYS, ONE_CRASH_EACH_WAY, Work, interrupt, jones
 from support.crashing_client import Crash, Crashed, connect_crashing
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LogTail
-from tablepatterns.engine.account import Engine
 from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
 from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns_engine.account import Engine
 
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 

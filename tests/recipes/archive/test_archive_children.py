@@ -11,11 +11,11 @@ from support.archive_moves import ONE_CRASH_EACH_WAY, PLACES, Work, interrupt
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.department_archive import DEPARTMENT, EMPLOYEE, SALES, Family, employee, family_of, fill, places, sets_in
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
-from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive, Store
 from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns_engine.account import Engine
 
 NUMBERS = (152, 223)
 

@@ -11,12 +11,12 @@ import pytest
 from support.archive_moves import ID, KEY, KEYS, Work, jones
 from support.queue_workers import message
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.mapping import Encoded, PropertyMapping
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, LimitExceeded
 from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
 from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns_engine.account import Engine
 
 
 async def test_a_move_back_onto_another_entity_is_rejected_and_both_stay(

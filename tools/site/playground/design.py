@@ -9,7 +9,7 @@ from typing import Any
 
 from azure.core.exceptions import ResourceExistsError
 
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 Fields = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 from azure.core.exceptions import ResourceNotFoundError
 
 from tablepatterns import EntitySet, InterPartitionIndex, Key, Worker
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 from .design import Action, Design, Race, create_tables, rows_of
 

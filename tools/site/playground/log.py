@@ -11,7 +11,7 @@ from azure.core.exceptions import AzureError
 
 from tablepatterns import LogTail
 from tablepatterns.key import inverted_ticks
-from tablepatterns.testing import Engine
+from tablepatterns_engine import Engine
 
 from .design import Action, Design, Race, create_tables, rows_of
 

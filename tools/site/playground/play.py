@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tablepatterns.testing import Counterexample, Engine, Explored, World, explore
+from tablepatterns_engine import Engine
+from tablepatterns_explore import Counterexample, Explored, World, explore
 
 from . import chat, employees, iot, log, orders
 from .design import Action, Design, Fields

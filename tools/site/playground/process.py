@@ -12,10 +12,10 @@ from azure.core.rest import AsyncHttpResponse, HttpRequest
 
 from tablepatterns.aio import Storage
 from tablepatterns.connection import in_memory
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.http.message import Request
-from tablepatterns.engine.transport import AioEngineResponse, AioEngineTransport
-from tablepatterns.testing.explorer.points import described
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.http.message import Request
+from tablepatterns_engine.transport import AioEngineResponse, AioEngineTransport
+from tablepatterns_explore.points import described
 
 SEND, LOSE, TIME_OUT, KILL = "send", "lose", "time out", "kill"
 _STEP = re.compile(r"(?P<actor>[A-Za-z_]\w*)(?:\.\d+)?(?P<fate>\*|\?|!|\+!)?")

@@ -419,7 +419,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
         *("Access", "ArchivePolicy", "Design", "Field", "LogRead", "LogWrite", "Query", "Retention", "Shape", "Write"),
         *("declare_log", "declare_set"),
     ),
-    "tablepatterns.testing": ("Clock", "Engine"),
+    "tablepatterns_engine": ("Clock", "Engine"),
 }
 """Where the names that the modules use are imported from."""
 _STANDARD: Final = ("collections.abc", "dataclasses", "datetime", "uuid")

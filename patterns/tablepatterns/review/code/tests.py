@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tablepatterns_engine import Clock, Engine
+
 from ...entity_set.derived import Derived
 from ...key.ranges import Between
 from ...storage import connect
-from ...testing import Clock, Engine
 from ..design.archives import is_of_archive
 from ..design.model import DeclaredLog, DeclaredSet, Query, Write
 from ..measure.account import SampleAccount, sample_design, set_up

@@ -9,11 +9,12 @@ from functools import lru_cache, partial
 from math import ceil
 from typing import Any, Final
 
+from tablepatterns_engine import Clock, Engine
+
 from ...figures import counted, span
 from ...limits import MAX_PAGE_BLOBS
 from ...recipes.blob_log.blob_log import BLOCK_BYTES, BlobLog
 from ...storage import Storage, connect
-from ...testing import Clock, Engine
 from ..design.model import DeclaredLog, LogRead, Query, Write
 from ..model import Measured
 from .account import rejection

@@ -14,11 +14,12 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final
 
+from tablepatterns_engine import Clock, Engine
+
 from ...entity_set.derived import Derived
 from ...errors import BadInput, EntityAlreadyExists, EntityNotFound
 from ...filters import Comparison, QueryClass
 from ...storage import connect
-from ...testing import Clock, Engine
 from ..capacity.contention import RETRY_REQUESTS, retries_of
 from ..capacity.day import SECONDS
 from ..capacity.load import key_of, touched

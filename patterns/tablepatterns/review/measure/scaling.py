@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, fields, replace
 from math import isclose
 from typing import Any, Final
 
+from tablepatterns_engine import Record
+
 from ...cost import Cost
 from ...entity_set.derived import RowProfile
 from ...errors import BadInput
 from ...filters import And, Comparison, Filter, QueryClass, classify, parse, point_keys
 from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 from ...storage import Storage
-from ...testing import Record
 from ..design.model import DeclaredSet, Design, Query, Shape
 from ..key_parts import pieces_of
 from .questions import Answer

@@ -10,20 +10,21 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from azure.core.rest import HttpRequest, HttpResponse
 
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.http.message import Request
+from tablepatterns_engine.key_range import KeyRange
+from tablepatterns_engine.ledger import Record
+from tablepatterns_engine.tables.entity_api import read_filter
+from tablepatterns_engine.tables.query import make_plan
+from tablepatterns_engine.transport import EngineTransport
+from tablepatterns_explore.points import described
+from tablepatterns_explore.snapshot import Saved
+
 from ...connection import in_memory
 from ...edm import Ticks, ordinal
-from ...engine.account import Engine
-from ...engine.http.message import Request
-from ...engine.key_range import KeyRange
-from ...engine.ledger import Record
-from ...engine.tables.entity_api import read_filter
-from ...engine.tables.query import make_plan
-from ...engine.transport import EngineTransport
 from ...entity import WRITE_ID
 from ...entity_set.derived import INTENT_ID
 from ...storage import Storage
-from ...testing.explorer.points import described
-from ...testing.explorer.snapshot import Saved
 
 RowKeys: TypeAlias = tuple[str, str, str]
 """Table, PartitionKey and RowKey."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from ...engine.account import Engine
+from tablepatterns_engine.account import Engine
+from tablepatterns_explore.choice import Chance
+from tablepatterns_explore.digest import Stamps
+from tablepatterns_explore.snapshot import Saved, Snapshots
+
 from ...errors import EntityAlreadyExists, EntityNotFound
 from ...figures import counted
-from ...testing.explorer.choice import Chance
-from ...testing.explorer.digest import Stamps
-from ...testing.explorer.snapshot import Saved, Snapshots
 from ..consistency import LEASE
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up

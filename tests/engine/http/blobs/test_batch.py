@@ -14,11 +14,11 @@ from support.blob_requests import BLOCK_BLOB, BlobWire
 from support.blob_states import all_names
 from support.queue_requests import DATE, full_text
 from support.table_requests import sign
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.blob import Tier
-from tablepatterns.engine.http.message import Response
-from tablepatterns.engine.http.multipart import read_responses
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.blob import Tier
+from tablepatterns_engine.http.message import Response
+from tablepatterns_engine.http.multipart import read_responses
+from tablepatterns_engine.transport import EngineTransport
 
 NAMES = ["a", "b c", "d/é", "e%2F"]
 

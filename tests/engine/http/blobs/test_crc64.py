@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from tablepatterns.engine.blobs.crc64 import crc64
+from tablepatterns_engine.blobs.crc64 import crc64
 
 POLYNOMIAL = 0x9A6C9329AC4BC9B5
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, BlobWire, structured
 from support.examples import examples
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 HOSTS = st.sampled_from(["https://contoso.blob.core.windows.net", "http://127.0.0.1:10000/contoso"])

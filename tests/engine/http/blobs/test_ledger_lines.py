@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, BlobWire
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.leases import Acquire
-from tablepatterns.engine.ledger import BlobOperation
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.leases import Acquire
+from tablepatterns_engine.ledger import BlobOperation
 
 LEASE = str(UUID(int=1))
 HELD = {"x-ms-lease-id": LEASE}

@@ -9,8 +9,8 @@ import pytest
 
 from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, STRUCTURED, BlobWire, checksum, structured
 from support.queue_requests import said_by
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.listing import Item, ListBlobsQuery
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.listing import Item, ListBlobsQuery
 
 TEXT = b"Don Hall"
 MD5 = b64encode(hashlib.md5(TEXT, usedforsecurity=False).digest()).decode()

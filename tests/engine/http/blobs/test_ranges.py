@@ -8,7 +8,7 @@ from hypothesis import given
 
 from support.blob_requests import BLOCK_BLOB, BlobWire
 from support.queue_requests import said_by
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 TEXT = b"0123456789"
 

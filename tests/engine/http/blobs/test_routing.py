@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from support.blob_requests import BLOCK_BLOB, BlobWire
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.call import locate
-from tablepatterns.engine.errors import ServiceError
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.call import locate
+from tablepatterns_engine.errors import ServiceError
 
 HOST = "https://contoso.blob.core.windows.net"
 LOCAL = "http://127.0.0.1:10000/contoso"

@@ -26,12 +26,12 @@ from support import blob_states
 from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, BlobWire
 from support.table_requests import sign
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.leases import Acquire
-from tablepatterns.engine.blobs.state import PublicAccess
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.resources import AccessPolicy as StoredPolicy
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.leases import Acquire
+from tablepatterns_engine.blobs.state import PublicAccess
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.resources import AccessPolicy as StoredPolicy
+from tablepatterns_engine.transport import EngineTransport
 
 NOW = datetime(2014, 8, 22, 0, 50, 32, 500_000, tzinfo=timezone.utc)
 LATER = NOW + timedelta(hours=1)  # the SDK writes whole seconds: 01:50:32

@@ -14,8 +14,8 @@ from azure.core.exceptions import DecodeError
 from azure.storage.blob import ContainerClient, ContentSettings
 from azure.storage.blob.aio import ContainerClient as AioContainerClient
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport, inflated
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport, inflated
 
 MIB = 1024 * 1024
 SIZE = 160 * MIB

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from support.blob_requests import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.leases import Acquire
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.leases import Acquire
 
 BOM = b"\xef\xbb\xbf"
 PROLOGUE = '<?xml version="1.0" encoding="utf-8"?>'

@@ -10,11 +10,11 @@ from azure.storage.blob import generate_blob_sas, generate_container_sas
 from support.blob_requests import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
 from support.queue_requests import said_by
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.blob import Tier
-from tablepatterns.engine.blobs.state import PublicAccess
-from tablepatterns.engine.http.headers import http_date
 from tablepatterns.limits import MAX_APPEND_BYTES
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.blobs.blob import Tier
+from tablepatterns_engine.blobs.state import PublicAccess
+from tablepatterns_engine.http.headers import http_date
 
 # ------------------------------------------------------------------ errors
 
@@ -100,7 +100,7 @@ def test_an_etag_is_no_condition_for_a_container(wire: BlobWire) -> None:
 def test_what_may_be_appended_at_once_depends_on_the_version(
     wire: BlobWire, version: str, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tablepatterns.engine.blobs.versions.MAX_APPEND_BYTES", 8 * 1024 * 1024)
+    monkeypatch.setattr("tablepatterns_engine.blobs.versions.MAX_APPEND_BYTES", 8 * 1024 * 1024)
     wire.send("PUT", "/photos/b", APPEND_BLOB)
     for size in (min(largest, 8 * 1024 * 1024), min(largest, 8 * 1024 * 1024) + 1):
         response = wire.send("PUT", "/photos/b?comp=appendblock", {"x-ms-version": version}, bytes(size))

@@ -9,8 +9,8 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.queue import QueueClient, QueueServiceClient
 
 from support.queue_requests import QueueWire
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import EngineTransport
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from support.queue_requests import QueueWire
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 OWNER = {"authorization": "Bearer token"}

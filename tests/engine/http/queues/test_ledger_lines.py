@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 
 from support.queue_requests import QueueWire
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.http.message import Response
-from tablepatterns.engine.ledger import QueueOperation
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.http.message import Response
+from tablepatterns_engine.ledger import QueueOperation
 
 TEXT = "<QueueMessage><MessageText>text</MessageText></QueueMessage>"
 HELD = "/orders/messages/{id}?popreceipt={receipt}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.queue_requests import QueueWire, Said
-from tablepatterns.engine.account import Engine
+from tablepatterns_engine.account import Engine
 
 BASES = [
     "https://contoso.queue.core.windows.net",

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 
 from support.queue_requests import QueueWire
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.resources import AccessPolicy as StoredPolicy
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.resources import AccessPolicy as StoredPolicy
+from tablepatterns_engine.transport import EngineTransport
 
 NOW = datetime(2014, 8, 22, 0, 50, 32, 500_000, tzinfo=timezone.utc)
 LATER = NOW + timedelta(hours=1)  # the SDK writes whole seconds: 01:50:32

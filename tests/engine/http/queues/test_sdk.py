@@ -20,8 +20,8 @@ from azure.storage.queue import (
 )
 from azure.storage.queue.aio import QueueClient as AioQueueClient
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 URL = "https://contoso.queue.core.windows.net"
 NOW = datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)

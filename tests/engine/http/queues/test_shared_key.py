@@ -11,8 +11,8 @@ from azure.storage.queue import QueueClient, QueueServiceClient
 
 from support.queue_requests import DATE, QueueWire, full_text, lite_text
 from support.table_requests import sign
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import EngineTransport
 
 ACCEPTED = 501
 """The signature is right; the conditions that it covers are none that a queue has."""

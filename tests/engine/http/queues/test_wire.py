@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from support.queue_requests import QueueWire
-from tablepatterns.engine.account import Engine
 from tablepatterns.limits import MAX_MESSAGE_BYTES, MAX_REQUEST_BYTES
+from tablepatterns_engine.account import Engine
 
 BOM = b"\xef\xbb\xbf"
 PROLOGUE = '<?xml version="1.0" encoding="utf-8"?>'

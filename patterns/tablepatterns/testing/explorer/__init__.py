@@ -1,1 +1,0 @@
-"""How `explore` runs actors in every order of their requests."""

@@ -1,9 +1,0 @@
-"""Serve the in-memory account over HTTP, for code under test in another process; needs the extra `serve`.
-
-See "The account in memory as a server" in the documentation.
-"""
-
-from ..engine.server.listeners import Listeners
-from ..engine.server.server import serving
-
-__all__ = ["Listeners", "serving"]

@@ -1,0 +1,189 @@
+"""The REST interface of the Blob service: authorize a request, run its operation, write the ledger record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tablepatterns.edm import Ticks
+from tablepatterns.limits import MAX_PUT_BLOB_BYTES, MIB
+
+from .. import errors
+from ..account import Engine
+from ..errors import ServiceError
+from ..http import service_properties
+from ..http.api import Api, Service
+from ..http.authorization import Authorization
+from ..http.bearer_token import TrustTokens
+from ..http.call import AnyCall
+from ..http.errors import ErrorWriter
+from ..http.message import Request, Response
+from ..http.permissions import WRITE_SERVICE, Need, Permit
+from ..http.service_properties import get_properties, get_statistics
+from ..http.shared_key import storage_texts
+from ..http.xml import boolean, child, read_document
+from . import container_api, read_api, write_api
+from .body import InvalidRangeError
+from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobCall
+from .container_api import lease_blob, lease_container, run_batch
+from .sas import BlobAccess
+from .state import PublicAccess
+from .write_api import CopySourceError
+
+_NOT_HERE: Final = ("DeleteRetentionPolicy", "StaticWebsite")
+
+
+def get_account(call: BlobCall) -> Response:
+    """Return the kind of the account."""
+    call.begin("GetAccountInformation", ACCOUNT)
+    call.reach_state()
+    kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2", "x-ms-is-hns-enabled": "false"}
+    return Response(200, kind)
+
+
+def set_properties(call: BlobCall) -> Response:
+    """Replace the properties of the service that the request names; deleted blobs cannot be kept.
+
+    :raises ServiceError: NotImplemented for settings that the engine does not support
+    """
+    call.begin("SetBlobServiceProperties", WRITE_SERVICE)
+    root = read_document(call.request.body, "StorageServiceProperties")
+    if any(child(root.find(name), "Enabled", boolean) for name in _NOT_HERE):
+        raise ServiceError(errors.NOT_IMPLEMENTED)
+    return service_properties.set_properties(call)
+
+
+@dataclass(frozen=True)
+class PublicPermit(Permit):
+    """What anyone may do with a public container or its blobs.
+
+    :param access: how much of it is public
+    """
+
+    access: PublicAccess
+
+    def check(self, need: Need, resource: str = "") -> None:
+        """Allow only reading blobs and, if the container is public, its properties and its list."""
+        of_container = need in (LIST_BLOBS, READ_CONTAINER) and self.access is PublicAccess.CONTAINER
+        if need is not READ and not of_container:
+            raise ServiceError(errors.NO_AUTHENTICATION_INFORMATION)
+
+
+class BlobAuthorization(Authorization):
+    """Determines what the sender of a request may do.
+
+    :param engine: the account
+    :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
+    """
+
+    __slots__ = ("_engine",)
+
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens) -> None:
+        super().__init__(engine, BlobAccess(engine, engine.blobs), storage_texts, trust_tokens=trust_tokens)
+        self._engine = engine
+
+    def permit(self, call: AnyCall) -> Permit:
+        """Return what the sender may do; without a credential, only public access."""
+        if "authorization" not in call.request.headers and "sig" not in call.address.query:
+            access = self._engine.blobs.containers.public_access(call.resource)
+            if access is not PublicAccess.NONE:
+                return PublicPermit(access)
+        return super().permit(call)
+
+
+_Handler: TypeAlias = Callable[[BlobCall], Response]
+
+_MAX_BODY: Final = MAX_PUT_BLOB_BYTES + MIB
+"""The largest blob that can be written as a whole, and what a structured body adds to it."""
+
+
+def _reject_unsupported(call: BlobCall) -> Response:
+    """Reject operations that the engine does not support, such as page blobs and searches by tag."""
+    raise ServiceError(errors.NOT_IMPLEMENTED)
+
+
+_HANDLERS: Final[Mapping[tuple[str, str], _Handler]] = {
+    ("account", "GET"): get_account,
+    ("account", "HEAD"): get_account,
+    ("properties", "GET"): get_properties,
+    ("properties", "PUT"): set_properties,
+    ("stats", "GET"): get_statistics,
+    ("containers", "GET"): container_api.list_containers,
+    ("container", "PUT"): container_api.create_container,
+    ("container", "DELETE"): container_api.delete_container,
+    ("container", "GET"): container_api.get_properties,
+    ("container", "HEAD"): container_api.get_properties,
+    ("container metadata", "GET"): container_api.get_metadata,
+    ("container metadata", "HEAD"): container_api.get_metadata,
+    ("container metadata", "PUT"): container_api.set_metadata,
+    ("container acl", "GET"): container_api.get_access,
+    ("container acl", "HEAD"): container_api.get_access,
+    ("container acl", "PUT"): container_api.set_access,
+    ("container lease", "PUT"): lease_container,
+    ("blobs", "GET"): read_api.list_blobs,
+    ("batch", "POST"): run_batch,
+    ("blob", "GET"): read_api.get_blob,
+    ("blob", "HEAD"): read_api.get_properties,
+    ("blob", "PUT"): write_api.put,
+    ("blob", "DELETE"): write_api.delete_blob,
+    ("metadata", "GET"): read_api.get_metadata,
+    ("metadata", "HEAD"): read_api.get_metadata,
+    ("metadata", "PUT"): write_api.set_metadata,
+    ("headers", "PUT"): write_api.set_headers,
+    ("lease", "PUT"): lease_blob,
+    ("snapshot", "PUT"): write_api.take_snapshot,
+    ("block", "PUT"): write_api.put_block,
+    ("block list", "GET"): read_api.get_block_list,
+    ("block list", "PUT"): write_api.put_block_list,
+    ("append block", "PUT"): write_api.append_block,
+    ("seal", "PUT"): write_api.seal,
+    ("copy", "PUT"): write_api.abort_copy,
+    ("tier", "PUT"): write_api.set_tier,
+    ("tags", "GET"): read_api.get_tags,
+    ("tags", "PUT"): write_api.set_tags,
+    **{
+        (kind, verb): _reject_unsupported for kind in ("unknown", "search") for verb in ("GET", "PUT", "POST", "DELETE")
+    },
+    ("delegation key", "POST"): _reject_unsupported,
+}
+
+
+def _write_error(call: BlobCall, error: ServiceError) -> Response:
+    response = ErrorWriter(call.id, call.now).of_storage(error)
+    if error.error_message is errors.NOT_MODIFIED:
+        return Response(304, {"x-ms-error-code": error.code}, reason=error.message)
+    if isinstance(error, CopySourceError):
+        response.status = error.status
+        response.headers |= error.headers
+    if isinstance(error, InvalidRangeError):
+        response.headers["Content-Range"] = f"bytes */{error.size}"
+    return response
+
+
+class BlobApi(Api[BlobCall]):
+    """Process requests to the Blob service of one account. Thread-safe.
+
+    Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
+
+    >>> api = BlobApi(Engine("contoso"))
+    >>> response = api.handle(Request("GET", "https://contoso.blob.core.windows.net/?comp=list", {}))
+    >>> response.status, response.headers["x-ms-error-code"]
+    (401, 'NoAuthenticationInformation')
+
+    :param engine: the account
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
+    """
+
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
+        authorization = BlobAuthorization(engine, trust_tokens=trust_tokens)
+
+        def call(engine: Engine, request: Request, id: str, now: Ticks) -> BlobCall:  # noqa: A002
+            return BlobCall(engine, request, id, now, authorization.permit)
+
+        service = Service(BlobCall.service, call, _HANDLERS, _write_error, max_body=_MAX_BODY)
+        super().__init__(engine, service, authorization)
+
+    def _default_version(self) -> str:
+        return self._engine.blobs.get_service_properties().default_version or super()._default_version()

@@ -1,0 +1,284 @@
+"""The state of a blob: its content, its versions, and the blocks staged for it."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from tablepatterns.edm import Ticks
+from tablepatterns.limits import (
+    BLOB_NAME_MAX_LENGTH,
+    MAX_BLOCK_BYTES,
+    MAX_BLOCK_ID_BYTES,
+    MAX_BLOCKS,
+    MAX_TAG_NAME_LENGTH,
+    MAX_TAG_VALUE_LENGTH,
+    MAX_TAGS,
+    MAX_UNCOMMITTED_BLOCKS,
+)
+
+from .. import errors
+from ..content import Content
+from ..errors import ServiceError
+from ..resources import checked_metadata
+from .leases import NO_LEASE, Lease
+
+_TAG: Final = re.compile(r"[A-Za-z0-9 +\-./:=_]*")
+
+
+class Kind(Enum):
+    """How a blob is written; the engine has no page blobs."""
+
+    BLOCK = "BlockBlob"
+    APPEND = "AppendBlob"
+
+
+class Tier(Enum):
+    """The access tier of a block blob; an archived one must be rehydrated before it can be read."""
+
+    HOT = "Hot"
+    COOL = "Cool"
+    COLD = "Cold"
+    SMART = "Smart"
+    ARCHIVE = "Archive"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentHeaders:
+    """The content headers of a blob.
+
+    :param md5: the digest of the content, stored as given
+    """
+
+    content_type: str = "application/octet-stream"
+    encoding: str | None = None
+    language: str | None = None
+    disposition: str | None = None
+    cache_control: str | None = None
+    md5: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block, committed or not.
+
+    :param id: its id in Base64
+    """
+
+    id: str
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRecord:
+    """Where a blob was copied from; the engine finishes a copy immediately.
+
+    :param source: the URL of the source, as requested
+    :param size: the number of copied bytes
+    """
+
+    id: UUID
+    source: str
+    size: int
+    finished: Ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """One version of a blob; it is immutable, and a change creates a new version.
+
+    :param created: when the blob was created
+    :param modified: when this version was created, which is unique
+    :param blocks: the committed blocks of a block blob; none if it was written as a whole
+    :param appends: the number of blocks of an append blob
+    :param lease: the lease on it, which may change without a new version
+    :param tier: the requested tier, or None
+    :param snapshot: when a snapshot was taken; None for the blob itself
+    """
+
+    name: str
+    kind: Kind
+    content: Content
+    headers: ContentHeaders
+    metadata: Mapping[str, str]
+    created: Ticks
+    modified: Ticks
+    blocks: tuple[Block, ...] = ()
+    appends: int = 0
+    lease: Lease = NO_LEASE
+    copy: CopyRecord | None = None
+    tier: Tier | None = None
+    tier_changed: Ticks | None = None
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    sealed: bool = False
+    snapshot: Ticks | None = None
+
+    @property
+    def etag(self) -> str:
+        """The ETag of this version: its timestamp in hexadecimal."""
+        return etag_of(self.modified)
+
+    def check(self) -> None:
+        """Assert that the version is valid for its kind, and that its headers match its content."""
+        size = len(self.content)
+        if self.created > self.modified:
+            raise AssertionError(f"{self.name!r} was changed before it was made")
+        if self.blocks and sum(len(block.content) for block in self.blocks) != size:
+            raise AssertionError(f"{self.name!r} has other bytes than its blocks")
+        if self.kind is Kind.APPEND and (self.blocks or self.appends > size or (size and not self.appends)):
+            raise AssertionError(f"{self.name!r} was appended to, and has other bytes than that")
+        if self.kind is Kind.BLOCK and (self.appends or self.sealed):
+            raise AssertionError(f"{self.name!r} was appended to, though it is of blocks")
+        self.lease.check()
+        if self.snapshot is not None and self.lease != NO_LEASE:
+            raise AssertionError(f"a snapshot of {self.name!r} is leased")
+
+    def check_online(self) -> None:
+        """Reject operations that an archived blob does not allow.
+
+        :raises ServiceError: BlobArchived
+        """
+        if self.tier is Tier.ARCHIVE:
+            raise ServiceError(errors.BLOB_ARCHIVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a write sets besides the content; it replaces what the blob had.
+
+    :param tier: the new tier; None for the account's default
+    :param sealed: whether to seal the copy of an append blob
+    """
+
+    headers: ContentHeaders = field(default_factory=ContentHeaders)
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    tier: Tier | None = None
+    sealed: bool = False
+
+    def checked(self) -> Draft:
+        """Return a copy to store.
+
+        :raises ServiceError: the metadata or the tags are invalid
+        """
+        return replace(self, metadata=checked_metadata(self.metadata), tags=checked_tags(self.tags))
+
+
+def etag_of(modified: Ticks) -> str:
+    """Return the ETag of a version of a blob or a container.
+
+    >>> etag_of(Ticks.parse("2014-08-22T00:50:32Z"))
+    '"0x8D18BBA35DFFC00"'
+    """
+    return f'"0x{int(modified):X}"'
+
+
+def check_blob_name(name: str) -> None:
+    """Reject a name that is empty, or longer than 1,024 characters.
+
+    :raises ServiceError: InvalidUri
+    """
+    if not 0 < len(name) <= BLOB_NAME_MAX_LENGTH:
+        raise ServiceError(errors.INVALID_URI)
+
+
+def check_block_id(block_id: str) -> None:
+    """Reject an id that is not Base64, or has more than 64 bytes.
+
+    :raises ServiceError: InvalidQueryParameterValue
+    """
+    wrong = errors.INVALID_QUERY_PARAMETER_VALUE.with_details(
+        QueryParameterName="blockid", QueryParameterValue=block_id
+    )
+    try:
+        size = len(b64decode(block_id, validate=True))
+    except (binascii.Error, ValueError) as error:
+        raise ServiceError(wrong.with_details(Reason="Not a valid base64 string.")) from error
+    if not 0 < size <= MAX_BLOCK_ID_BYTES:
+        raise ServiceError(wrong.with_details(Reason="The block id is empty or too long."))
+
+
+def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return a copy to store; reject more than ten tags, and names or values with invalid characters or lengths.
+
+    :raises ServiceError: InvalidTag
+    """
+    names_fit = all(0 < len(name) <= MAX_TAG_NAME_LENGTH for name in tags)
+    values_fit = all(len(value) <= MAX_TAG_VALUE_LENGTH for value in tags.values())
+    plain = all(_TAG.fullmatch(text) for pair in tags.items() for text in pair)
+    if len(tags) > MAX_TAGS or not (names_fit and values_fit and plain):
+        raise ServiceError(errors.INVALID_TAGS)
+    return dict(tags)
+
+
+class Where(Enum):
+    """The list to look for a block in; `LATEST` prefers the uncommitted one."""
+
+    COMMITTED = "Committed"
+    UNCOMMITTED = "Uncommitted"
+    LATEST = "Latest"
+
+
+class BlockList(NamedTuple):
+    """The blocks under a name.
+
+    :param blob: the blob; None if nothing is committed
+    :param uncommitted: the uncommitted blocks, sorted by id
+    """
+
+    blob: Blob | None
+    committed: Sequence[Block]
+    uncommitted: Sequence[Block]
+
+
+def check_block(block: Block) -> None:
+    """Reject a block that is empty or too large, or whose id is invalid.
+
+    :raises ServiceError: InvalidQueryParameterValue, InvalidHeaderValue, RequestBodyTooLarge
+    """
+    check_block_id(block.id)
+    if not len(block.content):
+        raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
+    if len(block.content) > MAX_BLOCK_BYTES:
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
+
+
+def check_block_count(block: Block, staged: Mapping[str, Block]) -> None:
+    """Reject a block whose id differs in length from the staged ones, or that exceeds the number of blocks.
+
+    :raises ServiceError: InvalidBlobOrBlock, BlockCountExceedsLimit
+    """
+    if block.id in staged:
+        return
+    if any(len(other) != len(block.id) for other in _one_of(staged)):
+        raise ServiceError(errors.INVALID_BLOB_OR_BLOCK)
+    if len(staged) >= MAX_UNCOMMITTED_BLOCKS:
+        raise ServiceError(errors.TOO_MANY_UNCOMMITTED_BLOCKS)
+
+
+def chosen(
+    entries: Sequence[tuple[Where, str]], committed: Iterable[Block], staged: Mapping[str, Block]
+) -> tuple[Block, ...]:
+    """Return the blocks of a list, in order; a block may occur more than once.
+
+    :raises ServiceError: InvalidBlockList for a missing block, BlockListTooLong
+    """
+    if len(entries) > MAX_BLOCKS:
+        raise ServiceError(errors.BLOCK_LIST_TOO_LONG)
+    kept = {block.id: block for block in committed}
+    lists = {Where.COMMITTED: kept, Where.UNCOMMITTED: staged, Where.LATEST: {**kept, **staged}}
+    try:
+        return tuple(lists[where][block_id] for where, block_id in entries)
+    except KeyError as error:
+        raise ServiceError(errors.INVALID_BLOCK_LIST) from error
+
+
+def _one_of(staged: Mapping[str, Block]) -> Iterable[str]:
+    # All staged ids have the same length, so checking the first is enough
+    return [next(iter(staged))] if staged else []

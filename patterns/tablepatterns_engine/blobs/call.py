@@ -1,0 +1,232 @@
+"""One request to the Blob service: what its URL names, the permission it needs, and unsupported options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from tablepatterns.edm import Ticks
+
+from .. import errors
+from ..account import Engine
+from ..errors import ServiceError
+from ..http.address import NOWHERE, Address, read_address
+from ..http.call import AnyCall, Call
+from ..http.message import Request
+from ..http.permissions import Need, Owner, Permit
+from ..http.supported import BLOB_SUPPORT
+from ..resources import invalid_parameter
+from .containers import Containers
+from .service import Blobs
+
+ROOT: Final = "$root"
+"""The container of blobs whose URL has none."""
+
+_OF_SERVICE: Final[Mapping[tuple[str | None, str | None], str]] = {
+    (None, "list"): "containers",
+    (None, "batch"): "batch",
+    # BlobBatchClient of the SDK for Node reads the account of a path-style URL as a container
+    ("container", "batch"): "batch",
+    (None, "blobs"): "search",
+    ("service", "properties"): "properties",
+    ("service", "stats"): "stats",
+    ("service", "userdelegationkey"): "delegation key",
+    ("account", "properties"): "account",
+}
+_OF_CONTAINER: Final[Mapping[str | None, str]] = {
+    None: "container",
+    "metadata": "container metadata",
+    "acl": "container acl",
+    "lease": "container lease",
+    "list": "blobs",
+    "batch": "batch",
+    "blobs": "search",
+    "rename": "unknown",
+    "undelete": "unknown",
+}
+_OF_BLOB: Final[Mapping[str | None, str]] = {
+    None: "blob",
+    "metadata": "metadata",
+    "properties": "headers",
+    "lease": "lease",
+    "snapshot": "snapshot",
+    "block": "block",
+    "blocklist": "block list",
+    "appendblock": "append block",
+    "seal": "seal",
+    "copy": "copy",
+    "tier": "tier",
+    "tags": "tags",
+    **dict.fromkeys(("page", "pagelist", "incrementalcopy", "query", "undelete", "expiry"), "unknown"),
+    **dict.fromkeys(("immutabilityPolicies", "legalhold"), "unknown"),
+}
+
+
+class Target(NamedTuple):
+    """The resource that a request names.
+
+    :param kind: what its URL names; "unknown" is an operation of the service that the engine does not have
+    """
+
+    address: Address
+    kind: str
+    container: str = ""
+    blob: str = ""
+
+    @property
+    def resource(self) -> str:
+        """The name of the container, or ""."""
+        return self.container
+
+
+UNKNOWN: Final = Target(NOWHERE, "service")
+"""What is known about a request before its URL is read."""
+
+
+def locate(url: str, account: str) -> Target:
+    """Return the resource that a URL names.
+
+    :raises ServiceError: InvalidUri if it is not a URL, or names nothing in this account; InvalidQueryParameterValue
+    """
+    address = read_address(url, account)
+    query = address.query
+    first, _, rest = address.tail[1:].partition("/")
+    container, blob = _decoded(first), _decoded(rest)
+    if query.get("restype") == "account" and query.get("comp") == "properties":
+        return Target(address, "account", container, blob)
+    if not container:
+        return Target(address, _of_service(query))
+    if query.get("restype") == "container":
+        return Target(address, _kind(_OF_CONTAINER, query), container)
+    if not blob:
+        container, blob = ROOT, container
+    return Target(address, _kind(_OF_BLOB, query), container, blob)
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError as error:
+        raise ServiceError(errors.INVALID_URI) from error
+
+
+def _of_service(query: Mapping[str, str]) -> str:
+    kind = _OF_SERVICE.get((query.get("restype"), query.get("comp")))
+    if kind is None:
+        raise ServiceError(errors.INVALID_URI)
+    return kind
+
+
+def _kind(kinds: Mapping[str | None, str], query: Mapping[str, str]) -> str:
+    comp = query.get("comp")
+    kind = kinds.get(comp)
+    if kind is None:
+        raise invalid_parameter("comp", comp)
+    return kind
+
+
+class BlobCall(Call[Target, Blobs]):
+    """A request to the Blob service.
+
+    :param authorize: determines what the sender of a request may do
+    """
+
+    __slots__ = ("authorize",)
+
+    service = "Blob"
+    support = BLOB_SUPPORT
+    unknown = UNKNOWN
+
+    def __init__(
+        self,
+        engine: Engine,
+        request: Request,
+        id: str,  # noqa: A002
+        now: Ticks,
+        authorize: Callable[[AnyCall], Permit],
+    ) -> None:
+        super().__init__(engine, request, id, now)
+        self.authorize = authorize
+
+    def locate(self) -> None:
+        """Read the URL."""
+        self.target = locate(self.request.url, self.engine.account_name)
+        self.notes.partition = self.target.blob or None
+
+    def inner(self, request: Request, *, as_owner: bool = False) -> BlobCall:
+        """Return the call of a request inside this one, with the same notes.
+
+        :param as_owner: whether this request's account key also authorizes requests without a credential
+        :raises ServiceError: its URL or its credential is invalid
+        """
+        call = BlobCall(self.engine, request, self.id, self.now, self.authorize)
+        call.locate()
+        call.notes = self.notes
+        has_own = "authorization" in request.headers or "sig" in call.address.query
+        inherits = as_owner and not has_own and isinstance(self.permit, Owner)
+        call.permit = self.permit if inherits else self.authorize(call)
+        return call
+
+    def _state(self) -> Blobs:
+        return self.engine.blobs
+
+    @property
+    def containers(self) -> Containers:
+        """The state for operations on containers."""
+        return self.state.containers
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The container and the blob."""
+        return self.target.container, self.target.blob
+
+    @property
+    def snapshot(self) -> Ticks | None:
+        """The time of the snapshot; None for the blob itself.
+
+        :raises ServiceError: InvalidQueryParameterValue
+        """
+        text = self.address.query.get("snapshot")
+        try:
+            return Ticks.parse(text) if text else None
+        except ValueError as error:
+            raise invalid_parameter("snapshot", text) from error
+
+    def allow(self, need: Need) -> None:
+        """Check that the sender may execute an operation on this container, or on this blob in it."""
+        self.permit.check(need, "/".join(self.place) if self.target.blob else self.target.container)
+
+    def may(self, need: Need) -> bool:
+        """Return whether the sender may execute another operation here."""
+        try:
+            self.allow(need)
+        except ServiceError:
+            return False
+        return True
+
+
+def _on_blob(*choices: str) -> Need:
+    return Need("o", choices, choices)
+
+
+LIST_CONTAINERS: Final = Need("s", ("l",))
+ACCOUNT: Final = Need("s", ("r", "w", "d", "l", "a", "c", "u", "p"), tuple("racwdxyltfmeopi"))
+"""Every SAS of a container or a blob allows this too."""
+CREATE_CONTAINER: Final = Need("c", ("c", "w"))
+READ_CONTAINER: Final = Need("c", ("r",))
+WRITE_CONTAINER: Final = Need("c", ("w",))
+BREAK_CONTAINER_LEASE: Final = Need("c", ("w", "d"))
+DELETE_CONTAINER: Final = Need("c", ("d",))
+LIST_BLOBS: Final = Need("c", ("l",), ("l",))
+READ: Final = _on_blob("r")
+CREATE: Final = _on_blob("w", "c")
+""""c" alone does not allow overwriting."""
+WRITE: Final = _on_blob("w")
+ADD: Final = _on_blob("w", "a")
+SNAPSHOT: Final = _on_blob("w", "c")
+BREAK_LEASE: Final = _on_blob("w", "d")
+DELETE: Final = _on_blob("d")
+TAGS: Final = _on_blob("t")

@@ -1,0 +1,155 @@
+"""The conditions of a request on a blob or a container."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Final, Protocol
+from uuid import UUID
+
+from tablepatterns.edm import Ticks
+
+from .. import errors
+from ..clock import SECOND
+from ..errors import ErrorMessage, ServiceError
+from .tag_conditions import TagCondition
+
+ANY: Final = "*"
+"""In place of an ETag: any version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Conditions and a lease; None means no condition.
+
+    Times are compared in whole seconds, as in headers.
+
+    :param match: the version must be one of these, or `ANY`
+    :param none_match: the version must not be one of these; with `ANY`, none may exist
+    :param modified_since: the version must be younger
+    :param unmodified_since: the version must not be younger
+    :param tags: the condition on the tags
+    :param tier_modified_since: the tier must have been changed later
+    :param tier_unmodified_since: the tier must not have been changed later
+    :param lease: the id of the lease that the request uses
+    :param create_only: whether the sender may create a blob, but not replace one
+    """
+
+    match: Set[str] | None = None
+    none_match: Set[str] | None = None
+    modified_since: Ticks | None = None
+    unmodified_since: Ticks | None = None
+    tags: TagCondition | None = None
+    tier_modified_since: Ticks | None = None
+    tier_unmodified_since: Ticks | None = None
+    lease: UUID | None = None
+    create_only: bool = False
+
+    def check_single(self) -> None:
+        """Reject combinations that only reads may have: several ETags, or two conditions other than an ETag and a time.
+
+        :raises ServiceError: InvalidHeaderValue, MultipleConditionHeadersNotSupported
+        """
+        if any(etags is not None and len(etags) > 1 for etags in (self.match, self.none_match)):
+            raise ServiceError(errors.INVALID_HEADER)
+        asks_for_this = self.match is not None or self.unmodified_since is not None
+        asks_for_other = self.none_match is not None or self.modified_since is not None
+        if asks_for_this and asks_for_other:
+            raise ServiceError(errors.MULTIPLE_CONDITIONS)
+
+
+NO_TERMS: Final = Terms()
+
+
+class Versioned(Protocol):
+    """A resource that conditions apply to."""
+
+    @property
+    def etag(self) -> str: ...
+
+    @property
+    def modified(self) -> Ticks: ...
+
+    @property
+    def tags(self) -> Mapping[str, str]: ...
+
+
+def check_read(terms: Terms, version: Versioned) -> None:
+    """Reject a read whose conditions are not met.
+
+    :raises ServiceError: ConditionNotMet; UnsatisfiableCondition for a read of a blob that must not exist
+    """
+    if terms.none_match is not None and ANY in terms.none_match:
+        raise ServiceError(errors.UNSATISFIABLE_CONDITION)
+    if terms.tags is not None and not terms.tags(version.tags):
+        raise ServiceError(errors.CONDITION_NOT_MET)
+    if not _is(terms.match, version) or _younger(version, terms.unmodified_since):
+        raise ServiceError(errors.CONDITION_NOT_MET)
+    if terms.none_match is None and terms.modified_since is None:
+        return
+    other = terms.none_match is not None and not _is(terms.none_match, version)
+    if not other and not _younger(version, terms.modified_since):
+        raise ServiceError(errors.NOT_MODIFIED)
+
+
+def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
+    """Reject a write whose conditions are not met; an ETag takes precedence over a time.
+
+    :param version: the existing version, or None
+    :param unmet: the error if a condition is not met
+    :raises ServiceError: that, or what `Terms.check_single` raises
+    """
+    terms.check_single()
+    if version is None:
+        met = terms.match is None and terms.tags is None
+    elif terms.tags is not None and not terms.tags(version.tags):
+        met = False
+    elif terms.match is not None:
+        met = _is(terms.match, version)
+    elif terms.none_match is not None:
+        met = not _is(terms.none_match, version)
+    elif terms.modified_since is not None:
+        met = _younger(version, terms.modified_since)
+    else:
+        met = not _younger(version, terms.unmodified_since)
+    if not met:
+        raise ServiceError(unmet)
+
+
+def check_create(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
+    """Reject a write that creates or replaces a blob, if its conditions are not met.
+
+    :raises ServiceError: BlobAlreadyExists if none may exist, UnauthorizedBlobOverwrite if the sender may not
+        replace it, or what `check_write` raises
+    """
+    if version is not None and terms.none_match is not None and ANY in terms.none_match:
+        terms.check_single()
+        raise ServiceError(errors.BLOB_ALREADY_EXISTS)
+    if version is not None and terms.create_only:
+        raise ServiceError(errors.UNAUTHORIZED_OVERWRITE)
+    check_write(terms, version, unmet)
+
+
+def check_tier(terms: Terms, changed: Ticks) -> None:
+    """Reject a deletion whose conditions on the tier's change are not met.
+
+    :param changed: when the tier was changed, or the blob was created in it
+    :raises ServiceError: ConditionNotMet; MultipleConditionHeadersNotSupported for both conditions
+    """
+    since, until = terms.tier_modified_since, terms.tier_unmodified_since
+    if since is not None and until is not None:
+        raise ServiceError(errors.MULTIPLE_CONDITIONS)
+    if (since is not None and changed // SECOND <= since // SECOND) or _later(changed, until):
+        raise ServiceError(errors.CONDITION_NOT_MET)
+
+
+def _is(etags: Set[str] | None, version: Versioned) -> bool:
+    return etags is None or ANY in etags or version.etag in etags
+
+
+def _younger(version: Versioned, moment: Ticks | None) -> bool:
+    return _later(version.modified, moment)
+
+
+def _later(changed: Ticks, moment: Ticks | None) -> bool:
+    return moment is not None and changed // SECOND > moment // SECOND

@@ -1,0 +1,262 @@
+"""Container operations, leases of blobs and containers, and blob batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+from uuid import UUID, uuid4
+
+from tablepatterns.edm import Ticks
+from tablepatterns.limits import MAX_PAGE_BLOBS
+
+from .. import errors
+from ..errors import ServiceError
+from ..http.errors import ErrorWriter
+from ..http.headers import metadata_headers, read_metadata, read_number, read_words
+from ..http.message import Request, Response
+from ..http.multipart import InnerRequest, read_parts, read_requests, write_parts
+from ..http.permissions import OWNER_ONLY
+from ..http.xml import read_policies, write_policies
+from ..tables.call import absolute
+from .call import (
+    BREAK_CONTAINER_LEASE,
+    BREAK_LEASE,
+    CREATE_CONTAINER,
+    DELETE_CONTAINER,
+    LIST_CONTAINERS,
+    READ_CONTAINER,
+    WRITE,
+    WRITE_CONTAINER,
+    BlobCall,
+)
+from .headers import (
+    guid,
+    invalid,
+    lease_headers,
+    missing,
+    number,
+    read_conditions,
+    read_container_conditions,
+    read_container_terms,
+    read_lease,
+    read_marker,
+    required,
+    version_headers,
+    word,
+    write_marker,
+)
+from .leases import Acquire, Action, Break, Change, Lease, Release, Renew
+from .state import ContainerProperties, PublicAccess
+from .write_api import delete_blob, set_tier
+from .xml import write_containers
+
+_ACCESS: Final = "x-ms-blob-public-access"
+_INCLUDES: Final = frozenset({"metadata", "deleted", "system"})
+"""The engine has no deleted and no system containers to list."""
+_XML: Final = {"Content-Type": "application/xml"}
+
+
+def list_containers(call: BlobCall) -> Response:
+    """Return a page of the list of containers."""
+    call.begin("ListContainers", LIST_CONTAINERS)
+    query = call.address.query
+    read_words(query, "include", _INCLUDES)
+    start, _ = read_marker(query.get("marker", ""))
+    limit = read_number(query, "maxresults", MAX_PAGE_BLOBS)
+    containers, following = call.containers.page(query.get("prefix", ""), start, limit)
+    call.notes.returned = len(containers)
+    marker = "" if following is None else write_marker((following, 0))
+    return Response(200, {**_XML}, write_containers(containers, call.address.base, query, marker, call.now))
+
+
+def create_container(call: BlobCall) -> Response:
+    """Create a container."""
+    call.begin("CreateContainer", CREATE_CONTAINER)
+    metadata, access = read_metadata(call.request), _read_access(call.request.headers)
+    return Response(201, _version(call.containers.create(call.resource, metadata, access)))
+
+
+def delete_container(call: BlobCall) -> Response:
+    """Delete a container with its blobs."""
+    call.begin("DeleteContainer", DELETE_CONTAINER)
+    call.containers.delete(call.resource, read_container_terms(call.request.headers))
+    return Response(202, {})
+
+
+def get_properties(call: BlobCall) -> Response:
+    """Return the properties of a container."""
+    call.begin("GetContainerProperties", READ_CONTAINER)
+    container = call.containers.get(call.resource, read_lease(call.request.headers))
+    return Response(
+        200,
+        {
+            **_version(container),
+            **metadata_headers(container.metadata),
+            **lease_headers(container.lease, call.now),
+            **_public(container),
+            "x-ms-has-immutability-policy": "false",
+            "x-ms-has-legal-hold": "false",
+        },
+    )
+
+
+def get_metadata(call: BlobCall) -> Response:
+    """Return the metadata of a container."""
+    call.begin("GetContainerMetadata", READ_CONTAINER)
+    container = call.containers.get(call.resource, read_lease(call.request.headers))
+    return Response(200, {**_version(container), **metadata_headers(container.metadata)})
+
+
+def set_metadata(call: BlobCall) -> Response:
+    """Replace the metadata of a container."""
+    call.begin("SetContainerMetadata", WRITE_CONTAINER)
+    terms = read_container_terms(call.request.headers)
+    return Response(200, _version(call.containers.set_metadata(call.resource, read_metadata(call.request), terms)))
+
+
+def get_access(call: BlobCall) -> Response:
+    """Return a container's public access and stored access policies."""
+    call.begin("GetContainerACL", OWNER_ONLY)
+    container = call.containers.get(call.resource, read_lease(call.request.headers))
+    headers = {**_version(container), **_public(container), **_XML}
+    return Response(200, headers, write_policies(container.policies))
+
+
+def set_access(call: BlobCall) -> Response:
+    """Replace a container's public access and stored access policies."""
+    call.begin("SetContainerACL", OWNER_ONLY)
+    headers = call.request.headers
+    policies, access = read_policies(call.request.body), _read_access(headers)
+    return Response(
+        200, _version(call.containers.set_access(call.resource, access, policies, read_container_terms(headers)))
+    )
+
+
+def _version(container: ContainerProperties) -> dict[str, str]:
+    return version_headers(container.etag, container.modified)
+
+
+def _public(container: ContainerProperties) -> Mapping[str, str]:
+    return {_ACCESS: container.access.value} if container.access is not PublicAccess.NONE else {}
+
+
+def _read_access(headers: Mapping[str, str]) -> PublicAccess:
+    return word(headers, _ACCESS, PublicAccess) or PublicAccess.NONE
+
+
+_ACTION: Final = "x-ms-lease-action"
+_ID: Final = "x-ms-lease-id"
+_PROPOSED: Final = "x-ms-proposed-lease-id"
+_DURATION: Final = "x-ms-lease-duration"
+_PERIOD: Final = "x-ms-lease-break-period"
+_STATUSES: Final[Mapping[str, int]] = {"acquire": 201, "break": 202}
+
+
+def lease_blob(call: BlobCall) -> Response:
+    """Execute an action on the lease of a blob."""
+    name, action = _read_action(call.request.headers)
+    call.begin(f"{name.capitalize()}BlobLease", BREAK_LEASE if name == "break" else WRITE)
+    blob, now = call.state.lease(*call.place, action, read_conditions(call.request.headers))
+    return _answer(name, version_headers(blob.etag, blob.modified), blob.lease, now)
+
+
+def lease_container(call: BlobCall) -> Response:
+    """Execute an action on the lease of a container."""
+    name, action = _read_action(call.request.headers)
+    call.begin(f"{name.capitalize()}ContainerLease", BREAK_CONTAINER_LEASE if name == "break" else WRITE_CONTAINER)
+    terms = read_container_conditions(call.request.headers)
+    container, now = call.containers.lease(call.target.container, action, terms)
+    return _answer(name, version_headers(container.etag, container.modified), container.lease, now)
+
+
+def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Response:
+    if name == "break":
+        headers["x-ms-lease-time"] = str(lease.seconds_left(now))
+    elif lease.id is not None:
+        headers["x-ms-lease-id"] = str(lease.id)
+    return Response(_STATUSES.get(name, 200), headers)
+
+
+def _read_action(headers: Mapping[str, str]) -> tuple[str, Action]:
+    """Return the requested action and its name.
+
+    :raises ServiceError: MissingRequiredHeader, InvalidHeaderValue
+    """
+    name = required(headers, _ACTION)
+    read = _ACTIONS.get(name.lower())
+    if read is None:
+        raise invalid(_ACTION, name)
+    return name.lower(), read(headers)
+
+
+def _acquire(headers: Mapping[str, str]) -> Action:
+    duration = number(headers, _DURATION)
+    if duration is None:
+        raise missing(_DURATION)
+    return Acquire(duration, guid(headers, _PROPOSED))
+
+
+def _id(headers: Mapping[str, str], name: str = _ID) -> UUID:
+    found = guid(headers, name)
+    if found is None:
+        raise missing(name)
+    return found
+
+
+_ACTIONS: Final[Mapping[str, Callable[[Mapping[str, str]], Action]]] = {
+    "acquire": _acquire,
+    "renew": lambda headers: Renew(_id(headers)),
+    "change": lambda headers: Change(_id(headers), _id(headers, _PROPOSED)),
+    "release": lambda headers: Release(_id(headers)),
+    "break": lambda headers: Break(number(headers, _PERIOD)),
+}
+
+
+MAX_REQUESTS: Final = 256
+_OPERATIONS: Final[dict[tuple[str, str], Callable[[BlobCall], Response]]] = {
+    ("blob", "DELETE"): delete_blob,
+    ("tier", "PUT"): set_tier,
+}
+
+
+def run_batch(call: BlobCall) -> Response:
+    """Execute the requests of a batch in order; a failed one does not affect the others.
+
+    :raises ServiceError: InvalidInput if it is not a batch, is empty or too long
+    """
+    call.notes.operation = "BlobBatch"
+    call.check_support("BlobBatch")
+    call.reach_state()
+    answers = [_part(number, request, _answer_part(call, request)) for number, request in enumerate(_requests(call))]
+    call.notes.operation, call.notes.written = "BlobBatch", len(answers)
+    boundary = f"batchresponse_{uuid4()}"
+    return Response(202, {"Content-Type": f"multipart/mixed; boundary={boundary}"}, write_parts(boundary, answers))
+
+
+def _requests(call: BlobCall) -> list[InnerRequest]:
+    try:
+        requests = list(read_requests(read_parts(call.request.body, call.request.headers.get("content-type", ""))))
+    except ValueError as error:
+        raise ServiceError(errors.INVALID_INPUT) from error
+    if not 0 < len(requests) <= MAX_REQUESTS:
+        raise ServiceError(errors.INVALID_INPUT)
+    return requests
+
+
+def _answer_part(call: BlobCall, request: InnerRequest) -> Response:
+    url = absolute(request.url, call.address.base)
+    try:
+        inner = call.inner(Request(request.method, url, request.headers, request.body))
+        operation = _OPERATIONS.get((inner.kind, inner.method))
+        if operation is None:
+            raise ServiceError(errors.INVALID_INPUT)
+        return operation(inner)
+    except ServiceError as error:
+        return ErrorWriter(call.id, call.now).of_storage(error)
+
+
+def _part(number: int, request: InnerRequest, response: Response) -> bytes:
+    content_id = str(number) if request.content_id is None else request.content_id
+    fields = "".join(f"{name}: {value}\r\n" for name, value in response.headers.items())
+    head = f"Content-Type: application/http\r\nContent-ID: {content_id}\r\n\r\n"
+    return f"{head}HTTP/1.1 {response.status} {response.reason}\r\n{fields}\r\n".encode() + bytes(response.body)

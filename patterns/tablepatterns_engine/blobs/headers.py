@@ -1,0 +1,364 @@
+"""Request and response headers of blobs: values, content, properties, conditions, leases and list markers."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Set
+from dataclasses import replace
+from datetime import timezone
+from email.utils import parsedate_to_datetime
+from enum import Enum
+from typing import Final, TypeVar
+from uuid import UUID
+
+from tablepatterns.edm import Ticks
+
+from .. import errors
+from ..errors import ErrorMessage, ServiceError
+from ..http.headers import http_date, metadata_headers
+from ..tables.entity_api import read_token, write_token
+from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
+from .conditions import ANY, Terms
+from .leases import INFINITE, Lease, State
+from .listing import Mark
+from .tag_conditions import TagCondition, parse_tag_condition
+
+_NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
+_Word = TypeVar("_Word", bound=Enum)
+
+
+def invalid(name: str, value: object) -> ServiceError:
+    """Return the error of an invalid header."""
+    return ServiceError(errors.INVALID_HEADER.with_details(HeaderName=name, HeaderValue=value))
+
+
+def required(headers: Mapping[str, str], name: str) -> str:
+    """Return a required header.
+
+    :raises ServiceError: MissingRequiredHeader
+    """
+    value = headers.get(name)
+    if value is None:
+        raise missing(name)
+    return value
+
+
+def missing(name: str) -> ServiceError:
+    """Return the error of a missing header."""
+    return ServiceError(errors.MISSING_HEADER.with_details(HeaderName=name))
+
+
+def number(headers: Mapping[str, str], name: str) -> int | None:
+    """Return a header as a number; None if it is missing.
+
+    :raises ServiceError: InvalidHeaderValue
+    """
+    value = headers.get(name)
+    if value is None:
+        return None
+    if not _NUMBER.fullmatch(value):
+        raise invalid(name, value)
+    return int(value)
+
+
+def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
+    """Return a header as an instant; None if it is missing.
+
+    :raises ServiceError: InvalidHeaderValue
+    """
+    value = headers.get(name)
+    if value is None:
+        return None
+    try:
+        found = parsedate_to_datetime(value)
+    except (TypeError, ValueError) as error:
+        raise invalid(name, value) from error
+    return Ticks.of(found if found.tzinfo else found.replace(tzinfo=timezone.utc))
+
+
+def guid(headers: Mapping[str, str], name: str) -> UUID | None:
+    """Return a header as a GUID, in any of its forms; None if it is missing.
+
+    :raises ServiceError: InvalidHeaderValue
+    """
+    value = headers.get(name)
+    if value is None:
+        return None
+    try:
+        return UUID(value.strip("()"))
+    except ValueError as error:
+        raise invalid(name, value) from error
+
+
+def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: ErrorMessage) -> bytes | None:
+    """Return a header as a checksum; None if it is missing.
+
+    :param size: its number of bytes; None for any
+    :param wrong: the error if it is invalid
+    :raises ServiceError: that
+    """
+    value = headers.get(name)
+    if value is None:
+        return None
+    try:
+        found = b64decode(value, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ServiceError(wrong) from error
+    if size is not None and len(found) != size:
+        raise ServiceError(wrong)
+    return found
+
+
+def word(headers: Mapping[str, str], name: str, words: type[_Word]) -> _Word | None:
+    """Return a header as one of several words; None if it is missing.
+
+    :raises ServiceError: InvalidHeaderValue
+    """
+    value = headers.get(name)
+    if value is None:
+        return None
+    try:
+        return words(value)
+    except ValueError as error:
+        raise invalid(name, value) from error
+
+
+MD5_BYTES: Final = 16
+_BLOB: Final = "x-ms-blob-"
+_DEFAULT: Final = ContentHeaders()
+
+
+def read_content_headers(
+    headers: Mapping[str, str], *, whole: bool = False, default: ContentHeaders = _DEFAULT
+) -> ContentHeaders:
+    """Return the content headers of a request.
+
+    :param whole: whether the body is the blob's content, so that headers about the body count too
+    :param default: the headers that apply if the request has none
+    :raises ServiceError: InvalidMd5
+    """
+
+    def said(name: str) -> str | None:
+        return headers.get(_BLOB + name) or (headers.get(name) if whole else None) or None
+
+    return ContentHeaders(
+        content_type=said("content-type") or default.content_type,
+        encoding=said("content-encoding") or default.encoding,
+        language=said("content-language") or default.language,
+        disposition=headers.get(_BLOB + "content-disposition") or default.disposition,
+        cache_control=said("cache-control") or default.cache_control,
+        # Without content, the digest is stored as given
+        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5),
+    )
+
+
+def write_content_headers(said: ContentHeaders) -> dict[str, str]:
+    """Return the content headers of a blob, without its MD5."""
+    found = {
+        "Content-Type": said.content_type,
+        "Content-Encoding": said.encoding,
+        "Content-Language": said.language,
+        "Content-Disposition": said.disposition,
+        "Cache-Control": said.cache_control,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def base64(digest: bytes) -> str:
+    """Return a checksum in the form of headers and XML."""
+    return b64encode(digest).decode()
+
+
+_DEFAULT_TIER: Final = Tier.HOT
+
+
+def version_headers(etag: str, modified: Ticks) -> dict[str, str]:
+    """Return the headers of a version."""
+    return {"ETag": etag, "Last-Modified": http_date(modified)}
+
+
+def lease_headers(lease: Lease, now: Ticks) -> dict[str, str]:
+    """Return the state of a lease at a given time."""
+    state = lease.state(now)
+    headers = {"x-ms-lease-state": state.value, "x-ms-lease-status": "locked" if state.locked else "unlocked"}
+    if state is State.LEASED:
+        headers["x-ms-lease-duration"] = duration_of(lease)
+    return headers
+
+
+def duration_of(lease: Lease) -> str:
+    """Return a lease's kind of duration."""
+    return "infinite" if lease.duration == INFINITE else "fixed"
+
+
+def written_headers(blob: Blob) -> dict[str, str]:
+    """Return the headers of the response to a write."""
+    return {**version_headers(blob.etag, blob.modified), "x-ms-request-server-encrypted": "true"}
+
+
+def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
+    """Return the headers of the response to a read."""
+    headers = {
+        **version_headers(blob.etag, blob.modified),
+        **write_content_headers(blob.headers),
+        **metadata_headers(blob.metadata),
+        **lease_headers(blob.lease, now),
+        "x-ms-creation-time": http_date(blob.created),
+        "x-ms-blob-type": blob.kind.value,
+        "x-ms-server-encrypted": "true",
+        "Accept-Ranges": "bytes",
+    }
+    if blob.copy is not None:
+        headers |= _copy_headers(blob.copy)
+    if blob.tags:
+        headers["x-ms-tag-count"] = str(len(blob.tags))
+    if blob.kind is Kind.APPEND:
+        headers["x-ms-blob-committed-block-count"] = str(blob.appends)
+    if blob.sealed:
+        headers["x-ms-blob-sealed"] = "true"
+    return headers
+
+
+def tier_headers(blob: Blob) -> dict[str, str]:
+    """Return the headers of a block blob's tier; other kinds have none."""
+    if blob.kind is not Kind.BLOCK:
+        return {}
+    if blob.tier is None:
+        return {"x-ms-access-tier": _DEFAULT_TIER.value, "x-ms-access-tier-inferred": "true"}
+    headers = {"x-ms-access-tier": blob.tier.value}
+    if blob.tier_changed is not None:
+        headers["x-ms-access-tier-change-time"] = http_date(blob.tier_changed)
+    return headers
+
+
+def _copy_headers(copy: CopyRecord) -> dict[str, str]:
+    return {
+        "x-ms-copy-id": str(copy.id),
+        "x-ms-copy-source": copy.source,
+        "x-ms-copy-status": "success",
+        "x-ms-copy-progress": f"{copy.size}/{copy.size}",
+        "x-ms-copy-completion-time": http_date(copy.finished),
+    }
+
+
+_FIRST: Mark = ("", 0)
+
+
+def write_marker(mark: Mark) -> str:
+    """Return a marker for a position."""
+    name, rest = mark
+    return write_token(f"{rest} {name}")
+
+
+def read_marker(marker: str) -> Mark:
+    """Return the position of a marker; without one, the start.
+
+    >>> read_marker(write_marker(("photos/don.jpg", 7))), read_marker("")
+    (('photos/don.jpg', 7), ('', 0))
+
+    :raises ServiceError: InvalidMarker
+    """
+    if not marker:
+        return _FIRST
+    try:
+        rest, space, name = read_token(marker).partition(" ")
+        if not space:
+            raise ServiceError(errors.INVALID_MARKER)
+        return name, int(rest)
+    except (ServiceError, ValueError) as error:
+        raise ServiceError(errors.INVALID_MARKER) from error
+
+
+_LEASE: Final = "x-ms-lease-id"
+_SOURCE: Final = "x-ms-source-"
+_TIER: Final = "x-ms-access-tier-"
+_TAGS: Final = {_SOURCE: "x-ms-source-if-tags"}
+
+
+def read_terms(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions and the lease of a request to a blob.
+
+    :raises ServiceError: InvalidHeaderValue; NotImplemented for a condition on tags with parentheses
+    """
+    return _conditions(headers, "", guid_of=_LEASE)
+
+
+def read_deletion_terms(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions of a deletion, including those on the tier."""
+    return replace(
+        read_terms(headers),
+        tier_modified_since=moment(headers, f"{_TIER}if-modified-since"),
+        tier_unmodified_since=moment(headers, f"{_TIER}if-unmodified-since"),
+    )
+
+
+def read_tag_terms(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions of a request for tags, which have other header names."""
+    return _conditions(headers, _BLOB, guid_of=_LEASE)
+
+
+def read_conditions(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions of a request whose lease is not a condition."""
+    return _conditions(headers, "")
+
+
+def read_source_conditions(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions and the lease of the source of a copy."""
+    return _conditions(headers, _SOURCE, guid_of=f"{_SOURCE}lease-id")
+
+
+def read_lease(headers: Mapping[str, str]) -> Terms:
+    """Return the lease of a request without conditions."""
+    return Terms(lease=guid(headers, _LEASE))
+
+
+def read_container_terms(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions, on time only, and the lease of a request to a container.
+
+    :raises ServiceError: ConditionHeadersNotSupported for an ETag
+    """
+    return _without_etags(read_terms(headers))
+
+
+def read_container_conditions(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions of a request to a container whose lease is not a condition."""
+    return _without_etags(read_conditions(headers))
+
+
+def _without_etags(terms: Terms) -> Terms:
+    if terms.match is not None or terms.none_match is not None:
+        raise ServiceError(errors.CONDITIONS_NOT_SUPPORTED)
+    return terms
+
+
+def _conditions(headers: Mapping[str, str], prefix: str, guid_of: str | None = None) -> Terms:
+    return Terms(
+        match=_etags(headers.get(f"{prefix}if-match")),
+        none_match=_etags(headers.get(f"{prefix}if-none-match")),
+        modified_since=moment(headers, f"{prefix}if-modified-since"),
+        unmodified_since=moment(headers, f"{prefix}if-unmodified-since"),
+        tags=_tag_condition(headers, _TAGS.get(prefix, "x-ms-if-tags")),
+        lease=guid(headers, guid_of) if guid_of else None,
+    )
+
+
+def _tag_condition(headers: Mapping[str, str], name: str) -> TagCondition | None:
+    text = headers.get(name)
+    if text is None:
+        return None
+    try:
+        return parse_tag_condition(text)
+    except NotImplementedError as error:
+        raise ServiceError(errors.NOT_IMPLEMENTED) from error
+    except ValueError as error:
+        raise invalid(name, text) from error
+
+
+def _etags(header: str | None) -> Set[str] | None:
+    """Return the ETags in a header; quotes are optional."""
+    if header is None:
+        return None
+    found = (etag.strip() for etag in header.split(","))
+    return {etag if etag == ANY or etag.endswith('"') else f'"{etag}"' for etag in found}

@@ -1,0 +1,227 @@
+"""Leases of blobs and containers: the five states, the five actions, and which reads and writes they allow.
+
+A lease is immutable: an action returns a new one. Its state depends on the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID, uuid4
+
+from tablepatterns.edm import Ticks
+from tablepatterns.limits import LEASE_MAX_DURATION, LEASE_MIN_DURATION, MAX_BREAK_PERIOD
+
+from .. import errors
+from ..clock import SECOND
+from ..errors import ErrorMessage, ServiceError
+
+INFINITE: Final = -1
+"""The duration of a lease that never expires."""
+
+
+class State(Enum):
+    """The state of a lease."""
+
+    AVAILABLE = "available"
+    LEASED = "leased"
+    EXPIRED = "expired"
+    BREAKING = "breaking"
+    BROKEN = "broken"
+
+    @property
+    def locked(self) -> bool:
+        """Whether writes need the lease."""
+        return self in (State.LEASED, State.BREAKING)
+
+
+class Words(NamedTuple):
+    """The errors of a lease, on blobs or on containers."""
+
+    resource: str
+    use_without_lease: ErrorMessage
+    use_with_other_lease: ErrorMessage
+
+
+BLOB: Final = Words("blob", errors.BLOB_LEASE_NOT_PRESENT, errors.BLOB_LEASE_MISMATCH)
+CONTAINER: Final = Words("container", errors.CONTAINER_LEASE_NOT_PRESENT, errors.CONTAINER_LEASE_MISMATCH)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lease; without an id, there is none.
+
+    >>> lease = Acquire(15).on(NO_LEASE, Ticks(0), BLOB)
+    >>> lease.state(Ticks(0)), lease.state(Ticks(15 * SECOND))
+    (<State.LEASED: 'leased'>, <State.EXPIRED: 'expired'>)
+
+    :param duration: the requested number of seconds, or `INFINITE`
+    :param ends: when it expires or the break completes; None for never
+    :param breaking: whether it is being broken
+    """
+
+    id: UUID | None = None
+    duration: int = 0
+    ends: Ticks | None = None
+    breaking: bool = False
+
+    def state(self, now: Ticks) -> State:
+        """Return what the lease is at a moment."""
+        if self.id is None:
+            return State.AVAILABLE
+        runs = self.ends is None or now < self.ends
+        if self.breaking:
+            return State.BREAKING if runs else State.BROKEN
+        return State.LEASED if runs else State.EXPIRED
+
+    def check(self) -> None:
+        """Assert that id, duration and end match."""
+        timed = LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION
+        endless = self.duration == INFINITE and self.ends is None and not self.breaking
+        ended = (timed or (self.duration == INFINITE and self.breaking)) and self.ends is not None
+        if not (self == NO_LEASE if self.id is None else endless or ended):
+            raise AssertionError(f"{self!r} is no lease that can be")
+
+    def seconds_left(self, now: Ticks) -> int:
+        """Return the remaining seconds of a lease that ends, rounded up."""
+        return 0 if self.ends is None else max(0, -((now - self.ends) // SECOND))
+
+    def after_write(self, now: Ticks) -> Lease:
+        """Return the lease after a write to its resource, which clears the id of an inactive lease."""
+        return self if self.state(now).locked else NO_LEASE
+
+    def check_read(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
+        """Reject a read with a lease id unless it is that of the active lease.
+
+        :raises ServiceError: LeaseNotPresentWith..Operation, LeaseIdMismatchWith..Operation, LeaseLost
+        """
+        if id is None:
+            return
+        state = self.state(now)
+        if state is State.EXPIRED:
+            raise ServiceError(errors.LEASE_LOST.format(resource=words.resource))
+        if not state.locked:
+            raise ServiceError(words.use_without_lease)
+        if id != self.id:
+            raise ServiceError(words.use_with_other_lease)
+
+    def check_write(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
+        """Reject a write without the id of the active lease, or with an id if there is none.
+
+        :raises ServiceError: LeaseIdMissing, or an error of a read
+        """
+        if id is None and self.state(now).locked:
+            raise ServiceError(errors.LEASE_ID_MISSING.format(resource=words.resource))
+        self.check_read(id, now, words)
+
+
+NO_LEASE: Final = Lease()
+
+
+class Action(Protocol):
+    """One of the five actions on a lease."""
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        """Return the lease after the action.
+
+        :raises ServiceError: one of the codes that begin with Lease; InvalidHeaderValue for a time out of range
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    """Acquire the lease, or one's own again with another duration.
+
+    :param duration: 15 to 60 seconds, or `INFINITE`
+    :param proposed: the proposed id of the lease; by default, a new one
+    """
+
+    duration: int
+    proposed: UUID | None = None
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        if self.duration != INFINITE and not LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION:
+            raise ServiceError(errors.INVALID_LEASE_DURATION.with_details(HeaderValue=self.duration))
+        state = lease.state(now)
+        if state.locked and self.proposed != lease.id:
+            raise ServiceError(errors.LEASE_ALREADY_PRESENT)
+        if state is State.BREAKING:
+            raise ServiceError(errors.LEASE_IS_BREAKING)
+        return Lease(self.proposed or uuid4(), self.duration, _end(now, self.duration))
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """Renew the lease, even an expired one, unless the resource was written in between."""
+
+    id: UUID
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        _check_id(lease, self.id, words)
+        if lease.breaking:
+            raise ServiceError(errors.LEASE_IS_BROKEN)
+        return replace(lease, ends=_end(now, lease.duration))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Change the id of the lease; this is idempotent.
+
+    :param proposed: the proposed id of the lease
+    """
+
+    id: UUID
+    proposed: UUID
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        state = lease.state(now)
+        if not state.locked:
+            raise ServiceError(errors.LEASE_NOT_PRESENT.format(resource=words.resource))
+        if lease.id not in (self.id, self.proposed):
+            raise ServiceError(errors.LEASE_ID_MISMATCH.format(resource=words.resource))
+        if state is State.BREAKING:
+            raise ServiceError(errors.LEASE_CANNOT_BE_CHANGED)
+        return replace(lease, id=self.proposed)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Release the lease, so that others can acquire it immediately."""
+
+    id: UUID
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        _check_id(lease, self.id, words)
+        return NO_LEASE
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Break any active lease, immediately or after a period in which it cannot be acquired.
+
+    :param period: at most this many seconds, up to 60; None for the rest of the lease, which is 0 for an infinite one
+    """
+
+    period: int | None = None
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        if self.period is not None and not 0 <= self.period <= MAX_BREAK_PERIOD:
+            raise ServiceError(errors.INVALID_BREAK_PERIOD.with_details(HeaderValue=self.period))
+        if lease.id is None:
+            raise ServiceError(errors.LEASE_NOT_PRESENT.format(resource=words.resource))
+        ends = now if lease.ends is None and self.period is None else lease.ends
+        if self.period is not None:
+            asked = Ticks(now + self.period * SECOND)
+            ends = asked if ends is None else min(ends, asked)
+        return replace(lease, ends=ends, breaking=True)
+
+
+def _end(now: Ticks, duration: int) -> Ticks | None:
+    return None if duration == INFINITE else Ticks(now + duration * SECOND)
+
+
+def _check_id(lease: Lease, id: UUID, words: Words) -> None:  # noqa: A002 - what the service calls it
+    if lease.id != id:
+        raise ServiceError(errors.LEASE_ID_MISMATCH.format(resource=words.resource))

@@ -1,0 +1,129 @@
+"""One page of the blobs in a container."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from tablepatterns.edm import Ticks
+from tablepatterns.limits import MAX_PAGE_BLOBS
+
+from ..collections import OrderedMap
+from ..key_range import after
+from ..resources import check_range
+from .blob import Blob
+from .state import Slot
+
+Mark: TypeAlias = tuple[str, int]
+
+
+class Prefix(str):
+    """A common prefix of names, up to and including a delimiter."""
+
+    __slots__ = ()
+
+
+class Uncommitted(str):
+    """The name of a blob that has only uncommitted blocks."""
+
+    __slots__ = ()
+
+
+Item: TypeAlias = Blob | Prefix | Uncommitted
+
+
+@dataclass(frozen=True, slots=True)
+class ListBlobsQuery:
+    """Which blobs to list.
+
+    :param delimiter: names that contain it after the prefix are grouped
+    :param start: where the page starts: `next` of the previous page
+    :param limit: the maximum number of items; never more than 5,000
+    :param snapshots: whether snapshots are listed too
+    :param uncommitted: whether names with only uncommitted blocks are listed
+    """
+
+    prefix: str = ""
+    delimiter: str = ""
+    start: Mark = ("", 0)
+    limit: int = MAX_PAGE_BLOBS
+    snapshots: bool = False
+    uncommitted: bool = False
+
+
+class Page(NamedTuple):
+    """The items of a page, and the position of the next page; None on the last."""
+
+    items: Sequence[Item]
+    next: Mark | None
+
+
+def checked_page_limit(limit: int) -> int:
+    """Return the maximum number of items of a page; limits above 5,000 are allowed, and have no effect.
+
+    :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
+    """
+    limit = min(limit, MAX_PAGE_BLOBS)
+    check_range("maxresults", limit, 1, MAX_PAGE_BLOBS)
+    return limit
+
+
+def list_page(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Page:
+    """Return a page.
+
+    :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
+    """
+    limit = checked_page_limit(query.limit)
+    items: list[Item] = []
+    mark = query.start
+    for item, behind in _walk(slots, query, now):
+        if len(items) == limit:
+            return Page(items, mark)
+        items.append(item)
+        mark = behind
+    return Page(items, None)
+
+
+def _walk(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Iterator[tuple[Item, Mark]]:
+    """Yield the items, each with the position after it; a group is skipped with a new search."""
+    name, rest = query.start
+    lower: str | None = max(name, query.prefix)
+    while lower is not None:
+        first, lower = lower, None
+        for slot in slots.walk(first, beyond(query.prefix)):
+            shown = list(_versions(slot, query, now, rest if slot.name == name else 0))
+            group = _group(slot.name, query)
+            if shown and group is not None:
+                lower = beyond(group)
+                yield Prefix(group), (lower or after(group), 0)
+                break
+            yield from shown
+
+
+def _versions(slot: Slot, query: ListBlobsQuery, now: Ticks, rest: int) -> Iterator[tuple[Item, Mark]]:
+    """Yield the versions of a name, starting at a snapshot."""
+    if query.snapshots:
+        for blob in slot.snapshots:
+            if blob.snapshot is not None and blob.snapshot >= rest:
+                yield blob, (slot.name, blob.snapshot + 1)
+    if slot.current is not None:
+        yield slot.current, (after(slot.name), 0)
+    elif query.uncommitted and slot.staged(now):
+        yield Uncommitted(slot.name), (after(slot.name), 0)
+
+
+def _group(name: str, query: ListBlobsQuery) -> str | None:
+    found = name.find(query.delimiter, len(query.prefix)) if query.delimiter else -1
+    return None if found < 0 else name[: found + len(query.delimiter)]
+
+
+def beyond(prefix: str) -> str | None:
+    r"""Return the first string after all strings with a prefix, or None.
+
+    >>> beyond("logs/"), beyond("\U0010ffff"), beyond("")
+    ('logs0', None, None)
+    """
+    stem = prefix.rstrip(chr(sys.maxunicode))
+    return stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None

@@ -1,0 +1,164 @@
+"""Operations that read blobs: content, properties, blocks, tags, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tablepatterns.limits import MAX_PAGE_BLOBS, MAX_RANGE_WITH_MD5
+
+from ..content import Content
+from ..http.headers import metadata_headers, read_number, read_words
+from ..http.message import Response
+from ..resources import invalid_parameter
+from .blob import Blob
+from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
+from .call import LIST_BLOBS, READ, TAGS, BlobCall
+from .headers import (
+    base64,
+    invalid,
+    read_headers,
+    read_marker,
+    read_tag_terms,
+    read_terms,
+    tier_headers,
+    version_headers,
+    write_marker,
+)
+from .listing import ListBlobsQuery
+from .sas import BlobPermit
+from .xml import write_blobs, write_block_list, write_tags
+
+_XML: Final = {"Content-Type": "application/xml"}
+_RANGE_MD5: Final = "x-ms-range-get-content-md5"
+_RANGE_CRC64: Final = "x-ms-range-get-content-crc64"
+_INCLUDES: Final = frozenset(
+    {"snapshots", "metadata", "uncommittedblobs", "copy", "deleted", "tags", "versions"}
+    | {"deletedwithversions", "immutabilitypolicy", "legalhold", "permissions"}
+)
+_BLOCK_LISTS: Final = frozenset({"committed", "uncommitted", "all"})
+
+
+def get_blob(call: BlobCall) -> Response:
+    """Return the content of a blob, or a range of it."""
+    call.begin("GetBlob", READ)
+    headers = call.request.headers
+    span = read_range(headers)
+    _check_range(headers, span)
+    blob = call.state.get(*call.place, read_terms(headers), call.snapshot)
+    blob.check_online()
+    call.notes.examined = call.notes.returned = 1
+    answer = read_headers(blob, call.now)
+    if span is None:
+        return _with_body(call, 200, answer | _md5(blob, "Content-MD5"), blob.content)
+    first, end = span.within(len(blob.content))
+    _check_length(headers, end - first)
+    part = blob.content.part(first, end)
+    answer |= _md5(blob, "x-ms-blob-content-md5") | _checksums(headers, part)
+    answer["Content-Range"] = f"bytes {first}-{end - 1}/{len(blob.content)}"
+    return _with_body(call, 206, answer, part)
+
+
+def get_properties(call: BlobCall) -> Response:
+    """Return the properties of a blob."""
+    call.begin("GetBlobProperties", READ)
+    blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
+    call.notes.examined = call.notes.returned = 1
+    headers = read_headers(blob, call.now) | tier_headers(blob) | _md5(blob, "Content-MD5") | _overrides(call)
+    return Response(200, {**headers, "Content-Length": str(len(blob.content))})
+
+
+def get_metadata(call: BlobCall) -> Response:
+    """Return the metadata of a blob."""
+    call.begin("GetBlobMetadata", READ)
+    blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
+    call.notes.examined = call.notes.returned = 1
+    return Response(200, {**version_headers(blob.etag, blob.modified), **metadata_headers(blob.metadata)})
+
+
+def get_tags(call: BlobCall) -> Response:
+    """Return the tags of a blob."""
+    call.begin("GetBlobTags", TAGS)
+    blob = call.state.get(*call.place, read_tag_terms(call.request.headers), call.snapshot)
+    return Response(200, {**_XML}, write_tags(blob.tags))
+
+
+def get_block_list(call: BlobCall) -> Response:
+    """Return the blocks under a name."""
+    call.begin("GetBlockList", READ)
+    which = call.address.query.get("blocklisttype", "committed").lower()
+    if which not in _BLOCK_LISTS:
+        raise invalid_parameter("blocklisttype", which)
+    blocks = call.state.blocks(*call.place, read_terms(call.request.headers), call.snapshot)
+    headers = {**_XML}
+    if blocks.blob is not None:
+        headers |= version_headers(blocks.blob.etag, blocks.blob.modified)
+        headers["x-ms-blob-content-length"] = str(len(blocks.blob.content))
+    return Response(200, headers, write_block_list(blocks, which))
+
+
+def list_blobs(call: BlobCall) -> Response:
+    """Return a page of the list of blobs."""
+    call.begin("ListBlobs", LIST_BLOBS)
+    query = call.address.query
+    page = call.state.page(call.resource, _read_list_query(query))
+    call.notes.examined = call.notes.returned = len(page.items)
+    marker = "" if page.next is None else write_marker(page.next)
+    return Response(200, {**_XML}, write_blobs(page.items, call.address.base, call.resource, query, marker, call.now))
+
+
+def _read_list_query(query: Mapping[str, str]) -> ListBlobsQuery:
+    include = read_words(query, "include", _INCLUDES)
+    delimiter = query.get("delimiter", "")
+    if delimiter and "snapshots" in include:
+        raise invalid_parameter("include", query["include"])
+    return ListBlobsQuery(
+        prefix=query.get("prefix", ""),
+        delimiter=delimiter,
+        start=read_marker(query.get("marker", "")),
+        limit=read_number(query, "maxresults", MAX_PAGE_BLOBS),
+        snapshots="snapshots" in include,
+        uncommitted="uncommittedblobs" in include,
+    )
+
+
+def _with_body(call: BlobCall, status: int, headers: dict[str, str], content: Content) -> Response:
+    if is_structured(call.request.headers):
+        content, told = write_structured(content)
+        headers |= told
+    return Response(status, {**headers, **_overrides(call), "Content-Length": str(len(content))}, content)
+
+
+def _overrides(call: BlobCall) -> dict[str, str]:
+    """Return the content headers that the sender's SAS overrides."""
+    return {**call.permit.headers} if isinstance(call.permit, BlobPermit) else {}
+
+
+def _md5(blob: Blob, name: str) -> dict[str, str]:
+    return {} if blob.headers.md5 is None else {name: base64(blob.headers.md5)}
+
+
+def _is_asked(headers: Mapping[str, str], name: str) -> bool:
+    return headers.get(name, "").lower() == "true"
+
+
+def _check_range(headers: Mapping[str, str], span: Range | None) -> None:
+    """Reject a request for a checksum without a range, or with a range over 4 MiB."""
+    length = 1 if span is None or span.last is None else span.last - span.first + 1
+    _check_length(headers, MAX_RANGE_WITH_MD5 + 1 if span is None else length)
+
+
+def _check_length(headers: Mapping[str, str], length: int) -> None:
+    """Reject a request for the checksum of a range over 4 MiB; a range without an end ends with the blob."""
+    for name in (_RANGE_MD5, _RANGE_CRC64):
+        if _is_asked(headers, name) and length > MAX_RANGE_WITH_MD5:
+            raise invalid(name, headers[name])
+
+
+def _checksums(headers: Mapping[str, str], part: Content) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if _is_asked(headers, _RANGE_MD5):
+        found["Content-MD5"] = base64(md5_of(part))
+    if _is_asked(headers, _RANGE_CRC64):
+        found["x-ms-content-crc64"] = base64(crc64_of(part))
+    return found

@@ -1,0 +1,424 @@
+"""The Blob service of one account: its state and its rules, without HTTP or XML."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from tablepatterns.edm import Ticks
+
+from .. import errors
+from ..clock import Clock
+from ..content import Content
+from ..errors import ErrorMessage, ServiceError
+from ..resources import AccessPolicy, ServiceProperties, checked_metadata
+from . import versions as versions
+from .blob import (
+    Blob,
+    Block,
+    BlockList,
+    ContentHeaders,
+    Draft,
+    Kind,
+    Tier,
+    Where,
+    check_blob_name,
+    check_block,
+    check_block_count,
+    checked_tags,
+)
+from .conditions import ANY, NO_TERMS, Terms, check_create, check_read, check_tier, check_write
+from .containers import Containers
+from .leases import BLOB, NO_LEASE, Action, Lease
+from .listing import ListBlobsQuery, Page, list_page
+from .state import Container, Slot, Snapshots
+from .versions import Appended, CopySource, check_kind
+
+__all__ = ["Appended", "Blobs", "CopySource", "Snapshots"]
+
+_Make: TypeAlias = Callable[[Slot, Ticks], Blob]
+_Change: TypeAlias = Callable[[Blob], Blob]
+_NO_DRAFT: Final = Draft()
+
+
+class Blobs:
+    """One account's blobs. Thread-safe: every method is atomic, and a rejected call changes nothing.
+
+    Returned versions do not change: a download continues even if the blob is overwritten.
+
+    >>> blobs = Blobs(Clock())
+    >>> made = blobs.containers.create("photos")
+    >>> written = blobs.put("photos", "don.jpg", Content([b"..."]))
+    >>> blobs.get("photos", "don.jpg") is written, len(written.content)
+    (True, 3)
+
+    :param clock: the account's clock
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._properties = ServiceProperties()
+        self.containers = Containers(clock, self._lock)
+
+    # -- Reading
+
+    def get(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> Blob:
+        """Return a blob, or a snapshot of it; before reading its content, call `Blob.check_online`.
+
+        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions
+        """
+        with self._lock:
+            blob = self._slot(container, name).version(snapshot)
+            check_read(terms, blob)
+            blob.lease.check_read(terms.lease, self._clock.now(), BLOB)
+        return blob
+
+    def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
+        """Return the committed and uncommitted blocks of a blob.
+
+        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
+        """
+        with self._lock:
+            slot, now = self._slot(container, name), self._clock.now()
+            staged = sorted(slot.staged(now).values(), key=lambda block: block.id)
+            if slot.current is None and staged and snapshot is None:
+                check_write(terms, None)
+                return BlockList(None, (), staged)
+            blob = slot.version(snapshot)
+            check_read(terms, blob)
+            blob.lease.check_read(terms.lease, now, BLOB)
+        check_kind(blob, Kind.BLOCK)
+        return BlockList(blob, blob.blocks, () if snapshot else staged)
+
+    def page(self, container: str, query: ListBlobsQuery) -> Page:
+        """Return a page of the blobs of a container, sorted by name.
+
+        :raises ServiceError: ContainerNotFound; OutOfRangeQueryParameterValue for a limit below 1
+        """
+        with self._lock:
+            return list_page(self.containers.find(container).slots, query, self._clock.now())
+
+    # -- Making and replacing
+
+    def put(
+        self,
+        container: str,
+        name: str,
+        content: Content,
+        draft: Draft = _NO_DRAFT,
+        *,
+        kind: Kind = Kind.BLOCK,
+        terms: Terms = NO_TERMS,
+    ) -> Blob:
+        """Write a whole block blob or an empty append blob, replacing any blob with the name.
+
+        :raises ServiceError: ContainerNotFound, an error of the conditions, or the request is invalid
+        """
+        kept = draft.checked()
+        versions.check_whole(kind, content)
+        return self._create(
+            container, name, terms, lambda slot, stamp: versions.written(name, kind, content, kept, stamp)
+        )
+
+    def commit(
+        self,
+        container: str,
+        name: str,
+        entries: Sequence[tuple[Where, str]],
+        draft: Draft = _NO_DRAFT,
+        terms: Terms = NO_TERMS,
+    ) -> Blob:
+        """Create a block blob from committed and uncommitted blocks; other blocks are discarded.
+
+        :param entries: the list to look for each block in, and its id in Base64
+        :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong,
+            or an error of the conditions
+        """
+        kept, now = draft.checked(), self._clock.now()
+        return self._create(
+            container, name, terms, lambda slot, stamp: versions.committed(slot, entries, kept, now, stamp)
+        )
+
+    def copy(
+        self,
+        container: str,
+        name: str,
+        source: CopySource,
+        draft: Draft = _NO_DRAFT,
+        terms: Terms = NO_TERMS,
+        *,
+        keep_metadata: bool = True,
+        keep_tags: bool = False,
+    ) -> Blob:
+        """Copy a blob of this account with its properties, immediately.
+
+        :param draft: the tags and the tier of the copy, and its metadata
+        :param keep_metadata: whether the copy has the metadata of the source instead
+        :param keep_tags: whether it has the tags of the source instead
+        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, TargetConditionNotMet,
+            InvalidBlobType, BlobArchived, InfiniteLeaseDurationRequired, or an error of a lease
+        """
+        kept = draft.checked()
+        with self._lock:
+            origin = self.source(source)
+            metadata = origin.metadata if keep_metadata else kept.metadata
+            tags = origin.tags if keep_tags else kept.tags
+            kept = replace(kept, headers=origin.headers, metadata=metadata, tags=tags)
+            return self._create(
+                container,
+                name,
+                terms,
+                lambda slot, stamp: versions.copied(slot, origin, source.url, kept, stamp),
+                unmet=errors.TARGET_CONDITION_NOT_MET,
+            )
+
+    def source(self, source: CopySource) -> Blob:
+        """Return a blob as the source of a copy.
+
+        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, BlobArchived, or an error of the
+            lease
+        """
+        with self._lock:
+            origin = self._slot(source.container, source.name).version(source.snapshot)
+            origin.lease.check_read(source.terms.lease, self._clock.now(), BLOB)
+        check_write(source.terms, origin, errors.SOURCE_CONDITION_NOT_MET)
+        origin.check_online()
+        return origin
+
+    def stage(self, container: str, name: str, block_id: str, content: Content, terms: Terms = NO_TERMS) -> None:
+        """Stage a block for a later commit, without changing the blob.
+
+        :param block_id: its id in Base64
+        :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlobOrBlock,
+            BlockCountExceedsLimit, or an error of the block or of the lease
+        """
+        block = Block(block_id, content)
+        check_block(block)
+        with self._lock:
+            home, slot = self._place(container, name)
+            now = self._clock.now()
+            lease = slot.current.lease if slot.current else NO_LEASE
+            lease.check_write(terms.lease, now, BLOB)
+            if slot.current is not None:
+                check_kind(slot.current, Kind.BLOCK)
+                slot.current.check_online()
+            check_block_count(block, slot.staged(now))
+            slot.stage(block, now)
+            home.slots[name] = slot
+
+    # -- Changing what is there
+
+    def append(
+        self,
+        container: str,
+        name: str,
+        content: Content,
+        terms: Terms = NO_TERMS,
+        *,
+        position: int | None = None,
+        max_size: int | None = None,
+    ) -> Appended:
+        """Add a block to an append blob.
+
+        :param position: the required length of the blob
+        :param max_size: the maximum length of the blob
+        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, BlobIsSealed,
+            AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet, BlockCountExceedsLimit, RequestBodyTooLarge,
+            InvalidHeaderValue if there are no bytes, or an error of the conditions
+        """
+        versions.check_append(content)
+        blob = self._change(container, name, terms, lambda blob: versions.appended(blob, content, position, max_size))
+        return Appended(blob, len(blob.content) - len(content))
+
+    def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
+        """Seal an append blob; this is idempotent.
+
+        :raises ServiceError: as `append`
+        """
+        return self._change(container, name, terms, lambda blob: versions.sealed(blob, position))
+
+    def set_headers(self, container: str, name: str, headers: ContentHeaders, terms: Terms = NO_TERMS) -> Blob:
+        """Replace the content headers of a blob, and delete its copy properties.
+
+        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
+        """
+        return self._change(container, name, terms, lambda blob: replace(blob, headers=headers, copy=None))
+
+    def set_metadata(self, container: str, name: str, metadata: Mapping[str, str], terms: Terms = NO_TERMS) -> Blob:
+        """Replace the metadata of a blob.
+
+        :raises ServiceError: as `set_headers`, or the metadata is invalid
+        """
+        kept = checked_metadata(metadata)
+        return self._change(container, name, terms, lambda blob: replace(blob, metadata=kept))
+
+    def set_tags(self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS) -> None:
+        """Replace the tags of a blob without a new version.
+
+        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the tags or of the conditions
+        """
+        kept = checked_tags(tags)
+        with self._lock:
+            slot = self._slot(container, name)
+            blob = slot.existing()
+            check_write(terms, blob)
+            blob.lease.check_write(terms.lease, self._clock.now(), BLOB)
+            slot.current = replace(blob, tags=kept)
+
+    def set_tier(
+        self, container: str, name: str, tier: Tier, terms: Terms = NO_TERMS, snapshot: Ticks | None = None
+    ) -> Blob:
+        """Move a block blob or a snapshot to another tier without a new version; return the previous tier.
+
+        An archived blob is rehydrated immediately; on the service this takes hours.
+
+        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
+        """
+        with self._lock:
+            slot, now = self._slot(container, name), self._clock.now()
+            blob = slot.version(snapshot)
+            check_write(terms, blob)
+            check_kind(blob, Kind.BLOCK)
+            blob.lease.check_read(terms.lease, now, BLOB)
+            slot.replace(blob, replace(blob, tier=tier, tier_changed=now))
+        return blob
+
+    def lease(self, container: str, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[Blob, Ticks]:
+        """Execute an action on the lease of a blob; return the blob with the lease, and the time of the action.
+
+        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions or of the action
+        """
+        with self._lock:
+            slot, now = self._slot(container, name), self._clock.now()
+            blob = slot.existing()
+            check_write(terms, blob)
+            slot.current = leased = replace(blob, lease=action.on(blob.lease, now, BLOB))
+            return leased, now
+
+    def snapshot(
+        self, container: str, name: str, metadata: Mapping[str, str] | None = None, terms: Terms = NO_TERMS
+    ) -> Blob:
+        """Take a snapshot of the blob.
+
+        :param metadata: the metadata of the snapshot, instead of the blob's; this makes it a new version
+        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
+        """
+        kept = None if metadata is None else checked_metadata(metadata)
+        with self._lock:
+            slot = self._slot(container, name)
+            blob = slot.existing()
+            check_write(terms, blob)
+            blob.lease.check_read(terms.lease, self._clock.now(), BLOB)
+            blob.check_online()
+            taken = replace(blob, snapshot=self._clock.stamp(), lease=NO_LEASE)
+            if kept is not None:
+                taken = replace(taken, metadata=kept, modified=self._clock.stamp())
+            slot.snapshots.append(taken)
+        return taken
+
+    # -- Deleting
+
+    def delete(
+        self,
+        container: str,
+        name: str,
+        terms: Terms = NO_TERMS,
+        *,
+        snapshot: Ticks | None = None,
+        snapshots: Snapshots | None = None,
+    ) -> None:
+        """Delete a blob, a snapshot, or uncommitted blocks.
+
+        :param snapshot: the time of the snapshot to delete
+        :param snapshots: whether to delete the snapshots of the blob
+        :raises ServiceError: ContainerNotFound, BlobNotFound, SnapshotsPresent, or an error of the conditions
+        """
+        with self._lock:
+            home = self.containers.find(container)
+            slot = self._slot(container, name)
+            if slot.current is not None:
+                version = slot.version(snapshot)
+                check_write(terms, version)
+                check_tier(terms, version.tier_changed or version.created)
+                version.lease.check_write(terms.lease, self._clock.now(), BLOB)
+                slot.remove(version, snapshots)
+            if slot.current is None:
+                del home.slots[name]
+
+    # -- Access policies and service properties
+
+    def get_policies(self, container: str) -> Sequence[AccessPolicy]:
+        """Return the stored access policies of a container."""
+        return self.containers.get(container).policies
+
+    def set_policies(self, container: str, policies: Sequence[AccessPolicy]) -> None:
+        """Replace the stored access policies of a container, but not its public access."""
+        with self._lock:
+            self.containers.set_access(container, self.containers.get(container).access, policies)
+
+    def get_service_properties(self) -> ServiceProperties:
+        """Return the properties of the service."""
+        return self._properties
+
+    def set_service_properties(self, properties: ServiceProperties) -> None:
+        """Replace the properties of the service."""
+        properties.check()
+        self._properties = properties
+
+    # -- The two ways to a new version
+
+    def _create(
+        self,
+        container: str,
+        name: str,
+        terms: Terms,
+        make: _Make,
+        unmet: ErrorMessage = errors.CONDITION_NOT_MET,
+    ) -> Blob:
+        with self._lock:
+            home, slot = self._place(container, name)
+            before, now = slot.current, self._clock.now()
+            lease = before.lease if before else NO_LEASE
+            check_create(_as_holder(terms, lease, now), before, unmet)
+            lease.check_write(terms.lease, now, BLOB)
+            blob = replace(make(slot, self._clock.stamp()), lease=lease.after_write(now))
+            slot.commit(blob)
+            home.slots[name] = slot
+        return blob
+
+    def _change(self, container: str, name: str, terms: Terms, change: _Change) -> Blob:
+        with self._lock:
+            slot, now = self._slot(container, name), self._clock.now()
+            before = slot.existing()
+            check_write(terms, before)
+            before.lease.check_write(terms.lease, now, BLOB)
+            before.check_online()
+            after = replace(change(before), modified=self._clock.stamp(), lease=before.lease.after_write(now))
+            slot.current = after
+        return after
+
+    def _place(self, container: str, name: str) -> tuple[Container, Slot]:
+        """Return a container, and the slot of a name, which may be new."""
+        home = self.containers.find(container)
+        check_blob_name(name)
+        return home, home.slots.get(name) or Slot(name)
+
+    def _slot(self, container: str, name: str) -> Slot:
+        """Return the slot of a name, which must not be empty."""
+        slot = self.containers.find(container).slots.get(name)
+        if slot is None or (slot.current is None and not slot.staged(self._clock.now())):
+            raise ServiceError(errors.BLOB_NOT_FOUND)
+        return slot
+
+    def _check(self) -> None:
+        """Assert every invariant of the state."""
+        self.containers.check()
+
+
+def _as_holder(terms: Terms, lease: Lease, now: Ticks) -> Terms:
+    """Return the conditions without `If-None-Match: *`, which the service ignores for the holder of the lease."""
+    holds = lease.state(now).locked and terms.lease == lease.id
+    return replace(terms, none_match=None) if holds and ANY in (terms.none_match or ()) else terms

@@ -1,0 +1,411 @@
+"""Operations that write blobs: uploads, blocks, appends, copies, properties, snapshots and deletes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+from typing import Final
+
+from tablepatterns.limits import MIB
+
+from .. import errors
+from ..content import Content
+from ..errors import ServiceError
+from ..http.errors import status_of
+from ..http.headers import read_metadata, seven_digits
+from ..http.message import Request, Response
+from .blob import Blob, Draft, Kind, Tier
+from .body import CRC64_BYTES, Payload, check_crc64, check_md5, md5_of, parse_range, read_payload
+from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
+from .headers import (
+    MD5_BYTES,
+    base64,
+    digest,
+    invalid,
+    missing,
+    number,
+    read_content_headers,
+    read_deletion_terms,
+    read_lease,
+    read_source_conditions,
+    read_tag_terms,
+    read_terms,
+    required,
+    version_headers,
+    word,
+    written_headers,
+)
+from .state import Snapshots
+from .versions import CopySource
+from .xml import read_block_list, read_tags, read_tags_header
+
+SOURCE: Final = "x-ms-copy-source"
+_AUTHORIZATION: Final = "x-ms-copy-source-authorization"
+_TAG_OPTION: Final = "x-ms-copy-source-tag-option"
+_RANGE: Final = "x-ms-source-range"
+_MD5: Final = "x-ms-source-content-md5"
+_CRC64: Final = "x-ms-source-content-crc64"
+
+
+class TagOption(Enum):
+    """Whether a copy has the tags of the request or those of its source."""
+
+    REPLACE = "REPLACE"
+    COPY = "COPY"
+
+
+class CopySourceError(ServiceError):
+    """A source that cannot be read: the response has the status, the message and the code of the source's own response.
+
+    :param error: the error of the source
+    """
+
+    def __init__(self, error: ServiceError) -> None:
+        self.status = status_of(error.code)
+        answer = errors.CANNOT_VERIFY_COPY_SOURCE.with_details(
+            CopySourceStatusCode=self.status, CopySourceErrorCode=error.code, CopySourceErrorMessage=error.message
+        )
+        super().__init__(answer)
+        self.message = error.message
+        self.headers = {
+            "x-ms-copy-source-status-code": str(self.status),
+            "x-ms-copy-source-error-code": error.code,
+        }
+
+
+def copies(call: BlobCall) -> bool:
+    """Return whether a request takes content from another blob."""
+    return SOURCE in call.request.headers
+
+
+def keeps_tags(call: BlobCall) -> bool:
+    """Return whether a copy gets the tags of its source.
+
+    :raises ServiceError: InvalidHeaderValue, also if the request has tags too
+    """
+    headers = call.request.headers
+    keeps = word(headers, _TAG_OPTION, TagOption) is TagOption.COPY
+    if keeps and headers.get("x-ms-tags"):
+        raise invalid(_TAG_OPTION, headers[_TAG_OPTION])
+    return keeps
+
+
+def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
+    """Return the source that a request names.
+
+    The request's credential covers the target. The source needs a SAS in its URL, a token in a header, or public
+    access.
+
+    :param as_owner: whether the account's key authorizes both blobs
+    :raises ServiceError: InvalidHeaderValue; CannotVerifyCopySource if the sender may not read the source;
+        NotImplemented for another account
+    """
+    headers = call.request.headers
+    needs = [READ, TAGS] if keeps_tags(call) else [READ]
+    token = {"authorization": headers[_AUTHORIZATION]} if _AUTHORIZATION in headers else {}
+    try:
+        source = call.inner(Request("GET", headers[SOURCE], token), as_owner=as_owner)
+        for need in needs:
+            source.allow(need)
+    except ServiceError as error:
+        # Other accounts cannot be reached from here
+        raise (
+            ServiceError(errors.NOT_IMPLEMENTED)
+            if error.error_message is errors.INVALID_URI
+            else CopySourceError(error)
+        ) from error
+    if source.kind != "blob":
+        raise invalid(SOURCE, headers[SOURCE])
+    return CopySource(*source.place, source.snapshot, headers[SOURCE], read_source_conditions(headers))
+
+
+def read_source(call: BlobCall, source: CopySource) -> Blob:
+    """Return the source, if it meets the conditions of the request.
+
+    :raises ServiceError: CannotVerifyCopySource
+    """
+    try:
+        return call.state.source(source)
+    except ServiceError as error:
+        unmet = error.error_message is errors.SOURCE_CONDITION_NOT_MET
+        raise CopySourceError(ServiceError(errors.CONDITION_NOT_MET) if unmet else error) from error
+
+
+def source_content(call: BlobCall, origin: Blob) -> Content:
+    """Return the content of a source, or the range of it that the request asks for.
+
+    :raises ServiceError: InvalidRange, Md5Mismatch, Crc64Mismatch
+    """
+    headers, content = call.request.headers, origin.content
+    span = parse_range(headers.get(_RANGE, ""))
+    if span is not None:
+        content = content.part(*span.within(len(content)))
+    check_source(headers, content)
+    return content
+
+
+def check_source(headers: Mapping[str, str], content: Content) -> None:
+    """Reject content of a source that does not match its checksums.
+
+    :raises ServiceError: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch
+    """
+    md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
+    crc = digest(headers, _CRC64, CRC64_BYTES, errors.INVALID_CRC64)
+    if md5 is not None:
+        check_md5(md5, md5_of(content))
+    if crc is not None:
+        check_crc64(crc, content)
+
+
+_TYPE: Final = "x-ms-blob-type"
+_POSITION: Final = "x-ms-blob-condition-appendpos"
+_MAX_SIZE: Final = "x-ms-blob-condition-maxsize"
+_KEEPS_HEADERS: Final = "x-ms-copy-source-blob-properties"
+_ENCRYPTED: Final = {"x-ms-request-server-encrypted": "true"}
+_LARGE_APPENDS: Final = "2022-11-02"
+"""The first version in which appended blocks may exceed 4 MiB."""
+_SMALL_APPEND: Final = 4 * MIB
+
+
+def put_blob(call: BlobCall) -> Response:
+    """Write a whole block blob, from the body or another blob, or an empty append blob."""
+    call.begin("PutBlobFromURL" if copies(call) else "PutBlob", CREATE)
+    kind = _read_kind(call.request.headers)
+    origin = _source(call)
+    payload = _payload(call, origin)
+    draft = read_draft(call, whole=True) if origin is None else _draft_from(call, origin)
+    if kind is Kind.BLOCK:
+        draft = _with_md5(draft, payload.content)
+    terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
+    blob = call.state.put(*call.place, payload.content, draft, kind=kind, terms=terms)
+    call.notes.written = 1
+    md5 = {} if blob.headers.md5 is None else {"Content-MD5": base64(blob.headers.md5)}
+    return Response(201, {**written_headers(blob), **md5, **payload.headers})
+
+
+def put_block(call: BlobCall) -> Response:
+    """Stage a block, from the body or another blob."""
+    call.begin("PutBlockFromURL" if copies(call) else "PutBlock", WRITE)
+    block_id = call.address.query.get("blockid")
+    if block_id is None:
+        raise ServiceError(errors.MISSING_QUERY_PARAMETER.with_details(QueryParameterName="blockid"))
+    payload = _payload(call, _source(call))
+    call.state.stage(*call.place, block_id, payload.content, read_lease(call.request.headers))
+    call.notes.written = 1
+    return Response(201, {**_ENCRYPTED, **payload.headers})
+
+
+def put_block_list(call: BlobCall) -> Response:
+    """Create a block blob from blocks."""
+    call.begin("PutBlockList", CREATE)
+    payload = read_payload(call.request)
+    entries, draft = read_block_list(bytes(payload.content)), read_draft(call)
+    terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
+    blob = call.state.commit(*call.place, entries, draft, terms)
+    call.notes.written = 1
+    return Response(201, {**written_headers(blob), **payload.headers})
+
+
+def append_block(call: BlobCall) -> Response:
+    """Append a block, from the body or another blob."""
+    call.begin("AppendBlockFromURL" if copies(call) else "AppendBlock", ADD)
+    headers = call.request.headers
+    payload = _payload(call, _source(call))
+    if len(payload.content) > _SMALL_APPEND and _version(call) < _LARGE_APPENDS:
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
+    position, max_size = number(headers, _POSITION), number(headers, _MAX_SIZE)
+    blob, offset = call.state.append(
+        *call.place, payload.content, read_terms(headers), position=position, max_size=max_size
+    )
+    call.notes.written = 1
+    told = {"x-ms-blob-append-offset": str(offset), "x-ms-blob-committed-block-count": str(blob.appends)}
+    return Response(201, {**written_headers(blob), **told, **payload.headers})
+
+
+def seal(call: BlobCall) -> Response:
+    """Seal an append blob."""
+    call.begin("AppendBlobSeal", ADD)
+    headers = call.request.headers
+    blob = call.state.seal(*call.place, read_terms(headers), position=number(headers, _POSITION))
+    call.notes.written = 1
+    return Response(200, {**version_headers(blob.etag, blob.modified), "x-ms-blob-sealed": "true"})
+
+
+def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
+    """Return what a write sets besides the content.
+
+    :param whole: whether the body is the content
+    :raises ServiceError: InvalidHeaderValue, InvalidMd5, InvalidTag
+    """
+    headers = call.request.headers
+    return Draft(
+        headers=read_content_headers(headers, whole=whole),
+        metadata=read_metadata(call.request),
+        tags=read_tags_header(headers),
+        tier=read_tier(headers),
+        sealed=headers.get("x-ms-seal-blob", "").lower() == "true",
+    )
+
+
+def read_tier(headers: Mapping[str, str]) -> Tier | None:
+    """Return the requested tier, or None.
+
+    :raises ServiceError: InvalidHeaderValue
+    """
+    return word(headers, "x-ms-access-tier", Tier)
+
+
+def _version(call: BlobCall) -> str:
+    return call.request.headers.get("x-ms-version") or call.state.get_service_properties().default_version or ""
+
+
+def _source(call: BlobCall) -> Blob | None:
+    """Return the source of a write; None if the body is the content."""
+    if not copies(call):
+        return None
+    if call.request.body:
+        raise invalid("Content-Length", len(call.request.body))
+    return read_source(call, find_source(call))
+
+
+def _payload(call: BlobCall, origin: Blob | None) -> Payload:
+    return read_payload(call.request) if origin is None else Payload.of(source_content(call, origin))
+
+
+def _draft_from(call: BlobCall, origin: Blob) -> Draft:
+    """Return what a copy sets besides the content; by default, the properties of the source."""
+    headers, draft = call.request.headers, read_draft(call)
+    if headers.get(_KEEPS_HEADERS, "true").lower() != "false":
+        said = replace(origin.headers, md5=None)
+        draft = replace(draft, headers=read_content_headers(headers, default=said))
+    return replace(draft, tags=origin.tags) if keeps_tags(call) else draft
+
+
+def _read_kind(headers: Mapping[str, str]) -> Kind:
+    kind = required(headers, _TYPE)
+    if kind == "PageBlob":
+        raise ServiceError(errors.NOT_IMPLEMENTED)
+    try:
+        return Kind(kind)
+    except ValueError as error:
+        raise invalid(_TYPE, kind) from error
+
+
+def _with_md5(draft: Draft, content: Content) -> Draft:
+    """Return the draft with the digest of the content, which must match a given one."""
+    calculated, specified = md5_of(content), draft.headers.md5
+    if specified is not None:
+        check_md5(specified, calculated)
+    return replace(draft, headers=replace(draft.headers, md5=calculated))
+
+
+_PRIORITY: Final = "x-ms-rehydrate-priority"
+_SNAPSHOTS: Final = "x-ms-delete-snapshots"
+_SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "include": "include", "only": "only"}
+
+
+class Priority(Enum):
+    """The rehydration priority of an archived blob; the engine rehydrates it immediately."""
+
+    STANDARD = "Standard"
+    HIGH = "High"
+
+
+def set_headers(call: BlobCall) -> Response:
+    """Replace the content headers of a blob."""
+    call.begin("SetBlobProperties", WRITE)
+    headers = call.request.headers
+    blob = call.state.set_headers(*call.place, read_content_headers(headers), read_terms(headers))
+    call.notes.written = 1
+    return Response(200, version_headers(blob.etag, blob.modified))
+
+
+def set_metadata(call: BlobCall) -> Response:
+    """Replace the metadata of a blob."""
+    call.begin("SetBlobMetadata", WRITE)
+    blob = call.state.set_metadata(*call.place, read_metadata(call.request), read_terms(call.request.headers))
+    call.notes.written = 1
+    return Response(200, written_headers(blob))
+
+
+def set_tags(call: BlobCall) -> Response:
+    """Replace the tags of a blob."""
+    call.begin("SetBlobTags", TAGS)
+    tags = read_tags(bytes(read_payload(call.request).content))
+    call.state.set_tags(*call.place, tags, read_tag_terms(call.request.headers))
+    call.notes.written = 1
+    return Response(204, {})
+
+
+def set_tier(call: BlobCall) -> Response:
+    """Move a block blob to another tier."""
+    call.begin("SetBlobTier", WRITE)
+    headers = call.request.headers
+    tier = read_tier(headers)
+    if tier is None:
+        raise missing("x-ms-access-tier")
+    word(headers, _PRIORITY, Priority)
+    before = call.state.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
+    call.notes.written = 1
+    return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
+
+
+def take_snapshot(call: BlobCall) -> Response:
+    """Take a snapshot of a blob."""
+    call.begin("SnapshotBlob", SNAPSHOT)
+    metadata = read_metadata(call.request) or None
+    taken = call.state.snapshot(*call.place, metadata, read_terms(call.request.headers))
+    call.notes.written = 1
+    headers = version_headers(taken.etag, taken.modified)
+    if taken.snapshot is not None:
+        headers["x-ms-snapshot"] = seven_digits(taken.snapshot)
+    return Response(201, headers)
+
+
+def delete_blob(call: BlobCall) -> Response:
+    """Delete a blob, a snapshot of it, or all of them."""
+    call.begin("DeleteBlob", DELETE)
+    headers, snapshot = call.request.headers, call.snapshot
+    asked = headers.get(_SNAPSHOTS)
+    if asked not in _SNAPSHOT_WORDS or (asked and snapshot):
+        raise invalid(_SNAPSHOTS, asked)
+    call.state.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=_SNAPSHOT_WORDS[asked])
+    call.notes.written = 1
+    return Response(202, {"x-ms-delete-type-permanent": "true"})
+
+
+def put(call: BlobCall) -> Response:
+    """Write a blob from the request, or as a copy with the properties of its source."""
+    return copy_blob(call) if copies(call) and _TYPE not in call.request.headers else put_blob(call)
+
+
+def copy_blob(call: BlobCall) -> Response:
+    """Copy a blob; asynchronous copies finish immediately too."""
+    headers = call.request.headers
+    is_sync = headers.get("x-ms-requires-sync", "").lower() == "true"
+    call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
+    word(headers, _PRIORITY, Priority)
+    # The account's key authorizes the source of an asynchronous copy, but not of a synchronous one
+    source, draft = find_source(call, as_owner=not is_sync), read_draft(call)
+    if is_sync:
+        check_source(headers, read_source(call, source).content)
+    terms = replace(read_terms(headers), create_only=not call.may(WRITE))
+    blob = call.state.copy(
+        *call.place, source, draft, terms, keep_metadata=not draft.metadata, keep_tags=keeps_tags(call)
+    )
+    call.notes.written = 1
+    told = version_headers(blob.etag, blob.modified)
+    if blob.copy is not None:
+        told |= {"x-ms-copy-id": str(blob.copy.id), "x-ms-copy-status": "success"}
+    return Response(202, told)
+
+
+def abort_copy(call: BlobCall) -> Response:
+    """Reject the abort of a copy: copies finish immediately."""
+    call.begin("AbortCopyBlob", WRITE)
+    action = required(call.request.headers, "x-ms-copy-action")
+    if action.lower() != "abort":
+        raise invalid("x-ms-copy-action", action)
+    call.state.get(*call.place, read_lease(call.request.headers))
+    raise ServiceError(errors.NO_PENDING_COPY)

@@ -1,0 +1,86 @@
+"""Dispatch the requests of one account to its services."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from .account import Engine
+from .http.api import Api
+from .http.bearer_token import TrustTokens
+from .http.message import Request, Response
+from .tables.api import TableApi
+
+_HOST: Final = re.compile(r"https?://(?:[^/?#.]+\.(table|queue|blob)\.)?[^/?#:]*(?::(\d+))?", re.IGNORECASE)
+_PORTS: Final[Mapping[str | None, str]] = {"10000": "blob", "10001": "queue", "10002": "table"}
+
+
+class AccountApi:
+    """Process requests to any service of one account. Thread-safe.
+
+    >>> from tablepatterns_engine.http.message import Request
+    >>> api = AccountApi(Engine("contoso"))
+    >>> [api.handle(Request("GET", f"https://contoso.{name}.core.windows.net/", {})).headers["Server"][:19]
+    ...     for name in ("table", "queue", "blob")]
+    ['Windows-Azure-Table', 'Windows-Azure-Queue', 'Windows-Azure-Blob/']
+
+    :param engine: the account
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
+    """
+
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
+        self._engine = engine
+        self._trust_tokens: TrustTokens = trust_tokens
+        self._apis: dict[str, Api[Any]] = {}
+
+    def handle(self, request: Request, service: str | None = None) -> Response:
+        """Process a request with the service of the host or else the port; by default, the Table service.
+
+        :param service: the service, if known, such as from the port of a server
+        """
+        return self._api(service or service_of(request.url)).handle(request)
+
+    def max_body(self, service: str) -> int:
+        """Return the maximum size of a request to a service in bytes; longer requests are rejected."""
+        return self._api(service).max_body
+
+    def _api(self, service: str) -> Api[Any]:
+        api = self._apis.get(service)
+        if api is None:
+            created = _api_of(service)(self._engine, trust_tokens=self._trust_tokens)
+            # Another thread may have been faster
+            api = self._apis.setdefault(service, created)
+        return api
+
+
+def _api_of(service: str) -> Callable[..., Api[Any]]:
+    """Return the class for a service; the code of queues and blobs is loaded on first use."""
+    if service == "queue":
+        from .queues.api import QueueApi
+
+        return QueueApi
+    if service == "blob":
+        from .blobs.api import BlobApi
+
+        return BlobApi
+    return TableApi
+
+
+def service_of(url: str) -> str:
+    """Return the service of a URL: table, queue or blob.
+
+    >>> service_of("https://contoso-secondary.blob.core.windows.net/"), service_of("http://127.0.0.1:10001/contoso/q")
+    ('blob', 'queue')
+    """
+    end = url.find("/", len("https://"))
+    return _service_at(url if end < 0 else url[:end])
+
+
+@lru_cache(maxsize=256)
+def _service_at(site: str) -> str:
+    found = _HOST.match(site)
+    label, port = found.groups() if found else (None, None)
+    return label.lower() if label else _PORTS.get(port, "table")

@@ -1,0 +1,410 @@
+"""Errors of the services: the exception, and the exact code and message of each error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+
+class ServiceError(Exception):
+    """The service rejects a request; nothing has changed.
+
+    >>> raise ServiceError(TABLE_NOT_FOUND)
+    Traceback (most recent call last):
+        ...
+    tablepatterns_engine.errors.ServiceError: TableNotFound: The table specified does not exist.
+
+    :param error_message: the service's code and message, a constant of this module
+    """
+
+    def __init__(self, error_message: ErrorMessage) -> None:
+        self.error_message = error_message
+        self.code = error_message.code
+        self.message = error_message.text
+        super().__init__(f"{self.code}: {self.message}")
+
+
+class TransactionError(ServiceError):
+    """The service rejects an entity group transaction; none of its operations was applied.
+
+    `message` starts with `<index>:` wherever the service writes that prefix: always, except if the only operation of a
+    transaction is rejected by the storage.
+
+    >>> TransactionError(ENTITY_ALREADY_EXISTS, index=3, operations=4).message
+    '3:The specified entity already exists.'
+    >>> TransactionError(ENTITY_ALREADY_EXISTS, index=0, operations=1).message
+    'The specified entity already exists.'
+
+    :param error_message: the service's code and message, a constant of this module
+    :param index: the position of the operation that failed
+    :param operations: the number of operations in the transaction
+    """
+
+    def __init__(self, error_message: ErrorMessage, *, index: int, operations: int) -> None:
+        super().__init__(error_message)
+        self.index = index
+        self.prefixed = operations > 1 or not error_message.storage
+        if self.prefixed:
+            self.message = f"{index}:{error_message.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """The code and the message of an error.
+
+    :param storage: whether the storage of a partition reports it, rather than the front end before it: in a transaction
+        of one operation, the message then has no index
+    :param details: names and values that the response has in addition to the message
+    """
+
+    code: str
+    text: str
+    storage: bool = False
+    details: tuple[tuple[str, str], ...] = ()
+
+    def format(self, **values: object) -> ErrorMessage:
+        """Return this message with its placeholders filled in.
+
+        >>> PARAMETER_OUT_OF_RANGE.format(name="RowKey", value="a/b").text
+        "The 'RowKey' parameter of value 'a/b' is out of range."
+        """
+        return replace(self, text=self.text.format(**values))
+
+    def with_details(self, **details: object) -> ErrorMessage:
+        """Return this message with more details, added after its own.
+
+        >>> INVALID_QUERY_PARAMETER_VALUE.with_details(QueryParameterName="popreceipt").details
+        (('QueryParameterName', 'popreceipt'),)
+        """
+        return replace(self, details=self.details + tuple((name, str(value)) for name, value in details.items()))
+
+
+# -- Tables
+
+TABLE_NOT_FOUND: Final = ErrorMessage("TableNotFound", "The table specified does not exist.")
+TABLE_ALREADY_EXISTS: Final = ErrorMessage("TableAlreadyExists", "The table specified already exists.")
+TABLE_BEING_DELETED: Final = ErrorMessage(
+    "TableBeingDeleted", "The specified table is being deleted. Try operation later."
+)
+TABLE_NAME_CHARACTERS: Final = ErrorMessage(
+    "InvalidResourceName", "The specifed resource name contains invalid characters."
+)
+
+# -- Entities
+
+RESOURCE_NOT_FOUND: Final = ErrorMessage("ResourceNotFound", "The specified resource does not exist.", storage=True)
+ENTITY_ALREADY_EXISTS: Final = ErrorMessage("EntityAlreadyExists", "The specified entity already exists.", storage=True)
+UPDATE_CONDITION_NOT_SATISFIED: Final = ErrorMessage(
+    "UpdateConditionNotSatisfied",
+    "The update condition specified in the request was not satisfied.",
+    storage=True,
+)
+ENTITY_TOO_LARGE: Final = ErrorMessage(
+    "EntityTooLarge", "The entity is larger than the maximum size permitted.", storage=True
+)
+
+# -- Properties
+
+PROPERTIES_NEED_VALUE: Final = ErrorMessage(
+    "PropertiesNeedValue", "The values are not specified for all properties in the entity."
+)
+PROPERTY_NAME_INVALID: Final = ErrorMessage("PropertyNameInvalid", "The property name is invalid.")
+PROPERTY_NAME_TOO_LONG: Final = ErrorMessage(
+    "PropertyNameTooLong", "The property name exceeds the maximum allowed length (255)."
+)
+PROPERTY_VALUE_TOO_LARGE: Final = ErrorMessage(
+    "PropertyValueTooLarge",
+    "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 "
+    "encoded and the maximum number of characters should be 32K or less.",
+    storage=True,
+)
+DUPLICATE_PROPERTIES: Final = ErrorMessage(
+    "DuplicatePropertiesSpecified", "A property is specified more than one time."
+)
+TOO_MANY_PROPERTIES: Final = ErrorMessage(
+    "TooManyProperties",
+    "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. "
+    "Each entity also has 3 system properties.",
+)
+
+# -- Requests
+
+INVALID_URI: Final = ErrorMessage("InvalidUri", "The requested URI does not represent any resource on the server.")
+KEY_COUNT: Final = ErrorMessage(
+    "InvalidInput",
+    "The number of keys specified in the URI does not match number of key properties for the resource.",
+)
+UNSUPPORTED_VERB: Final = ErrorMessage("UnsupportedHttpVerb", "The resource doesn't support specified Http Verb.")
+
+INVALID_INPUT: Final = ErrorMessage("InvalidInput", "One of the request inputs is not valid.")
+OUT_OF_RANGE_INPUT: Final = ErrorMessage("OutOfRangeInput", "One of the request inputs is out of range.")
+PARAMETER_OUT_OF_RANGE: Final = ErrorMessage(
+    "OutOfRangeInput", "The '{name}' parameter of value '{value}' is out of range."
+)
+QUERY_SYNTAX: Final = ErrorMessage("InvalidInput", "Bad Request - Error in query syntax.")
+FILTER_SYNTAX: Final = ErrorMessage("InvalidInput", "Syntax error at position {position} in '{filter}'.")
+ETAG_INVALID: Final = ErrorMessage(
+    "InvalidInput",
+    "The etag value '{etag}' specified in one of the request headers is not valid. Please make sure only one etag "
+    "value is specified and is valid.",
+)
+IF_NONE_MATCH: Final = ErrorMessage(
+    "InvalidInput", "If-None-Match HTTP header cannot be specified for {verb} operations."
+)
+NOT_IMPLEMENTED: Final = ErrorMessage(
+    "NotImplemented", "The requested operation is not implemented on the specified resource."
+)
+MEDIA_TYPE_NOT_SUPPORTED: Final = ErrorMessage(
+    "MediaTypeNotSupported", "None of the provided media types are supported"
+)
+ATOM_NOT_SUPPORTED: Final = ErrorMessage("AtomFormatNotSupported", "Atom format is not supported.")
+REQUEST_BODY_TOO_LARGE: Final = ErrorMessage(
+    "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit."
+)
+INVALID_XML_DOCUMENT: Final = ErrorMessage("InvalidXmlDocument", "XML specified is not syntactically valid.")
+MISSING_XML_NODE: Final = ErrorMessage(
+    "MissingRequiredXmlNode", "An XML node that's mandatory for this request is not specified."
+)
+INVALID_QUERY_PARAMETER_VALUE: Final = ErrorMessage(
+    "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid."
+)
+OUT_OF_RANGE_QUERY_PARAMETER_VALUE: Final = ErrorMessage(
+    "OutOfRangeQueryParameterValue",
+    "One of the query parameters specified in the request URI is outside the permissible range.",
+)
+MISSING_QUERY_PARAMETER: Final = ErrorMessage(
+    "MissingRequiredQueryParameter", "A query parameter that's mandatory for this request is not specified."
+)
+RESOURCE_NAME_CHARACTERS: Final = ErrorMessage(
+    "InvalidResourceName", "The specified resource name contains invalid characters."
+)
+RESOURCE_NAME_LENGTH: Final = ErrorMessage(
+    "OutOfRangeInput", "The specified resource name length is not within the permissible limits."
+)
+
+# -- Metadata
+
+EMPTY_METADATA_KEY: Final = ErrorMessage(
+    "EmptyMetadataKey", "The key for one of the metadata key-value pairs is empty."
+)
+INVALID_METADATA: Final = ErrorMessage(
+    "InvalidMetadata", "The metadata specified is invalid. It has characters that are not permitted."
+)
+METADATA_TOO_LARGE: Final = ErrorMessage(
+    "MetadataTooLarge", "The metadata specified exceeds the maximum permissible limit (8KB)."
+)
+
+# -- Queues
+
+QUEUE_NOT_FOUND: Final = ErrorMessage("QueueNotFound", "The specified queue does not exist.")
+QUEUE_ALREADY_EXISTS: Final = ErrorMessage("QueueAlreadyExists", "The specified queue already exists.")
+QUEUE_BEING_DELETED: Final = ErrorMessage("QueueBeingDeleted", "The specified queue is being deleted.")
+MESSAGE_NOT_FOUND: Final = ErrorMessage("MessageNotFound", "The specified message does not exist.")
+POP_RECEIPT_MISMATCH: Final = ErrorMessage(
+    "PopReceiptMismatch", "The specified pop receipt did not match the pop receipt for a dequeued message."
+)
+INVALID_MARKER: Final = ErrorMessage("InvalidMarker", "The specified marker is invalid.")
+
+# -- Entity group transactions
+
+DUPLICATE_ROW: Final = ErrorMessage(
+    "InvalidDuplicateRow",
+    "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.",
+)
+DIFFERENT_PARTITIONS: Final = ErrorMessage(
+    "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group."
+)
+TOO_MANY_OPERATIONS: Final = ErrorMessage(
+    "InvalidInput", "The batch request operation exceeds the maximum 100 changes per change set."
+)
+
+# -- Throttling and timeouts
+
+SERVER_BUSY: Final = ErrorMessage("ServerBusy", "The server is busy.")
+OVER_ACCOUNT_LIMIT: Final = ErrorMessage("ServerBusy", "Operations per second is over the account limit.")
+OPERATION_TIMED_OUT: Final = ErrorMessage(
+    "OperationTimedOut", "Operation could not be completed within the specified time."
+)
+
+# -- Authentication and authorization
+
+AUTHENTICATION_FAILED: Final = ErrorMessage(
+    "AuthenticationFailed",
+    "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly "
+    "including the signature.",
+)
+NO_AUTHENTICATION_INFORMATION: Final = ErrorMessage(
+    "NoAuthenticationInformation",
+    "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+)
+AUTHORIZATION_FAILURE: Final = ErrorMessage(
+    "AuthorizationFailure", "This request is not authorized to perform this operation."
+)
+AUTHORIZATION_PERMISSION_MISMATCH: Final = ErrorMessage(
+    "AuthorizationPermissionMismatch",
+    "This request is not authorized to perform this operation using this permission.",
+)
+AUTHORIZATION_RESOURCE_TYPE_MISMATCH: Final = ErrorMessage(
+    "AuthorizationResourceTypeMismatch",
+    "This request is not authorized to perform this operation using this resource type.",
+)
+AUTHORIZATION_SERVICE_MISMATCH: Final = ErrorMessage(
+    "AuthorizationServiceMismatch", "This request is not authorized to perform this operation using this service."
+)
+WRITES_NOT_ALLOWED: Final = ErrorMessage("InsufficientAccountPermissions", "Write operations are not allowed.")
+INVALID_TOKEN: Final = ErrorMessage(
+    "InvalidAuthenticationInfo",
+    "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+)
+PROTOCOL_MISMATCH: Final = ErrorMessage(
+    "AuthorizationProtocolMismatch",
+    "This request is not authorized to perform this operation using this protocol.",
+)
+SOURCE_IP_MISMATCH: Final = ErrorMessage(
+    "AuthorizationSourceIPMismatch",
+    "This request is not authorized to perform this operation using this source IP {address}.",
+)
+
+# -- Containers and blobs
+
+CONTAINER_NOT_FOUND: Final = ErrorMessage("ContainerNotFound", "The specified container does not exist.")
+CONTAINER_ALREADY_EXISTS: Final = ErrorMessage("ContainerAlreadyExists", "The specified container already exists.")
+CONTAINER_BEING_DELETED: Final = ErrorMessage("ContainerBeingDeleted", "The specified container is being deleted.")
+BLOB_NOT_FOUND: Final = ErrorMessage("BlobNotFound", "The specified blob does not exist.")
+BLOB_ALREADY_EXISTS: Final = ErrorMessage("BlobAlreadyExists", "The specified blob already exists.")
+INVALID_BLOB_TYPE: Final = ErrorMessage("InvalidBlobType", "The blob type is invalid for this operation.")
+UNAUTHORIZED_OVERWRITE: Final = ErrorMessage(
+    "UnauthorizedBlobOverwrite", "This request is not authorized to perform blob overwrites."
+)
+SNAPSHOTS_PRESENT: Final = ErrorMessage(
+    "SnapshotsPresent", "This operation is not permitted because the blob has snapshots."
+)
+
+# -- Headers and tags
+
+INVALID_HEADER: Final = ErrorMessage(
+    "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format."
+)
+MISSING_HEADER: Final = ErrorMessage(
+    "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified."
+)
+INVALID_LEASE_DURATION: Final = INVALID_HEADER.with_details(HeaderName="x-ms-lease-duration")
+INVALID_BREAK_PERIOD: Final = INVALID_HEADER.with_details(HeaderName="x-ms-lease-break-period")
+INVALID_CONTENT_LENGTH: Final = INVALID_HEADER.with_details(HeaderName="Content-Length")
+INVALID_TAGS: Final = ErrorMessage("InvalidTag", "The specified tags are invalid.")
+
+# -- Checksums
+
+INVALID_MD5: Final = ErrorMessage(
+    "InvalidMd5", "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded."
+)
+MD5_MISMATCH: Final = ErrorMessage(
+    "Md5Mismatch",
+    "The MD5 value specified in the request did not match with the MD5 value calculated by the server.",
+)
+INVALID_CRC64: Final = ErrorMessage(
+    "InvalidCrc64",
+    "The CRC64 value specified in the request is invalid. CRC64 value must be 64 bits and base64 encoded.",
+)
+CRC64_MISMATCH: Final = ErrorMessage(
+    "Crc64Mismatch",
+    "The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.",
+)
+BOTH_CHECKSUMS: Final = ErrorMessage(
+    "BothCrc64AndMd5HeaderPresent", "Both x-ms-content-crc64 header and Content-MD5 header are present."
+)
+
+# -- Conditions
+
+CONDITION_NOT_MET: Final = ErrorMessage(
+    "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met."
+)
+NOT_MODIFIED: Final = ErrorMessage(CONDITION_NOT_MET.code, CONDITION_NOT_MET.text)
+"""The same message for a read, which has another status."""
+SOURCE_CONDITION_NOT_MET: Final = ErrorMessage(
+    "SourceConditionNotMet", "The source condition specified using HTTP conditional header(s) is not met."
+)
+TARGET_CONDITION_NOT_MET: Final = ErrorMessage(
+    "TargetConditionNotMet", "The target condition specified using HTTP conditional header(s) is not met."
+)
+UNSATISFIABLE_CONDITION: Final = ErrorMessage(
+    "UnsatisfiableCondition", "The request includes an unsatisfiable condition for this operation."
+)
+CONDITIONS_NOT_SUPPORTED: Final = ErrorMessage("ConditionHeadersNotSupported", "Condition headers are not supported.")
+MULTIPLE_CONDITIONS: Final = ErrorMessage(
+    "MultipleConditionHeadersNotSupported", "Multiple condition headers are not supported."
+)
+INVALID_RANGE: Final = ErrorMessage(
+    "InvalidRange", "The range specified is invalid for the current size of the resource."
+)
+
+# -- Blocks
+
+INVALID_BLOB_OR_BLOCK: Final = ErrorMessage("InvalidBlobOrBlock", "The specified blob or block content is invalid.")
+INVALID_BLOCK_LIST: Final = ErrorMessage("InvalidBlockList", "The specified block list is invalid.")
+BLOCK_LIST_TOO_LONG: Final = ErrorMessage("BlockListTooLong", "The block list may not contain more than 50,000 blocks.")
+TOO_MANY_UNCOMMITTED_BLOCKS: Final = ErrorMessage(
+    "BlockCountExceedsLimit", "The uncommitted block count cannot exceed the maximum limit of 100,000 blocks."
+)
+TOO_MANY_BLOCKS: Final = ErrorMessage(
+    "BlockCountExceedsLimit", "The committed block count cannot exceed the maximum limit of 50,000 blocks."
+)
+APPEND_POSITION_NOT_MET: Final = ErrorMessage(
+    "AppendPositionConditionNotMet", "The append position condition specified was not met."
+)
+MAX_SIZE_NOT_MET: Final = ErrorMessage(
+    "MaxBlobSizeConditionNotMet", "The max blob size condition specified was not met."
+)
+BLOB_IS_SEALED: Final = ErrorMessage(
+    "BlobIsSealed",
+    "The specified blob is sealed, and its contents can't be modified unless the blob is re-created after a delete.",
+)
+BLOB_ARCHIVED: Final = ErrorMessage("BlobArchived", "This operation is not permitted on an archived blob.")
+
+# -- Copies
+
+CANNOT_VERIFY_COPY_SOURCE: Final = ErrorMessage("CannotVerifyCopySource", "Could not verify copy source.")
+"""The response has the message of the source instead."""
+NO_PENDING_COPY: Final = ErrorMessage("NoPendingCopyOperation", "There is currently no pending copy operation.")
+
+# -- Leases; {resource} is blob or container
+
+LEASE_ALREADY_PRESENT: Final = ErrorMessage("LeaseAlreadyPresent", "There is already a lease present.")
+LEASE_NOT_PRESENT: Final = ErrorMessage(
+    "LeaseNotPresentWithLeaseOperation", "There is currently no lease on the {resource}."
+)
+LEASE_ID_MISMATCH: Final = ErrorMessage(
+    "LeaseIdMismatchWithLeaseOperation", "The lease ID specified did not match the lease ID for the {resource}."
+)
+LEASE_ID_MISSING: Final = ErrorMessage(
+    "LeaseIdMissing", "There is currently a lease on the {resource} and no lease ID was specified in the request."
+)
+LEASE_LOST: Final = ErrorMessage("LeaseLost", "A lease ID was specified, but the lease for the {resource} has expired.")
+LEASE_IS_BREAKING: Final = ErrorMessage(
+    "LeaseIsBreakingAndCannotBeAcquired",
+    "The lease ID matched, but the lease is currently in breaking state and cannot be acquired until it is broken.",
+)
+LEASE_CANNOT_BE_CHANGED: Final = ErrorMessage(
+    "LeaseIsBreakingAndCannotBeChanged",
+    "The lease ID matched, but the lease is currently in breaking state and cannot be changed.",
+)
+LEASE_IS_BROKEN: Final = ErrorMessage(
+    "LeaseIsBrokenAndCannotBeRenewed",
+    "The lease ID matched, but the lease has been broken explicitly and cannot be renewed.",
+)
+INFINITE_LEASE_REQUIRED: Final = ErrorMessage(
+    "InfiniteLeaseDurationRequired",
+    "The lease ID matched, but the specified lease must be an infinite-duration lease.",
+)
+BLOB_LEASE_NOT_PRESENT: Final = ErrorMessage(
+    "LeaseNotPresentWithBlobOperation", "There is currently no lease on the blob."
+)
+BLOB_LEASE_MISMATCH: Final = ErrorMessage(
+    "LeaseIdMismatchWithBlobOperation", "The lease ID specified did not match the lease ID for the blob."
+)
+CONTAINER_LEASE_NOT_PRESENT: Final = ErrorMessage(
+    "LeaseNotPresentWithContainerOperation", "There is currently no lease on the container."
+)
+CONTAINER_LEASE_MISMATCH: Final = ErrorMessage(
+    "LeaseIdMismatchWithContainerOperation", "The lease ID specified did not match the lease ID for the container."
+)

@@ -1,0 +1,193 @@
+"""One request to a service: its target, what the sender may do, and what the ledger records about it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+from tablepatterns.edm import Ticks
+
+from ..account import Engine
+from ..faults import Fault, RequestInfo
+from ..resources import AccessPolicy, ServiceProperties
+from .address import Address
+from .message import Request
+from .permissions import Need, Owner, Permit
+from .supported import Support
+
+
+class Settings(Protocol):
+    """The access policies and the properties that every service stores."""
+
+    def get_policies(self, name: str, /) -> Sequence[AccessPolicy]:
+        """Return the stored access policies of a table, a queue or a container."""
+        ...
+
+    def set_policies(self, name: str, policies: Sequence[AccessPolicy], /) -> None:
+        """Replace the stored access policies of a table, a queue or a container."""
+
+    def get_service_properties(self) -> ServiceProperties:
+        """Return the properties of the service."""
+        ...
+
+    def set_service_properties(self, properties: ServiceProperties, /) -> None:
+        """Replace the properties of the service."""
+
+
+class Target(Protocol):
+    """The target of a request, as its URL names it."""
+
+    @property
+    def address(self) -> Address: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def resource(self) -> str: ...
+
+
+class Stopped(Exception):
+    """A fault ends the request before it is executed."""
+
+
+class Notes:
+    """What the operations record for the ledger; the fields are those of `ledger.Record`."""
+
+    operation: str = "Unknown"
+    table: str = ""
+    partition: str | None = None
+    query_class: str | None = None
+    examined: int = 0
+    returned: int = 0
+    written: int = 0
+    error: str | None = None
+    fault: Fault | None = None
+    """What happens to the request or to its response, other than what the operation does."""
+    reached: bool = False
+    """Whether the request has reached the state."""
+
+
+TargetT = TypeVar("TargetT", bound=Target)
+StateT = TypeVar("StateT", bound=Settings)
+
+_OWNER: Final = Owner()
+
+
+class Call(ABC, Generic[TargetT, StateT]):
+    """A request while it is being processed.
+
+    :param now: when the request arrived; every timestamp in its response is this one
+
+    :ivar target: its target; before `locate`, an unknown one
+    :ivar permit: what the sender may do, known after authentication
+    """
+
+    __slots__ = ("engine", "id", "method", "notes", "now", "permit", "request", "target")
+
+    service: ClassVar[str]
+    """The service, spelled as in the names of its operations."""
+    support: ClassVar[Mapping[str, Support]]
+    """The conditions and options that each operation supports, by its name."""
+
+    unknown: ClassVar[Any]
+    """The target before the URL is parsed."""
+
+    def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
+        self.engine = engine
+        self.request = request
+        self.id = id
+        self.now = now
+        self.target: TargetT = self.unknown
+        self.method = request.method
+        self.permit: Permit = _OWNER
+        self.notes = Notes()
+
+    @abstractmethod
+    def locate(self) -> None:
+        """Parse the URL and set the target.
+
+        :raises ServiceError: InvalidUri, or what else is wrong with the URL
+        """
+
+    @abstractmethod
+    def _state(self) -> StateT:
+        """Return the state of the service."""
+
+    @property
+    def address(self) -> Address:
+        """The endpoint, path and query of the URL."""
+        return self.target.address
+
+    @property
+    def kind(self) -> str:
+        """What the URL names; kind and verb determine the operation."""
+        return self.target.kind
+
+    @property
+    def resource(self) -> str:
+        """The name of the table, queue or container, "" if there is none."""
+        return self.target.resource
+
+    @property
+    def state(self) -> StateT:
+        """The state of the service; the first access applies scalability targets and faults.
+
+        The operation and what it works on must be noted before that.
+
+        :raises Stopped: a fault ends the request
+        """
+        self.reach_state()
+        return self._state()
+
+    def begin(self, operation: str, need: Need) -> None:
+        """Note the operation, and check that the sender may execute it and that the engine supports the request.
+
+        :raises ServiceError: a code that starts with Authorization; NotImplemented
+        """
+        self.notes.operation = operation
+        self.allow(need)
+        self.check_support(operation)
+
+    def check_support(self, operation: str) -> None:
+        """Reject a condition or an option that the operation would have to ignore.
+
+        :raises ServiceError: NotImplemented
+        """
+        self.support[operation].check(self.request.headers, self.target.address.query)
+
+    def allow(self, need: Need) -> None:
+        """Check that the sender may execute the operation on this resource.
+
+        :raises ServiceError: a code that starts with Authorization
+        """
+        self.permit.check(need, self.target.resource)
+
+    @property
+    def info(self) -> RequestInfo:
+        """What the request is for, as far as it is known."""
+        notes = self.notes
+        return RequestInfo(self.service.lower(), notes.operation, notes.table, notes.partition)
+
+    def reach_state(self) -> None:
+        """Apply the account's scalability targets and faults, once per request.
+
+        :raises Stopped: a fault ends the request
+        """
+        notes = self.notes
+        if notes.reached:
+            return
+        notes.reached = True
+        targets, faults = self.engine.targets, self.engine.faults
+        if targets is None and not faults.rules:
+            return
+        info = self.info
+        over = targets.admit(info, self.engine.clock) if targets else None
+        notes.fault = over or faults.match(info)
+        if notes.fault and not notes.fault.executed:
+            raise Stopped
+
+
+AnyCall = Call[Any, Any]
+"""A request to any of the services."""

@@ -1,0 +1,100 @@
+"""Metadata, timestamps and query options of requests and responses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Set
+from functools import lru_cache
+from typing import Final
+
+from tablepatterns.edm import Ticks
+
+from .. import errors
+from ..clock import SECOND
+from ..errors import ServiceError
+from ..resources import invalid_parameter
+from .message import Request
+
+_PREFIX: Final = "x-ms-meta-"
+
+
+def read_metadata(request: Request) -> dict[str, str]:
+    """Return the metadata in the headers of a request, with names spelled as sent."""
+    headers = request.headers
+    return {
+        name[len(_PREFIX) :]: headers[name.lower()].strip()
+        for name in request.names
+        if name.lower().startswith(_PREFIX)
+    }
+
+
+def metadata_headers(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return metadata as headers."""
+    return {_PREFIX + name: value for name, value in metadata.items()}
+
+
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def http_date(moment: Ticks) -> str:
+    """Return an instant as an HTTP date, in whole seconds and independent of the locale.
+
+    >>> http_date(Ticks.parse("2014-08-22T00:50:32.5Z"))
+    'Fri, 22 Aug 2014 00:50:32 GMT'
+    """
+    return _http_date(moment // SECOND)
+
+
+@lru_cache(maxsize=16)
+def _http_date(seconds: int) -> str:
+    when = Ticks(seconds * SECOND).datetime()
+    return f"{_DAYS[when.weekday()]}, {when.day:02d} {_MONTHS[when.month - 1]} {when.year:04d} {when:%H:%M:%S} GMT"
+
+
+def seven_digits(moment: Ticks) -> str:
+    """Return an instant with all seven digits of its fraction.
+
+    >>> seven_digits(Ticks.parse("2014-08-22T00:50:32Z"))
+    '2014-08-22T00:50:32.0000000Z'
+    """
+    return f"{moment.iso()[:19]}.{int(moment) % SECOND:07d}Z"
+
+
+_NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
+
+
+def required(query: Mapping[str, str], name: str) -> str:
+    """Return a required option.
+
+    :raises ServiceError: MissingRequiredQueryParameter if it is missing
+    """
+    text = query.get(name)
+    if text is None:
+        raise ServiceError(errors.MISSING_QUERY_PARAMETER.with_details(QueryParameterName=name))
+    return text
+
+
+def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]:
+    """Return an option as a list of words.
+
+    :raises ServiceError: InvalidQueryParameterValue for an unknown word
+    """
+    words = frozenset(query.get(name, "").split(",")) - {""}
+    if not words <= known:
+        raise invalid_parameter(name, query[name])
+    return words
+
+
+def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
+    """Return an option as a number; by default, the default.
+
+    :raises ServiceError: InvalidQueryParameterValue if it is not a number; MissingRequiredQueryParameter if it is
+        missing without a default
+    """
+    if default is not None and name not in query:
+        return default
+    text = required(query, name)
+    if not _NUMBER.fullmatch(text):
+        raise invalid_parameter(name, text)
+    return int(text)

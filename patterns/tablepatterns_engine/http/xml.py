@@ -1,0 +1,247 @@
+"""Parse XML safely, and read and write service properties and stored access policies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING, Final, TypeVar
+from xml.etree.ElementTree import ParseError
+
+from defusedxml.ElementTree import fromstring
+
+from tablepatterns.edm import Ticks
+
+from .. import errors
+from ..errors import ServiceError
+from ..resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
+from .headers import http_date, seven_digits
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+PROLOGUE: Final = '<?xml version="1.0" encoding="utf-8"?>'
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_BOOLEANS: Final = {"true": True, "false": False}
+_NUMBER: Final = re.compile(r"-?\d{1,9}", re.ASCII)
+_Value = TypeVar("_Value")
+
+
+def read_document(body: bytes, root: str) -> Element:
+    """Return the root of a document.
+
+    :raises ServiceError: InvalidXmlDocument if it is not XML, has another root, or has a document type
+    """
+    try:
+        element: Element = fromstring(body, forbid_dtd=True)
+    except (ParseError, ValueError, LookupError) as error:
+        raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
+    if element.tag != root:
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+    return element
+
+
+def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _Value | None:
+    """Return the text of a child element; None if it is missing or empty.
+
+    :raises ServiceError: InvalidXmlDocument if `read` rejects it
+    """
+    text = "" if parent is None else (parent.findtext(name) or "").strip()
+    if not text:
+        return None
+    try:
+        return read(text)
+    except (KeyError, ValueError) as error:
+        raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
+
+
+def boolean(text: str) -> bool:
+    """Parse a boolean."""
+    return _BOOLEANS[text.lower()]
+
+
+def number(text: str) -> int:
+    """Parse an integer."""
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(text)
+    return int(text)
+
+
+def write_document(root: str) -> bytes:
+    """Return a document with a byte order mark, as the service sends it.
+
+    :param root: the root element as text
+    """
+    return _BYTE_ORDER_MARK + (PROLOGUE + root).encode()
+
+
+def element(name: str, *content: str) -> str:
+    """Return an element with child elements or escaped text."""
+    return f"<{name}>{''.join(content)}</{name}>" if any(content) else f"<{name} />"
+
+
+def optional(name: str, value: object | None) -> str:
+    """Return an element with a value, or an empty text without a value."""
+    return "" if value is None else element(name, xml_text(_spelled(value)))
+
+
+def xml_text(text: str) -> str:
+    """Return a text as the content of an element; what XML cannot say becomes a question mark."""
+    # A parser would take a bare carriage return for a line feed
+    return _NOT_XML.sub("?", escape(text, quote=False)).replace("\r", "&#xD;")
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_properties(body: bytes, present: ServiceProperties) -> ServiceProperties:
+    """Return the properties after a request to set some of them; what it does not name stays.
+
+    :raises ServiceError: InvalidXmlDocument
+    """
+    root = read_document(body, "StorageServiceProperties")
+    logging, hour, minute, cors = (root.find(name) for name in ("Logging", "HourMetrics", "MinuteMetrics", "Cors"))
+    return replace(
+        present,
+        logging=present.logging if logging is None else _read_logging(logging),
+        hour_metrics=present.hour_metrics if hour is None else _read_metrics(hour),
+        minute_metrics=present.minute_metrics if minute is None else _read_metrics(minute),
+        default_version=child(root, "DefaultServiceVersion", str) or present.default_version,
+        cors=present.cors if cors is None else tuple(map(_read_rule, cors.findall("CorsRule"))),
+    )
+
+
+def write_properties(properties: ServiceProperties) -> bytes:
+    """Return all properties as a document."""
+    return write_document(
+        element(
+            "StorageServiceProperties",
+            _logging(properties.logging),
+            _metrics("HourMetrics", properties.hour_metrics),
+            _metrics("MinuteMetrics", properties.minute_metrics),
+            element("Cors", *map(_rule, properties.cors)),
+            optional("DefaultServiceVersion", properties.default_version),
+        )
+    )
+
+
+def write_statistics(last_sync: Ticks) -> bytes:
+    """Return the state of the geo-replication as a document: it is always live."""
+    replication = element("GeoReplication", optional("Status", "live"), optional("LastSyncTime", http_date(last_sync)))
+    return write_document(element("StorageServiceStats", replication))
+
+
+def _read_logging(item: Element) -> Logging:
+    return Logging(
+        version=child(item, "Version", str) or "1.0",
+        read=child(item, "Read", boolean) or False,
+        write=child(item, "Write", boolean) or False,
+        delete=child(item, "Delete", boolean) or False,
+        retention=_read_retention(item.find("RetentionPolicy")),
+    )
+
+
+def _read_metrics(item: Element) -> Metrics:
+    return Metrics(
+        version=child(item, "Version", str) or "1.0",
+        enabled=child(item, "Enabled", boolean) or False,
+        include_apis=child(item, "IncludeAPIs", boolean),
+        retention=_read_retention(item.find("RetentionPolicy")),
+    )
+
+
+def _read_retention(item: Element | None) -> Retention:
+    return Retention(child(item, "Enabled", boolean) or False, child(item, "Days", number))
+
+
+def _read_rule(item: Element) -> CorsRule:
+    return CorsRule(
+        allowed_origins=_listed(item, "AllowedOrigins"),
+        allowed_methods=_listed(item, "AllowedMethods"),
+        allowed_headers=_listed(item, "AllowedHeaders"),
+        exposed_headers=_listed(item, "ExposedHeaders"),
+        max_age_in_seconds=child(item, "MaxAgeInSeconds", number) or 0,
+    )
+
+
+def _listed(item: Element, name: str) -> tuple[str, ...]:
+    text = child(item, name, str)
+    return () if text is None else tuple(text.split(","))
+
+
+def _logging(logging: Logging) -> str:
+    return element(
+        "Logging",
+        optional("Version", logging.version),
+        optional("Read", logging.read),
+        optional("Write", logging.write),
+        optional("Delete", logging.delete),
+        _retention(logging.retention),
+    )
+
+
+def _metrics(name: str, metrics: Metrics) -> str:
+    return element(
+        name,
+        optional("Version", metrics.version),
+        optional("Enabled", metrics.enabled),
+        optional("IncludeAPIs", metrics.include_apis),
+        _retention(metrics.retention),
+    )
+
+
+def _retention(retention: Retention) -> str:
+    return element("RetentionPolicy", optional("Enabled", retention.enabled), optional("Days", retention.days))
+
+
+def _rule(rule: CorsRule) -> str:
+    return element(
+        "CorsRule",
+        optional("AllowedOrigins", ",".join(rule.allowed_origins)),
+        optional("AllowedMethods", ",".join(rule.allowed_methods)),
+        optional("AllowedHeaders", ",".join(rule.allowed_headers)),
+        optional("ExposedHeaders", ",".join(rule.exposed_headers)),
+        optional("MaxAgeInSeconds", rule.max_age_in_seconds),
+    )
+
+
+def read_policies(body: bytes) -> list[AccessPolicy]:
+    """Return the policies in the body of a request; an empty body has none.
+
+    :raises ServiceError: InvalidXmlDocument
+    """
+    if not body.strip():
+        return []
+    return [_read_policy(item) for item in read_document(body, "SignedIdentifiers").findall("SignedIdentifier")]
+
+
+def write_policies(policies: Iterable[AccessPolicy]) -> bytes:
+    """Return the policies as a document."""
+    return write_document(element("SignedIdentifiers", *map(_written, policies)))
+
+
+def _read_policy(item: Element) -> AccessPolicy:
+    name = child(item, "Id", str)
+    if name is None:
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+    terms = item.find("AccessPolicy")
+    return AccessPolicy(
+        name, child(terms, "Start", Ticks.parse), child(terms, "Expiry", Ticks.parse), child(terms, "Permission", str)
+    )
+
+
+def _written(policy: AccessPolicy) -> str:
+    terms = [
+        optional("Start", _moment(policy.start)),
+        optional("Expiry", _moment(policy.expiry)),
+        optional("Permission", policy.permission),
+    ]
+    policy_element = element("AccessPolicy", *terms) if any(terms) else ""
+    return element("SignedIdentifier", optional("Id", policy.id), policy_element)
+
+
+def _moment(moment: Ticks | None) -> str | None:
+    return None if moment is None else seven_digits(moment)

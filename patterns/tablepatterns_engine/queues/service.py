@@ -1,0 +1,328 @@
+"""The Queue service of one account: its state and its rules, without HTTP or XML."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from itertools import count
+from typing import Final, NamedTuple
+from uuid import uuid4
+
+from tablepatterns.edm import Ticks
+from tablepatterns.limits import (
+    DEFAULT_TIME_TO_LIVE,
+    DEFAULT_VISIBILITY_TIMEOUT,
+    MAX_MESSAGES_PER_GET,
+    MAX_PAGE_QUEUES,
+    MAX_VISIBILITY_TIMEOUT,
+    QUEUE_NAME_MAX_LENGTH,
+    QUEUE_NAME_MIN_LENGTH,
+)
+
+from .. import errors
+from ..clock import SECOND, Clock
+from ..collections import OrderedMap
+from ..errors import ServiceError
+from ..resources import (
+    AccessPolicy,
+    Deletions,
+    ServiceProperties,
+    check_policies,
+    check_range,
+    checked_metadata,
+    invalid_parameter,
+    same_metadata,
+)
+from .state import Message, Queue, check_receipt, check_text, new_receipt
+
+__all__ = ["NEVER", "Listed", "Message", "Queues"]
+
+NEVER: Final = -1
+"""The time to live of a message that does not expire."""
+
+_PERMISSIONS: Final = "raup"
+_NAME_CHARACTERS: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def _seconds(period: timedelta) -> int:
+    return int(period.total_seconds())
+
+
+_LONGEST: Final = _seconds(MAX_VISIBILITY_TIMEOUT)
+_TIME_TO_LIVE: Final = _seconds(DEFAULT_TIME_TO_LIVE)
+_TIMEOUT: Final = _seconds(DEFAULT_VISIBILITY_TIMEOUT)
+
+
+class Listed(NamedTuple):
+    """A queue in a list of queues."""
+
+    name: str
+    metadata: Mapping[str, str]
+
+
+class Queues:
+    """One account's queues. Thread-safe: every method is atomic, and a rejected call changes nothing.
+
+    Times are in seconds. Messages are received in the order in which they became visible, which the service does not
+    guarantee.
+
+    >>> queues = Queues(Clock())
+    >>> queues.create("orders")
+    True
+    >>> sent = queues.put("orders", "4711")
+    >>> received, = queues.get("orders")
+    >>> received.text, received.dequeues, queues.get("orders")
+    ('4711', 1, [])
+    >>> queues.remove("orders", received.id, received.receipt)
+
+    :param clock: the account's clock, for visibility and expiration
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._queues: OrderedMap[Queue] = OrderedMap()
+        self._properties = ServiceProperties()
+        self.deletions = Deletions(clock, errors.QUEUE_BEING_DELETED)
+        self._numbers = count(1)
+
+    # -- Queues
+
+    def create(self, name: str, metadata: Mapping[str, str] | None = None) -> bool:
+        """Create a queue; return False if it exists already with the same metadata.
+
+        :raises ServiceError: the name or the metadata is invalid; QueueAlreadyExists, with other metadata;
+            QueueBeingDeleted
+        """
+        _check_name(name)
+        kept = checked_metadata(metadata or {})
+        with self._lock:
+            known = self._queues.get(name)
+            if known is None:
+                self.deletions.check(name)
+                self._queues[name] = Queue(name, kept)
+            elif not same_metadata(known.metadata, kept):
+                raise ServiceError(errors.QUEUE_ALREADY_EXISTS)
+        return known is None
+
+    def delete(self, name: str) -> None:
+        """Delete a queue with its messages immediately; its name is free once the deletion has finished.
+
+        :raises ServiceError: QueueNotFound
+        """
+        with self._lock:
+            del self._queues[self._queue(name).name]
+            self.deletions.begin(name)
+
+    def page(self, prefix: str = "", start: str = "", limit: int = MAX_PAGE_QUEUES) -> tuple[list[Listed], str | None]:
+        """Return a page of queues sorted by name, and the first name of the next page; None on the last.
+
+        :param prefix: the prefix of the names
+        :param start: the first name of the page
+        :param limit: the maximum number of queues
+        :raises ServiceError: OutOfRangeQueryParameterValue for a limit outside 1 to 5,000
+        """
+        check_range("maxresults", limit, 1, MAX_PAGE_QUEUES)
+        found: list[Listed] = []
+        with self._lock:
+            for queue in self._queues.walk(max(prefix, start)):
+                if not queue.name.startswith(prefix):
+                    break
+                if len(found) == limit:
+                    return found, queue.name
+                found.append(Listed(queue.name, queue.metadata))
+        return found, None
+
+    def get_metadata(self, name: str) -> Mapping[str, str]:
+        """Return the metadata of a queue."""
+        with self._lock:
+            return self._queue(name).metadata
+
+    def set_metadata(self, name: str, metadata: Mapping[str, str]) -> None:
+        """Replace the metadata of a queue."""
+        kept = checked_metadata(metadata)
+        with self._lock:
+            self._queue(name).metadata = kept
+
+    def count(self, name: str) -> int:
+        """Return the number of messages of a queue, including invisible ones."""
+        with self._lock:
+            return len(self._swept(name)[0])
+
+    # -- Messages
+
+    def put(self, queue: str, text: str, *, visibility: int = 0, time_to_live: int = _TIME_TO_LIVE) -> Message:
+        """Add a message, and return it with a valid receipt.
+
+        :param visibility: how long it is invisible
+        :param time_to_live: the time until it expires, or `NEVER`
+        :raises ServiceError: QueueNotFound, RequestBodyTooLarge, OutOfRangeQueryParameterValue,
+            InvalidQueryParameterValue
+        """
+        check_range("visibilitytimeout", visibility, 0, _LONGEST)
+        _check_time_to_live(time_to_live, visibility)
+        check_text(text)
+        with self._lock:
+            home, now = self._swept(queue)
+            number = next(self._numbers)
+            expires = Ticks.MAX if time_to_live == NEVER else min(now + time_to_live * SECOND, Ticks.MAX)
+            visible = _later(now, visibility)
+            message = Message(str(uuid4()), number, text, now, Ticks(expires), visible, self._receipt(visible), 0)
+            home.put(message)
+        return message
+
+    def get(self, queue: str, limit: int = 1, visibility: int = _TIMEOUT) -> list[Message]:
+        """Receive messages, which are then invisible for a while; each has a unique receipt.
+
+        :param limit: the maximum number of messages
+        :param visibility: how long they are invisible; they may expire in that time
+        :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
+        """
+        check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
+        check_range("visibilitytimeout", visibility, 1, _LONGEST)
+        with self._lock:
+            home, now = self._swept(queue)
+            later = _later(now, visibility)
+            received = [self._changed(message, later, received=True) for message in home.visible(now, limit)]
+            for message in received:
+                home.put(message)
+        return received
+
+    def peek(self, queue: str, limit: int = 1) -> list[Message]:
+        """Return the messages that `get` would return, without changing them.
+
+        :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
+        """
+        check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
+        with self._lock:
+            home, now = self._swept(queue)
+            return home.visible(now, limit)
+
+    def update(self, queue: str, message_id: str, receipt: str, visibility: int, text: str | None = None) -> Message:
+        """Hide a message for a while, and return it with a new receipt; the previous one becomes invalid.
+
+        :param visibility: how long it is invisible; may exceed its time to live
+        :param text: the new text; None keeps the text
+        :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, RequestBodyTooLarge,
+            OutOfRangeQueryParameterValue, InvalidQueryParameterValue
+        """
+        check_range("visibilitytimeout", visibility, 0, _LONGEST)
+        check_receipt(receipt)
+        if text is not None:
+            check_text(text)
+        with self._lock:
+            home, now = self._swept(queue)
+            message = self._changed(_held(home, message_id, receipt), _later(now, visibility), text)
+            home.put(message)
+        return message
+
+    def remove(self, queue: str, message_id: str, receipt: str) -> None:
+        """Delete a message.
+
+        :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, InvalidQueryParameterValue
+        """
+        check_receipt(receipt)
+        with self._lock:
+            home, _ = self._swept(queue)
+            home.remove(_held(home, message_id, receipt))
+
+    def clear(self, queue: str) -> None:
+        """Delete all messages of a queue."""
+        with self._lock:
+            self._queue(queue).clear()
+
+    # -- Access policies and service properties
+
+    def get_policies(self, queue: str) -> Sequence[AccessPolicy]:
+        """Return the stored access policies of a queue."""
+        with self._lock:
+            return self._queue(queue).policies
+
+    def set_policies(self, queue: str, policies: Sequence[AccessPolicy]) -> None:
+        """Replace the stored access policies of a queue."""
+        check_policies(policies, _PERMISSIONS)
+        with self._lock:
+            self._queue(queue).policies = tuple(policies)
+
+    def get_service_properties(self) -> ServiceProperties:
+        """Return the properties of the service."""
+        return self._properties
+
+    def set_service_properties(self, properties: ServiceProperties) -> None:
+        """Replace the properties of the service."""
+        properties.check()
+        self._properties = properties
+
+    def _queue(self, name: str) -> Queue:
+        _check_name(name)
+        found = self._queues.get(name)
+        if found is None:
+            raise ServiceError(errors.QUEUE_NOT_FOUND)
+        return found
+
+    def _swept(self, name: str) -> tuple[Queue, Ticks]:
+        """Remove expired messages; return the queue, and the time as of which they were removed."""
+        queue, now = self._queue(name), self._clock.now()
+        queue.expire(now)
+        return queue, now
+
+    def _receipt(self, visible: Ticks) -> str:
+        return new_receipt(visible, self._clock.stamp())
+
+    def _changed(self, message: Message, visible: Ticks, text: str | None = None, *, received: bool = False) -> Message:
+        return Message(
+            message.id,
+            message.number,
+            message.text if text is None else text,
+            message.inserted,
+            message.expires,
+            visible,
+            self._receipt(visible),
+            message.dequeues + received,
+        )
+
+    def _check(self) -> None:
+        """Assert every invariant of the state."""
+        with self._lock:
+            self._queues.check()
+            for queue in self._queues.walk():
+                if self._queue(queue.name) is not queue:
+                    raise AssertionError(f"queue {queue.name!r} is filed under another name")
+                queue.check()
+
+
+def _later(now: Ticks, seconds: int) -> Ticks:
+    return Ticks(now + seconds * SECOND)
+
+
+def _held(queue: Queue, message_id: str, receipt: str) -> Message:
+    """Return the message for a valid receipt."""
+    message = queue.find(message_id)
+    if message is None:
+        raise ServiceError(errors.MESSAGE_NOT_FOUND)
+    if message.receipt != receipt:
+        raise ServiceError(errors.POP_RECEIPT_MISMATCH)
+    return message
+
+
+def _check_time_to_live(seconds: int, visibility: int) -> None:
+    if seconds == NEVER:
+        return
+    if seconds < 1:
+        reason = "Value must be greater than or equal to 1, or -1 to indicate an infinite TTL."
+        raise invalid_parameter("messagettl", seconds, reason)
+    if visibility >= seconds:
+        reason = "messagettl must be greater than visibilitytimeout"
+        raise invalid_parameter("visibilitytimeout", visibility, reason)
+
+
+@lru_cache(maxsize=4096)
+def _check_name(name: str) -> None:
+    """Reject an invalid queue name."""
+    if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
+        raise ServiceError(errors.RESOURCE_NAME_LENGTH)
+    if not _NAME_CHARACTERS.fullmatch(name):
+        raise ServiceError(errors.RESOURCE_NAME_CHARACTERS)

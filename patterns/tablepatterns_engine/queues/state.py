@@ -1,0 +1,141 @@
+"""The state of a queue: its messages by ID, by visibility time and by expiration time."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from struct import pack
+from typing import NamedTuple
+
+from tablepatterns.edm import Ticks
+from tablepatterns.limits import MAX_MESSAGE_BYTES
+
+from .. import errors
+from ..collections import TimerQueue
+from ..errors import ServiceError
+from ..resources import AccessPolicy, invalid_parameter
+
+
+class Message(NamedTuple):
+    """One version of a message; it is immutable, and a change creates a new version.
+
+    :param number: the message's number in the account; at equal times, the lower number comes first
+    :param expires: when it expires; `Ticks.MAX` is never
+    :param visible: when it becomes or became visible
+    :param receipt: the only valid pop receipt of this version
+    :param dequeues: how many times it was received
+    """
+
+    id: str
+    number: int
+    text: str
+    inserted: Ticks
+    expires: Ticks
+    visible: Ticks
+    receipt: str
+    dequeues: int
+
+
+def check_text(text: str) -> None:
+    """Reject a text of more than 64 KiB in UTF-8.
+
+    :raises ServiceError: RequestBodyTooLarge
+    """
+    # No character takes more than four bytes, so most texts need not be encoded to be measured
+    if len(text) * 4 > MAX_MESSAGE_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_MESSAGE_BYTES:
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE.with_details(MaxLimit=MAX_MESSAGE_BYTES))
+
+
+def new_receipt(visible: Ticks, stamp: Ticks) -> str:
+    """Return a pop receipt, which is unique for each stamp.
+
+    >>> new_receipt(Ticks.parse("2014-08-22T00:50:32Z"), Ticks(1))
+    'AgAAAAEAAAAAAAAAAPzfNbqL0Qg='
+    """
+    return b64encode(pack("<Iqq", 2, stamp, visible)).decode()
+
+
+def check_receipt(receipt: str) -> None:
+    """Reject a malformed pop receipt.
+
+    :raises ServiceError: InvalidQueryParameterValue
+    """
+    try:
+        b64decode(receipt, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise invalid_parameter("popreceipt", receipt, "Invalid pop receipt format") from error
+
+
+class Queue:
+    """A queue. Not thread-safe: `Queues` guards it.
+
+    Call `expire` first: the other methods assume that expired messages have been removed.
+
+    :param name: the queue's name
+    :param metadata: the user's metadata; replaced as a whole, never changed in place
+    """
+
+    __slots__ = ("_by_expiry", "_by_visibility", "_messages", "metadata", "name", "policies")
+
+    def __init__(self, name: str, metadata: Mapping[str, str]) -> None:
+        self.name = name
+        self.metadata = metadata
+        self.policies: Sequence[AccessPolicy] = ()
+        self.clear()
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def clear(self) -> None:
+        """Drop all messages."""
+        self._messages: dict[str, Message] = {}
+        self._by_visibility: TimerQueue[Message] = TimerQueue()
+        self._by_expiry: TimerQueue[Message] = TimerQueue()
+
+    def find(self, message_id: str) -> Message | None:
+        """Return the message with this id, or None."""
+        return self._messages.get(message_id)
+
+    def visible(self, now: Ticks, limit: int) -> list[Message]:
+        """Return the visible messages, the one that became visible first at the front."""
+        return list(islice(self._by_visibility.due(now), limit))
+
+    def put(self, message: Message) -> None:
+        """Store a version, replacing the previous one."""
+        former = self._messages.get(message.id)
+        if former is not None:
+            self.remove(former)
+        self._messages[message.id] = message
+        self._by_visibility.add(message.visible, message.number, message)
+        self._by_expiry.add(message.expires, message.number, message)
+
+    def remove(self, message: Message) -> None:
+        """Remove a message, which must be the stored version."""
+        del self._messages[message.id]
+        self._by_visibility.remove(message.visible, message.number, message)
+        self._by_expiry.remove(message.expires, message.number, message)
+
+    def expire(self, now: Ticks) -> None:
+        """Remove expired messages."""
+        for message in list(self._by_expiry.due(now)):
+            self.remove(message)
+
+    def check(self) -> None:
+        """Assert that each message is stored once under its id and in both orders, and is valid."""
+        for timers, moment in ((self._by_visibility, "visible"), (self._by_expiry, "expires")):
+            timers.check()
+            found = list(timers.due(Ticks.MAX))
+            moments = [(getattr(message, moment), message.number) for message in found]
+            if moments != sorted(set(moments)) or {message.id: message for message in found} != self._messages:
+                raise AssertionError(f"queue {self.name!r} has other messages than its order by {moment!r}")
+        if any(name != message.id for name, message in self._messages.items()):
+            raise AssertionError(f"a message of queue {self.name!r} is filed under another id")
+        messages = self._messages.values()
+        if len({message.receipt for message in messages}) < len(messages):
+            raise AssertionError(f"two messages of queue {self.name!r} have the same receipt")
+        for message in messages:
+            check_text(message.text)
+            if message.expires <= message.inserted or message.dequeues < 0:
+                raise AssertionError(f"a message of queue {self.name!r} has an expiry or a count that cannot be")

@@ -1,0 +1,240 @@
+"""Rules shared by tables, queues and blobs: names, parameters, metadata, service properties, access policies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tablepatterns.edm import Ticks
+from tablepatterns.errors import BadInput
+from tablepatterns.limits import (
+    MAX_ACCESS_POLICIES,
+    MAX_CORS_RULES,
+    MAX_METADATA_BYTES,
+    MAX_RETENTION_DAYS,
+    QUEUE_NAME_MAX_LENGTH,
+    QUEUE_NAME_MIN_LENGTH,
+)
+
+from . import errors
+from .clock import SECOND, Clock
+from .errors import ErrorMessage, ServiceError
+from .http.versions import is_version
+
+_CHARACTERS: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def check_resource_name(name: str) -> None:
+    """Reject a name that is not 3 to 63 lower-case letters, digits and single hyphens between them.
+
+    >>> check_resource_name("employee-photos")
+
+    :raises ServiceError: OutOfRangeInput, InvalidResourceName
+    """
+    if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
+        raise ServiceError(errors.RESOURCE_NAME_LENGTH)
+    if not _CHARACTERS.fullmatch(name):
+        raise ServiceError(errors.RESOURCE_NAME_CHARACTERS)
+
+
+def check_range(name: str, value: int, lowest: int, highest: int) -> None:
+    """Reject a number outside its range.
+
+    :param name: the query parameter
+    :raises ServiceError: OutOfRangeQueryParameterValue, with the range in its details
+    """
+    if not lowest <= value <= highest:
+        raise ServiceError(
+            errors.OUT_OF_RANGE_QUERY_PARAMETER_VALUE.with_details(
+                QueryParameterName=name, QueryParameterValue=value, MinimumAllowed=lowest, MaximumAllowed=highest
+            )
+        )
+
+
+def invalid_parameter(name: str, value: object, reason: str = "") -> ServiceError:
+    """Return the error of an invalid query parameter."""
+    why = {"Reason": reason} if reason else {}
+    return ServiceError(
+        errors.INVALID_QUERY_PARAMETER_VALUE.with_details(QueryParameterName=name, QueryParameterValue=value, **why)
+    )
+
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return a copy to store; reject names that are not identifiers, and more than 8 KiB in total.
+
+    :raises ServiceError: EmptyMetadataKey, InvalidMetadata, MetadataTooLarge
+    """
+    if "" in metadata:
+        raise ServiceError(errors.EMPTY_METADATA_KEY)
+    if not all(map(_NAME.fullmatch, metadata)):
+        raise ServiceError(errors.INVALID_METADATA)
+    if sum(map(_size, metadata.keys(), metadata.values())) > MAX_METADATA_BYTES:
+        raise ServiceError(errors.METADATA_TOO_LARGE)
+    return dict(metadata)
+
+
+def _size(name: str, value: str) -> int:
+    return len(name) + len(value.encode("utf-8", "surrogatepass"))
+
+
+def same_metadata(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Return whether both are equal, ignoring the case of names."""
+    return _folded(one) == _folded(other)
+
+
+def _folded(metadata: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in metadata.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long logs or metrics are kept; `days` is None if retention is not enabled."""
+
+    enabled: bool = False
+    days: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Logging:
+    """Which requests are logged."""
+
+    version: str = "1.0"
+    read: bool = False
+    write: bool = False
+    delete: bool = False
+    retention: Retention = field(default_factory=Retention)
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Which metrics are collected; `include_apis` is None if metrics are not enabled."""
+
+    version: str = "1.0"
+    enabled: bool = False
+    include_apis: bool | None = None
+    retention: Retention = field(default_factory=Retention)
+
+
+@dataclass(frozen=True, slots=True)
+class CorsRule:
+    """A rule for requests from browsers; every list may be empty."""
+
+    allowed_origins: tuple[str, ...]
+    allowed_methods: tuple[str, ...]
+    allowed_headers: tuple[str, ...] = ()
+    exposed_headers: tuple[str, ...] = ()
+    max_age_in_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceProperties:
+    """All properties of one service; a request that has only some of them replaces those.
+
+    :param default_version: the version of requests to the Blob service that do not state one
+    """
+
+    logging: Logging = field(default_factory=Logging)
+    hour_metrics: Metrics = field(default_factory=Metrics)
+    minute_metrics: Metrics = field(default_factory=Metrics)
+    cors: tuple[CorsRule, ...] = ()
+    default_version: str | None = None
+
+    def check(self) -> None:
+        """Reject more than five CORS rules, an unknown version, or a retention outside 1 to 365 days.
+
+        :raises ServiceError: InvalidXmlDocument
+        """
+        if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
+            raise ServiceError(errors.INVALID_XML_DOCUMENT)
+        for kept in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):
+            if kept.enabled and not 1 <= (kept.days or 0) <= MAX_RETENTION_DAYS:
+                raise ServiceError(errors.INVALID_XML_DOCUMENT)
+
+
+MAX_POLICY_ID_LENGTH: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """A stored access policy; the signature supplies the parts that are None.
+
+    :param id: the name, at most 64 characters
+    :param permission: letters of the service's permissions, such as "raud"
+    """
+
+    id: str
+    start: Ticks | None = None
+    expiry: Ticks | None = None
+    permission: str | None = None
+
+
+def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
+    """Reject more than five policies, duplicate or long names, and unknown permissions.
+
+    :param letters: the permissions of the service
+    :raises ServiceError: InvalidXmlDocument
+    """
+    names = {policy.id for policy in policies}
+    if len(policies) > MAX_ACCESS_POLICIES or len(names) < len(policies):
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+    if any(len(name) > MAX_POLICY_ID_LENGTH for name in names):
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+    if any(set(policy.permission or "") - set(letters) for policy in policies):
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+
+
+class Deletions:
+    """The reserved names of deleted resources of one service. Not thread-safe: the service's lock guards it.
+
+    >>> clock = Clock()
+    >>> deletions = Deletions(clock, errors.QUEUE_BEING_DELETED)
+    >>> deletions.seconds = 40
+    >>> deletions.begin("orders")
+    >>> deletions.check("orders")
+    Traceback (most recent call last):
+        ...
+    tablepatterns_engine.errors.ServiceError: QueueBeingDeleted: The specified queue is being deleted.
+    >>> clock.advance(40)
+    >>> deletions.check("orders")
+
+    :param clock: the account's clock
+    :param answer: the error for a name that is still reserved
+    """
+
+    def __init__(self, clock: Clock, answer: ErrorMessage) -> None:
+        self._clock = clock
+        self._answer = answer
+        self._free_at: dict[str, Ticks] = {}
+        self._seconds: float = 0
+
+    @property
+    def seconds(self) -> float:
+        """How long a deletion takes; changing it does not affect deletions in progress."""
+        return self._seconds
+
+    @seconds.setter
+    def seconds(self, seconds: float) -> None:
+        if not seconds >= 0:
+            raise BadInput("deletion_seconds", seconds, "a deletion takes 0 seconds or more", "give 0 to have none")
+        self._seconds = seconds
+
+    def begin(self, name: str) -> None:
+        """Record that the resource with this name was deleted."""
+        if self._seconds:
+            now = self._clock.now()
+            self._free_at = {each: moment for each, moment in self._free_at.items() if moment > now}
+            self._free_at[name] = Ticks(now + round(self._seconds * SECOND))
+
+    def check(self, name: str) -> None:
+        """Reject a name that is still being deleted.
+
+        :raises ServiceError: the service's error
+        """
+        moment = self._free_at.get(name)
+        if moment is not None and moment > self._clock.now():
+            raise ServiceError(self._answer)

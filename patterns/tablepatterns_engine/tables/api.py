@@ -1,0 +1,203 @@
+"""The REST interface of the Table service: authorize a request, run its operation, write the ledger record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from tablepatterns.filters import matcher
+
+from .. import errors
+from ..account import Engine
+from ..errors import ServiceError
+from ..http.api import Api, Service
+from ..http.authorization import Authorization
+from ..http.bearer_token import TrustTokens
+from ..http.errors import ErrorWriter
+from ..http.message import Response
+from ..http.permissions import OWNER_ONLY
+from ..http.service_properties import (
+    get_policies,
+    get_properties,
+    get_statistics,
+    reject_service_document,
+    reject_table_properties,
+    set_policies,
+    set_properties,
+)
+from ..http.shared_key import table_texts
+from .batch import run_batch
+from .call import CREATE_TABLE, DELETE_TABLE, LIST_TABLES, TableCall
+from .entity_api import (
+    get_entity,
+    query_entities,
+    read_filter,
+    read_token,
+    read_top,
+    reject_unknown_options,
+    write_entity,
+    write_token,
+)
+from .json import errors_in_xml, read_body, reject_atom, table_path
+from .sas import TableAccess
+
+_LIST: Final = "Tables"
+_ANSWERS: Final = {
+    "GET": errors.NOT_IMPLEMENTED,
+    # A body sent to a table is an entity to the service, here one without keys
+    "POST": errors.PROPERTIES_NEED_VALUE,
+}
+_CONTINUATION: Final = "x-ms-continuation-NextTableName"
+
+
+def query_tables(call: TableCall) -> Response:
+    """Return a page of the list of tables."""
+    call.begin("QueryTables", LIST_TABLES)
+    query, renderer = call.target.query, call.renderer(_LIST)
+    reject_unknown_options(query)
+    _check_select(query.get("$select", ""))
+    predicate, top = _predicate(query.get("$filter", "")), read_top(query)
+    token = query.get("NextTableName")
+    after = None if token is None else read_token(token)
+    names, following = call.state.names(after, top, predicate) if top else ([], None)
+    call.notes.returned = len(names)
+    headers = {"Content-Type": renderer.content_type}
+    if following is not None:
+        headers[_CONTINUATION] = write_token(following)
+    return Response(200, headers, renderer.tables(names))
+
+
+def _check_select(text: str) -> None:
+    """Reject a selection without the name, the only property of a table.
+
+    :raises ServiceError: NotImplemented
+    """
+    wanted = {name.strip() for name in text.split(",")}
+    if text.strip() and not wanted & {"TableName", "*"}:
+        raise ServiceError(errors.NOT_IMPLEMENTED)
+
+
+def _predicate(text: str) -> Callable[[str], bool] | None:
+    wanted = read_filter(text)
+    if wanted is None:
+        return None
+    matches = matcher(wanted)
+    return lambda name: matches({"TableName": name}.get)
+
+
+def create_table(call: TableCall) -> Response:
+    """Create a table."""
+    call.begin("CreateTable", CREATE_TABLE)
+    renderer = call.renderer(_LIST)
+    reject_atom(call.request.headers.get("content-type", ""))
+    name = read_body(call.request.body).key("TableName")
+    call.notes.table = name
+    call.state.create(name)
+    location = f"{call.target.address.base}/{table_path(name)}"
+    preference = call.request.headers.get("prefer")
+    if preference == "return-no-content":
+        headers = {"Preference-Applied": preference, "DataServiceId": location, "Location": location}
+        return Response(204, headers)
+    applied = {"Preference-Applied": preference} if preference == "return-content" else {}
+    headers = {**applied, "Content-Type": renderer.content_type, "Location": location}
+    return Response(201, headers, renderer.table(name))
+
+
+def get_table(call: TableCall) -> Response:
+    """Return one entry of the list of tables."""
+    call.begin("QueryTable", LIST_TABLES)
+    renderer = call.renderer(_LIST)
+    try:
+        name = call.state.table(call.target.resource).name
+    except ServiceError as error:
+        # The entry is a resource, so a missing one has the code of resources
+        message = errors.RESOURCE_NOT_FOUND if error.error_message is errors.TABLE_NOT_FOUND else error.error_message
+        raise ServiceError(message) from error
+    call.notes.returned = 1
+    return Response(200, {"Content-Type": renderer.content_type}, renderer.table(name))
+
+
+def delete_table(call: TableCall) -> Response:
+    """Delete a table."""
+    call.begin("DeleteTable", DELETE_TABLE)
+    call.state.delete(call.target.resource)
+    return Response(204, {})
+
+
+def reject_nested_path(call: TableCall) -> Response:
+    """Reject a path below a table with the service's error, which the SDK explains."""
+    call.allow(OWNER_ONLY)
+    if call.target.below == "$batch":
+        raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
+    call.state.table(call.target.resource)
+    raise ServiceError(_ANSWERS.get(call.method, errors.KEY_COUNT))
+
+
+_Handler: TypeAlias = Callable[[TableCall], Response]
+
+_SERVICE_KINDS: Final = frozenset({"properties", "stats", "table acl", "table properties"})
+_HANDLERS: Final[dict[tuple[str, str], _Handler]] = {
+    ("tables", "GET"): query_tables,
+    ("tables", "POST"): create_table,
+    ("table entry", "GET"): get_table,
+    ("table entry", "DELETE"): delete_table,
+    ("table", "GET"): query_entities,
+    ("table", "POST"): write_entity,
+    ("entity", "GET"): get_entity,
+    ("entity", "PUT"): write_entity,
+    ("entity", "MERGE"): write_entity,
+    ("entity", "PATCH"): write_entity,
+    ("entity", "DELETE"): write_entity,
+    ("batch", "POST"): run_batch,
+    ("table acl", "GET"): get_policies,
+    ("table acl", "PUT"): set_policies,
+    ("properties", "GET"): get_properties,
+    ("properties", "PUT"): set_properties,
+    ("stats", "GET"): get_statistics,
+    ("service", "GET"): reject_service_document,
+    ("table properties", "GET"): reject_table_properties,
+    ("table properties", "PUT"): reject_table_properties,
+    ("below table", "GET"): reject_nested_path,
+    ("below table", "POST"): reject_nested_path,
+    ("below table", "DELETE"): reject_nested_path,
+}
+
+
+def _write_error(call: TableCall, error: ServiceError) -> Response:
+    writer = ErrorWriter(call.id, call.now)
+    if call.kind in _SERVICE_KINDS:
+        return writer.of_service(error)
+    if errors_in_xml(call.request.headers.get("accept", ""), call.target.query.get("$format")):
+        return writer.in_xml(error)
+    return writer.in_json(error)
+
+
+_TABLES: Final = Service(
+    TableCall.service,
+    TableCall,
+    _HANDLERS,
+    _write_error,
+    headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"},
+)
+
+
+class TableApi(Api[TableCall]):
+    """Process requests to the Table service of one account. Thread-safe.
+
+    Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
+
+    >>> from tablepatterns_engine.http.message import Request
+    >>> api = TableApi(Engine("contoso"))
+    >>> response = api.handle(Request("GET", "https://contoso.table.core.windows.net/Tables", {}))
+    >>> response.status, response.reason, response.headers["WWW-Authenticate"][:6]
+    (401, 'Unauthorized', 'Bearer')
+
+    :param engine: the account
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
+    """
+
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
+        shared = TableAccess(engine, engine.tables)
+        authorization = Authorization(engine, shared, table_texts, trust_tokens=trust_tokens)
+        super().__init__(engine, _TABLES, authorization)

@@ -1,0 +1,282 @@
+"""Entity operations: conditional headers, writes, point queries, queries and continuation tokens."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from tablepatterns.errors import BadFilter
+from tablepatterns.filters import Filter, FilterSyntaxError, QueryClass, UnsupportedFilter, key_bounds, parse
+from tablepatterns.limits import MAX_PAGE_ENTITIES
+
+from .. import errors
+from ..errors import ServiceError
+from ..http.message import Response
+from ..http.permissions import Need, Permit
+from ..http.supported import TABLE_SUPPORT
+from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall, Target
+from .entities import Entity, Kind, Operation, etag_of
+from .json import Level, Renderer, entity_path, negotiate, read_body, reject_atom
+from .query import Page
+
+_ETAG: Final = re.compile(r'W/"[^"]*"')
+
+
+def if_match(headers: Mapping[str, str], verb: str) -> str | None:
+    """Return the ETag of If-Match, which may be "*"; None if the header is absent.
+
+    :raises ServiceError: InvalidInput if it is not exactly one ETag, and for If-None-Match, which the service does not
+        support for writes
+    """
+    if "if-none-match" in headers:
+        raise ServiceError(errors.IF_NONE_MATCH.format(verb=verb))
+    etag = headers.get("if-match")
+    if etag is None or etag == "*" or _ETAG.fullmatch(etag):
+        return etag
+    raise ServiceError(errors.ETAG_INVALID.format(etag=etag))
+
+
+@dataclass(slots=True, eq=False)
+class Write:
+    """A write as requested.
+
+    :param name: the service's name of the operation
+    :param need: the required permissions
+    :param level: the format of a returned entity
+    :param preference: `return-content` or `return-no-content`, if the client states a preference
+    """
+
+    name: str
+    need: Need
+    operation: Operation
+    target: Target
+    level: Level
+    preference: str | None = None
+
+    def check(self, permit: Permit) -> None:
+        """Check that the sender may execute the write.
+
+        :raises ServiceError: a code that starts with Authorization
+        """
+        permit.check(self.need, self.target.resource)
+        permit.check_keys(self.operation.partition_key, self.operation.row_key)
+
+
+_UPDATES: Final[dict[str, tuple[str, Kind]]] = {
+    "PUT": ("UpdateEntity", "replace"),
+    "MERGE": ("MergeEntity", "merge"),
+    "PATCH": ("MergeEntity", "merge"),
+}
+_UPSERTS: Final[dict[str, tuple[str, Kind]]] = {
+    "PUT": ("InsertOrReplaceEntity", "insert_or_replace"),
+    "MERGE": ("InsertOrMergeEntity", "insert_or_merge"),
+    "PATCH": ("InsertOrMergeEntity", "insert_or_merge"),
+}
+_PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
+
+
+def read_write(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Write:
+    """Return the requested write.
+
+    :param method: the verb, after `X-HTTP-Method` is applied
+    :raises ServiceError: its headers or its body are invalid
+    """
+    query = target.address.query
+    level = negotiate(headers.get("accept", ""), query.get("$format"))
+    reject_atom(headers.get("content-type", ""))
+    if target.kind == "entity" and method in _UPDATES:
+        write = _update(method, target, level, headers, body)
+    elif target.kind == "entity" and method == "DELETE":
+        write = _delete(target, level, headers)
+    elif target.kind == "table" and method == "POST":
+        write = _insert(target, level, headers, body)
+    else:
+        raise ServiceError(errors.UNSUPPORTED_VERB)
+    TABLE_SUPPORT[write.name].check(headers, query)
+    return write
+
+
+def _insert(target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
+    said = read_body(body)
+    operation = Operation("insert", said.key("PartitionKey"), said.key("RowKey"), said.properties())
+    preference = headers.get("prefer")
+    return Write("InsertEntity", ADD, operation, target, level, preference if preference in _PREFERENCES else None)
+
+
+def _delete(target: Target, level: Level, headers: Mapping[str, str]) -> Write:
+    etag = if_match(headers, "DELETE")
+    if etag is None:
+        raise ServiceError(errors.MISSING_HEADER)
+    operation = Operation("delete", target.partition_key, target.row_key, etag=etag)
+    return Write("DeleteEntity", REMOVE, operation, target, level)
+
+
+def _update(method: str, target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
+    etag = if_match(headers, method)
+    name, kind = (_UPSERTS if etag is None else _UPDATES)[method]
+    # Only the keys in the URL count; the body may repeat them in any type
+    operation = Operation(kind, target.partition_key, target.row_key, read_body(body).properties(), etag)
+    return Write(name, UPSERT if etag is None else UPDATE, operation, target, level)
+
+
+def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
+    """Return the response to a successful write.
+
+    :param entity: the version that it created; None for a delete
+    :param account: the account's name
+    """
+    if entity is None:
+        return Response(204, {})
+    if write.operation.kind != "insert":
+        return Response(204, {"ETag": entity.etag})
+    base, table = write.target.address.base, write.target.resource
+    location = f"{base}/{entity_path(table, entity.partition_key, entity.row_key)}"
+    timestamp = entity.timestamp.iso()
+    etag = etag_of(timestamp)
+    applied = {"Preference-Applied": write.preference} if write.preference else {}
+    if write.preference == "return-no-content":
+        return Response(204, {**applied, "DataServiceId": location, "Location": location, "ETag": etag})
+    headers = {**applied, "Content-Type": write.level.content_type, "Location": location, "ETag": etag}
+    return Response(201, headers, Renderer(account, base, table, write.level).entity(entity, timestamp))
+
+
+def write_entity(call: TableCall) -> Response:
+    """Execute the requested write."""
+    request, target, notes = call.request, call.target, call.notes
+    write = read_write(call.method, target, request.headers, request.body)
+    notes.operation, notes.partition = write.name, write.operation.partition_key
+    write.check(call.permit)
+    entity = call.state.apply(target.resource, write.operation)
+    notes.written = 1
+    return answer_write(write, entity, call.engine.account_name)
+
+
+_TOKEN: Final = re.compile(r"1!(\d{1,6})!([A-Za-z0-9+/-]*)", re.ASCII)
+
+
+def write_token(key: str) -> str:
+    """Return the token of a key.
+
+    >>> write_token("pk801016e8")
+    '1!16!cGs4MDEwMTZlOA--'
+    """
+    text = b64encode(key.encode("utf-8", "surrogatepass")).decode().replace("=", "-")
+    return f"1!{len(text)}!{text}"
+
+
+def read_token(token: str) -> str:
+    """Return the key in a token.
+
+    :raises ServiceError: InvalidInput if it is not a token of this service
+    """
+    found = _TOKEN.fullmatch(token)
+    if not found or len(found[2]) != int(found[1]):
+        raise ServiceError(errors.INVALID_INPUT)
+    try:
+        return b64decode(found[2].replace("-", "="), validate=True).decode("utf-8", "surrogatepass")
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise ServiceError(errors.INVALID_INPUT) from error
+
+
+_TOP: Final = re.compile(r"\d{1,4}", re.ASCII)
+_OPTIONS: Final = frozenset({"$filter", "$select", "$top", "$format"})
+
+
+_POINT_QUERY: Final = QueryClass.POINT.label
+
+
+def get_entity(call: TableCall) -> Response:
+    """Return one entity."""
+    target, notes, query = call.target, call.notes, call.target.address.query
+    notes.partition, notes.query_class = target.partition_key, _POINT_QUERY
+    call.begin("QueryEntity", QUERY)
+    renderer = call.renderer(target.resource)
+    reject_unknown_options(query)
+    call.permit.check_keys(target.partition_key, target.row_key)
+    entity = call.state.get(target.resource, target.partition_key, target.row_key)
+    notes.examined = notes.returned = 1
+    timestamp = entity.timestamp.iso()
+    body = renderer.entity(entity, timestamp, query.get("$select"))
+    return Response(200, {"Content-Type": renderer.content_type, "ETag": etag_of(timestamp)}, body)
+
+
+def query_entities(call: TableCall) -> Response:
+    """Return a page of the entities that `$filter` describes."""
+    query, table, notes = call.target.query, call.target.resource, call.notes
+    call.begin("QueryEntities", QUERY)
+    renderer = call.renderer(table)
+    reject_unknown_options(query)
+    wanted = read_filter(query.get("$filter", ""))
+    notes.partition = _partition(wanted)
+    page = call.state.query(table, wanted, limit=read_top(query), start=_start(query), scope=call.permit.scope)
+    notes.query_class = page.query_class.label
+    notes.examined, notes.returned = page.examined, len(page.entities)
+    body = renderer.entities(page.entities, query.get("$select"))
+    return Response(200, {"Content-Type": renderer.content_type, **_continuation(page)}, body)
+
+
+def reject_unknown_options(query: Mapping[str, str]) -> None:
+    """Reject OData options that the service does not support, such as `$orderby` and `$skip`.
+
+    :raises ServiceError: NotImplemented
+    """
+    if query and any(name.startswith("$") and name not in _OPTIONS for name in query):
+        raise ServiceError(errors.NOT_IMPLEMENTED)
+
+
+@lru_cache(maxsize=512)
+def read_filter(text: str) -> Filter | None:
+    """Parse a filter; None if it is blank.
+
+    :raises ServiceError: InvalidInput, with the position of a syntax error; NotImplemented for unsupported OData
+    """
+    if not text.strip():
+        return None
+    try:
+        return parse(text)
+    except UnsupportedFilter as error:
+        raise ServiceError(errors.NOT_IMPLEMENTED) from error
+    except FilterSyntaxError as error:
+        raise ServiceError(errors.FILTER_SYNTAX.format(position=error.position, filter=text)) from error
+    except BadFilter as error:
+        raise ServiceError(errors.INVALID_INPUT) from error
+
+
+def read_top(query: Mapping[str, str]) -> int:
+    """Return the maximum number of entities of a page; 0 is allowed, more than 1,000 is not.
+
+    :raises ServiceError: InvalidInput
+    """
+    top = query.get("$top")
+    if top is None:
+        return MAX_PAGE_ENTITIES
+    if not _TOP.fullmatch(top) or int(top) > MAX_PAGE_ENTITIES:
+        raise ServiceError(errors.INVALID_INPUT)
+    return int(top)
+
+
+@lru_cache(maxsize=512)
+def _partition(wanted: Filter | None) -> str | None:
+    return None if wanted is None else key_bounds(wanted).partition
+
+
+def _start(query: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the keys at which the page starts; a token without a row starts with the partition."""
+    partition, row = query.get("NextPartitionKey"), query.get("NextRowKey")
+    if partition is None:
+        if row is not None:
+            raise ServiceError(errors.INVALID_INPUT)
+        return None
+    return read_token(partition), "" if row is None else read_token(row)
+
+
+def _continuation(page: Page) -> dict[str, str]:
+    if page.next is None:
+        return {}
+    partition, row = map(write_token, page.next)
+    return {"x-ms-continuation-NextPartitionKey": partition, "x-ms-continuation-NextRowKey": row}

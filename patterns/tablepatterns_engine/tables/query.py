@@ -1,0 +1,121 @@
+"""Queries: the key range that the service reads for a filter, and one page of the entities that it finds there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+from tablepatterns.edm import ordinal
+from tablepatterns.filters import Filter, Interval, KeyBounds, QueryClass, classify, matcher
+from tablepatterns.limits import MAX_PAGE_ENTITIES
+
+from ..key_range import FIRST, KeyRange, KeyScope, after
+from .entities import Entity
+from .state import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a query.
+
+    :param entities: what was found, in key order; may be empty although more follows
+    :param next: the keys at which the next page begins, None on the last page
+    :param examined: how many entities were read to find them
+    :param query_class: the class of the whole query
+    """
+
+    entities: list[Entity]
+    next: tuple[str, str] | None
+    examined: int
+    query_class: QueryClass
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a query is executed: the key range that is read, and the filter that is applied; None returns everything."""
+
+    key_range: KeyRange
+    matches: Callable[[Entity], bool] | None
+    query_class: QueryClass
+
+
+@lru_cache(maxsize=512)
+def make_plan(expression: Filter | None) -> Plan:
+    """Return the plan for a filter; None is the query for every entity of the table."""
+    if expression is None:
+        return Plan(KeyRange(), None, QueryClass.TABLE_SCAN)
+    found = classify(expression)
+    key_range = KeyRange(upper=FIRST) if found.bounds.empty else _key_range(found.searched)
+    is_match = matcher(expression)
+    return Plan(key_range, lambda entity: is_match(entity.get), found.query_class)
+
+
+class Scan:
+    """Makes one page of rows that are read in key order.
+
+    :param limit: how many entities to find at most
+    :param page_examines: the number of examined entities after which the page ends at the latest
+    """
+
+    def __init__(self, plan: Plan, limit: int, page_examines: int | None) -> None:
+        self._plan = plan
+        self._limit = min(limit, MAX_PAGE_ENTITIES)
+        self._most = page_examines
+        self._found: list[Entity] = []
+        self.examined = 0
+        """How many entities were read so far."""
+
+    def rows(self, table: Table, start: tuple[str, str] | None, scope: KeyScope | None) -> Iterator[Entity]:
+        """Return the rows to read."""
+        return iter(()) if self._limit == 0 else table.walk(_remaining(self._plan.key_range, start, scope))
+
+    def read(self, rows: Iterator[Entity]) -> Page | None:
+        """Read rows, and return the page if it ends before the last of them."""
+        matches = self._plan.matches
+        if matches is None:
+            most = self._limit if self._most is None else min(self._limit, self._most)
+            self._found += islice(rows, most - self.examined)
+            self.examined = len(self._found)
+            following = next(rows, None)
+            return None if following is None else self._page(following)
+        for entity in rows:
+            if len(self._found) == self._limit or self.examined == self._most:
+                return self._page(entity)
+            self.examined += 1
+            if matches(entity):
+                self._found.append(entity)
+        return None
+
+    def end(self) -> Page:
+        """Return the page, which is the last one, when all rows have been read."""
+        return self._page(None)
+
+    def _page(self, following: Entity | None) -> Page:
+        keys = None if following is None else (following.partition_key, following.row_key)
+        return Page(self._found, keys, self.examined, self._plan.query_class)
+
+
+def _remaining(key_range: KeyRange, start: tuple[str, str] | None, scope: KeyScope | None) -> KeyRange:
+    """Return the part of a key range from `start` on that the signature's key range covers."""
+    if start is not None:
+        key_range &= KeyRange((ordinal(start[0]), ordinal(start[1])))
+    return key_range if scope is None else key_range & scope.key_range()
+
+
+def _key_range(bounds: KeyBounds) -> KeyRange:
+    first, end = _ends(bounds.partition_keys)
+    if bounds.partition is None:
+        # Row keys bound nothing where the partitions are many: each partition has its own.
+        return KeyRange((first, ""), None if end is None else (end, ""))
+    first_row, end_row = _ends(bounds.row_keys)
+    return KeyRange((first, first_row), (after(first), "") if end_row is None else (first, end_row))
+
+
+def _ends(keys: Interval) -> tuple[str, str | None]:
+    """Return the first key of a range and the first key behind it."""
+    lower = ordinal(keys.lower) if keys.lower_inclusive else after(ordinal(keys.lower))
+    if keys.upper is None:
+        return lower, None
+    return lower, after(ordinal(keys.upper)) if keys.upper_inclusive else ordinal(keys.upper)

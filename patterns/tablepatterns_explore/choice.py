@@ -1,0 +1,141 @@
+"""One step of a schedule, and deterministic random choices."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import threading
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import shake_128
+from types import TracebackType
+from typing import Any, Final, Literal, TypeAlias
+from unittest.mock import patch
+
+from tablepatterns.errors import BadInput
+
+Kind: TypeAlias = Literal["go", "lose", "time out", "crash", "crash after", "wake", "stall"]
+
+_MARKS: Final[dict[Kind, str]] = {"go": "", "lose": "*", "time out": "?", "crash": "!", "crash after": "+!"}
+_KINDS: Final[dict[str, Kind]] = {mark: kind for kind, mark in _MARKS.items()}
+_ACTOR: Final = re.compile(r"(?P<label>[A-Za-z_]\w*(?:\.\d+)*)(?P<mark>|\*|\?|\+?!)", re.ASCII)
+_STALL: Final = re.compile(r">(?P<seconds>\d+(?:\.\d+)?)", re.ASCII)
+_FORMS: Final = "write A, A*, A?, A!, A+!, > or >60, with a name of an actor in place of A, and blanks between"
+
+FAULTS: Final = frozenset({"lose", "time out", "crash", "crash after", "stall"})
+"""The kinds of choice that are faults: a crash, a lost response, or a stall."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One step of a schedule; `replay` says how each kind is written.
+
+    :param kind: what happens
+    :param label: the actor that it happens to, and which of the requests made together
+    :param seconds: the duration of a stall
+    """
+
+    kind: Kind
+    label: str = ""
+    seconds: float = 0
+
+    @property
+    def actor(self) -> str:
+        """The name of the actor that takes the turn, "" for the clock."""
+        return self.label.split(".")[0]
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether this is a fault."""
+        return self.kind in FAULTS
+
+    def __str__(self) -> str:
+        if self.kind == "stall":
+            return f">{self.seconds:.7f}".rstrip("0").rstrip(".")
+        return ">" if self.kind == "wake" else self.label + _MARKS[self.kind]
+
+
+def line_of(choices: Iterable[Choice]) -> str:
+    """Return a schedule as a line of text.
+
+    >>> line_of([Choice("go", "A"), Choice("crash after", "B"), Choice("stall", seconds=60)])
+    'A B+! >60'
+    """
+    return " ".join(map(str, choices))
+
+
+def parse(line: str) -> list[Choice]:
+    """Return the schedule that a line of text stands for.
+
+    >>> parse("A.2* >")
+    [Choice(kind='lose', label='A.2', seconds=0), Choice(kind='wake', label='', seconds=0)]
+
+    :raises BadInput: a word of the line is no step of a schedule
+    """
+    return [_choice(word) for word in line.split()]
+
+
+def _choice(word: str) -> Choice:
+    if word == ">":
+        return Choice("wake")
+    if found := _STALL.fullmatch(word):
+        return Choice("stall", seconds=float(found["seconds"]))
+    if found := _ACTOR.fullmatch(word):
+        return Choice(_KINDS[found["mark"]], found["label"])
+    raise BadInput("schedule", word, "it is not a step of a schedule", _FORMS)
+
+
+class Chance:
+    """In a `with` block, the source of `random`, of `uuid4` and of new generators for this thread.
+
+    The same actor draws the same ids and the same back-off at the same of its steps, whatever the others do. So a
+    schedule can be repeated, and two schedules that lead to the same state are seen to.
+
+    >>> from uuid import uuid4
+    >>> with Chance() as chance:
+    ...     chance.turn_to("A, step 1")
+    ...     first = uuid4(), random.random()
+    ...     chance.turn_to("B, step 1")
+    ...     second = uuid4(), random.random()
+    ...     chance.turn_to("A, step 1")
+    ...     (uuid4(), random.random()) == first != second
+    True
+    """
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        self._system = os.urandom
+        self._former = random.getstate()
+        self._who = ""
+        self._drawn = 0
+        self._patches = ExitStack()
+
+    def turn_to(self, who: str) -> None:
+        """Seed the source for an actor's next draws, whatever was drawn before."""
+        self._who, self._drawn = who, 0
+        random.seed(who)
+
+    def _bytes(self, size: int, /) -> bytes:
+        if threading.get_ident() != self._thread:
+            return self._system(size)
+        self._drawn += 1
+        return shake_128(f"{self._who}, {self._drawn}".encode()).digest(size)
+
+    def __enter__(self) -> Chance:
+        unseeded = random.Random.__init__
+
+        def seeded(generator: random.Random, x: Any = None) -> None:
+            # The retries of the storage SDKs make a generator of their own, which asks the system past `os`
+            unseeded(generator, self._bytes(16) if x is None else x)
+
+        self._patches.enter_context(patch.object(os, "urandom", self._bytes))
+        self._patches.enter_context(patch.object(random.Random, "__init__", seeded))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._patches.close()
+        random.setstate(self._former)

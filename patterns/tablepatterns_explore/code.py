@@ -1,0 +1,340 @@
+"""The behavior of one actor's code, for every sequence of responses."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from itertools import combinations
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from tablepatterns.edm import Ticks
+
+from .digest import digest_of, text_of, value_of
+from .history import NOTHING, Learner, Place, Strand
+from .points import Call, Ended, Point, Received, Sleep, advance
+from .shared_objects import SharedObjects
+from .world import World
+
+State: TypeAlias = Literal["running", "returned", "raised", "crashed"]
+
+
+class Unrepeatable(Exception):
+    """An actor behaved differently when its schedule was repeated, so it depends on more than its responses."""
+
+
+class _Live(NamedTuple):
+    """A coroutine, the points where it waits, and the objects that it shares with others."""
+
+    coroutine: Coroutine[Any, Any, Any]
+    points: tuple[Point, ...]
+    shared: SharedObjects
+
+
+Turn: TypeAlias = tuple[Strand, int]
+"""Which of the concurrent calls continued, and for which time."""
+Unstarted: TypeAlias = tuple[Coroutine[Any, Any, Any], SharedObjects]
+
+
+class Node:
+    """A place in the code of an actor, after one history of responses.
+
+    :param parent: the previous place; None at the start
+    :param settled: the index of the point that was settled there
+    :param received: what the code received there
+    :param moment: the time at which it did
+    """
+
+    __slots__ = (
+        "_outcome",
+        "_position",
+        "children",
+        "error",
+        "has_written",
+        "history",
+        "is_response_lost",
+        "live",
+        "moment",
+        "parent",
+        "points",
+        "received",
+        "result",
+        "settled",
+        "state",
+    )
+
+    def __init__(self, parent: Node | None, settled: int, received: Received | None, moment: Ticks) -> None:
+        self.parent = parent
+        self.settled = settled
+        self.received = received
+        self.moment = moment
+        self.history = NOTHING
+        self.has_written = False
+        """Whether the code wrote to the engine on the way here, without a request."""
+        self.is_response_lost = False
+        """Whether the response to one of its requests was lost."""
+        self.state: State = "running"
+        self.points: tuple[Point, ...] = ()
+        """Where it waits; several points only if it makes concurrent calls."""
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.children: dict[object, Node] = {}
+        self.live: _Live | None = None
+        """A coroutine that waits here, if there is one."""
+        self._position: bytes | None = None
+        self._outcome: object = None
+
+    @property
+    def before(self) -> Node:
+        """The previous place."""
+        assert self.parent is not None  # noqa: S101 - only the start has none
+        return self.parent
+
+    def position(self) -> bytes:
+        """Return the digest of everything that its behavior depends on: what it received, and where it waits."""
+        if self._position is None:
+            self._position = digest_of(self.state, self.history.position, sorted(map(repr, self.points)))
+        return self._position
+
+    def outcome(self) -> object:
+        """Return what is visible from outside: that the code is running, or how it ended."""
+        if self._outcome is None:
+            ended = {"returned": self.result, "raised": self.error}.get(self.state)
+            self._outcome = self.state, value_of(ended)
+        return self._outcome
+
+    def strand(self, settled: int) -> Strand:
+        """Return which of the concurrent calls waits at a point."""
+        return self.points[settled].strand if self.points else ()
+
+    def run(self, live: _Live, settled: Point | None) -> None:
+        """Run a coroutine until it waits again, and store where, or how it ended."""
+        try:
+            reached = advance(live.coroutine, settled)
+        except Exception as error:  # noqa: BLE001 - how an actor may end is not decided here
+            self.state, self.error = "raised", error
+            return
+        if isinstance(reached, Ended):
+            self.state, self.result = "returned", reached.value
+        else:
+            self.points = reached
+            self.live = live._replace(points=reached)
+
+    def path(self) -> list[Node]:
+        """Return the places from the start to here, without the start."""
+        way: list[Node] = []
+        node: Node = self
+        while node.parent is not None:
+            way.append(node)
+            node = node.parent
+        return way[::-1]
+
+
+class Code:
+    """The code of one actor. Each part of it runs once for each history of responses.
+
+    A coroutine cannot be copied. Where a second history begins, another one is made, and receives the same as the first
+    up to that place; no request is sent for that.
+
+    :param name: the actor's name
+    :param world: the world in which the code runs
+    :param fresh: returns a coroutine that has not begun
+    """
+
+    def __init__(self, name: str, world: World, fresh: Callable[[str], Unstarted]) -> None:
+        self.name = name
+        self.start = Node(None, 0, None, Ticks(0))
+        self.shares = False
+        """Whether the code has changed an object that it shares with others, besides the account."""
+        self.reordered = 0
+        """How often turns of independent calls led to the same place in another order for the first time."""
+        self._world = world
+        self._fresh = fresh
+        self._places: dict[Place, Node] = {}
+        self._reordered: set[tuple[Turn, Turn]] = set()
+
+    def begin(self) -> Node:
+        """Return where the code waits first."""
+        return self._child(self.start, 0, None, False)
+
+    def after(self, node: Node, settled: int, received: Received | None = None, *, is_lost: bool = False) -> Node:
+        """Return where the code waits after one of its points was settled.
+
+        :param is_lost: whether the response was lost
+        """
+        return self._child(node, settled, received, is_lost)
+
+    def close(self) -> None:
+        """End the coroutines that wait, so that none of their code runs later."""
+        for node in self._places.values():
+            if node.live is not None:
+                self._world.close(node.live.coroutine)
+                node.live = None
+
+    def _child(self, node: Node, settled: int, received: Received | None, is_lost: bool) -> Node:
+        now = self._world.stamps.now()
+        # A request is executed once, and its response kept
+        known = settled, id(received), is_lost, now
+        child = node.children.get(known)
+        if child is None:
+            child = node.children[known] = self._place_of(Node(node, settled, received, now), is_lost)
+        return child
+
+    def _place_of(self, child: Node, is_lost: bool) -> Node:
+        """Return the place with the history of a child, which is the child itself if there was none."""
+        node = child.before
+        text = None if child.received is None else text_of(child.received)
+        learner = Learner(self.name, node.history)
+        learner.receive(node.strand(child.settled), (text and digest_of(text), is_lost, child.moment))
+        # Concurrent calls that are independent reach the same place in every order
+        place = self._places.setdefault(learner.place, child)
+        if place is child:
+            self._run(child, text, learner)
+            child.is_response_lost = node.is_response_lost or is_lost
+        elif place.parent is not node:
+            self._note_orders(place.path(), child.path())
+        return place
+
+    def _note_orders(self, before: Sequence[Node], after: Sequence[Node]) -> None:
+        """Note in which order turns of concurrent calls led to a place, and in which other order they do now."""
+        ranks = {turn: rank for rank, turn in enumerate(_turns(before))}
+        pairs = {(first, then) for first, then in combinations(_turns(after), 2) if ranks[first] > ranks[then]}
+        self.reordered += not pairs <= self._reordered
+        self._reordered |= pairs
+
+    def _run(self, child: Node, text: str | None, learner: Learner) -> None:
+        """Run the code from the place before a child, and store in the child where it waits."""
+        node = child.before
+        live = self._live_at(node)
+        if text is not None:
+            learner.learn(self._world.stamps.named(text), node.strand(child.settled))
+        before = live.shared.state()
+        # It may look at the engine
+        self._world.snapshots.fill()
+        self._resume(child, live, learner)
+        child.history = learner.history
+        # Code that writes to the engine itself would not do so where it is not run again
+        child.has_written = self._world.stamps.has_stamped
+        self.shares |= before != live.shared.state() or child.has_written
+
+    def _live_at(self, node: Node) -> _Live:
+        """Return a coroutine that waits at a place; it is taken from there."""
+        live, node.live = node.live, None
+        if live is not None:
+            return live
+        coroutine, shared = self._fresh(self.name)
+        live = _Live(coroutine, (), shared)
+        now = self._world.stamps.now()
+        for place in node.path():
+            copied = Node(place.parent, place.settled, place.received, place.moment)
+            self._world.stamps.move_to(place.moment)
+            self._resume(copied, live, Learner(self.name, place.before.history))
+            if copied.live is None or repr(copied.points) != repr(place.points):
+                self._world.close(live.coroutine)
+                raise Unrepeatable
+            live = copied.live
+        self._world.stamps.move_to(now)
+        return live
+
+    def _resume(self, child: Node, live: _Live, learner: Learner) -> None:
+        """Resume a coroutine from the place before a child, and store its new place in the child."""
+        point = live.points[child.settled] if live.points else None
+        if point is not None:
+            point.settle(child.received)
+        self._world.turn_to(learner.turn(), learner)
+        child.run(live, point)
+
+
+def _turns(path: Sequence[Node]) -> list[Turn]:
+    """Return the turns that an actor took to a place."""
+    times = Counter[Strand]()
+    turns: list[Turn] = []
+    for node in path:
+        strand = node.before.strand(node.settled)
+        turns.append((strand, times[strand]))
+        times[strand] += 1
+    return turns
+
+
+_SHOWN: Final = 40
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
+"""Where an object is, in a repr that does not show its value."""
+
+
+class Actor:
+    """One actor of a schedule, and its progress.
+
+    :param code: its code
+    """
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.node = code.start
+        self.has_crashed = False
+
+    @property
+    def name(self) -> str:
+        """Its name in schedules."""
+        return self.code.name
+
+    @property
+    def state(self) -> State:
+        """Whether it is running, or how it ended."""
+        return "crashed" if self.has_crashed else self.node.state
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return not self.has_crashed and self.node.state == "running"
+
+    @property
+    def result(self) -> Any:
+        """What it returned."""
+        return self.node.result
+
+    @property
+    def error(self) -> Exception | None:
+        """What it raised."""
+        return self.node.error
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Where it waits."""
+        return () if self.has_crashed else self.node.points
+
+    @property
+    def calls(self) -> list[Call]:
+        """The requests that it is about to send."""
+        return [point for point in self.points if isinstance(point, Call)]
+
+    @property
+    def sleeps(self) -> list[Sleep]:
+        """The times that it sleeps until."""
+        return [point for point in self.points if isinstance(point, Sleep)]
+
+    def label(self, point: Point) -> str:
+        """Return the label of a point in schedules: the actor, and which of its concurrent calls it is."""
+        return ".".join([self.name, *map(str, point.strand)]) if point.strand else self.name
+
+    def position(self) -> tuple[object, ...]:
+        """Return everything that its behavior depends on."""
+        # Where it crashed makes no difference any more
+        return self.name, self.has_crashed, self.node.history.position if self.has_crashed else self.node.position()
+
+    def outcome(self) -> tuple[object, ...]:
+        """Return everything about it that a check can depend on."""
+        return self.name, "crashed" if self.has_crashed else self.node.outcome()
+
+    def observed(self) -> tuple[object, ...]:
+        """Return all that can be told of it: how it ended, or where it waits and what it is about to send."""
+        ended = _ADDRESS.sub("", f"{self.result!r} {self.error!r}")
+        return self.state, ended, sorted(map(repr, self.points)), sorted(call.content() for call in self.calls)
+
+    def ending(self) -> str:
+        """Return how it ended, as text."""
+        if self.state == "returned":
+            result = repr(self.result)
+            return f"{self.name} returned {result if len(result) <= _SHOWN else result[:_SHOWN] + '…'}"
+        if self.state == "raised":
+            return f"{self.name} raised {type(self.error).__name__}"
+        return f"{self.name} crashed" if self.has_crashed else f"{self.name} is running"

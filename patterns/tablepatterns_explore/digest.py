@@ -1,0 +1,100 @@
+"""Name timestamps and ETags by their requests, and recognize equal responses."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from contextlib import suppress
+from datetime import datetime
+from hashlib import blake2b
+from typing import Final
+
+from tablepatterns.edm import Ticks
+from tablepatterns_engine.blobs.blob import etag_of
+from tablepatterns_engine.clock import Clock
+from tablepatterns_engine.http.message import Response
+
+_STAMP: Final = re.compile(r'\d{4}-\d\d-\d\dT\d\d(?::|%3A)\d\d(?::|%3A)\d\d(?:\.\d+)?Z|"0x[0-9A-F]+"')
+"""A timestamp, as entities and their ETags have it, or the ETag of a blob."""
+
+
+class Stamps(Clock):
+    """A frozen clock that records which request created each timestamp.
+
+    Two schedules that differ only in the order of independent writes give the versions different timestamps. By the
+    names of their timestamps, their states are equal. A request that is carried out at the same time in two schedules
+    makes the same timestamps in both, so that what an actor sends in one can be sent in the other.
+
+    :param start: the aware moment at which it stands
+    """
+
+    def __init__(self, start: datetime) -> None:
+        super().__init__(start)
+        self._made: dict[tuple[str, int, Ticks], Ticks] = {}
+        self._names: dict[str, str] = {}
+        self._taken: set[Ticks] = set()
+        self._maker = ""
+        self._number = 0
+
+    def turn_to(self, maker: str) -> None:
+        """Set which request creates the next timestamps."""
+        self._maker, self._number = maker, 0
+
+    @property
+    def has_stamped(self) -> bool:
+        """Whether timestamps were created since the last turn."""
+        return self._number > 0
+
+    def move_to(self, moment: Ticks) -> None:
+        """Set the clock."""
+        self._moved = int(moment)
+
+    def stamp(self) -> Ticks:
+        """Return the timestamp of a new version, which always differs from `now`."""
+        self._number += 1
+        now = self.now()
+        key = self._maker, self._number, now
+        if key not in self._made:
+            made = Ticks(now + 1)
+            while made in self._taken:
+                made = Ticks(made + 1)
+            self._taken.add(made)
+            self._made[key] = made
+            name = f"stamp {self._number} of {self._maker}"
+            self._names[made.iso()] = self._names[etag_of(made)] = name
+        return self._made[key]
+
+    def stamps(self, count: int) -> list[Ticks]:
+        """Return the timestamps of versions that one request creates."""
+        return [self.stamp() for _ in range(count)]
+
+    def named(self, text: str) -> str:
+        """Return a text with the names of the timestamps in place of the timestamps, also within ETags."""
+        return _STAMP.sub(lambda found: self._names.get(found[0].replace("%3A", ":"), found[0]), text)
+
+
+_SIZE: Final = 16
+_VOLATILE: Final = frozenset({"date", "server", "x-ms-request-id", "x-ms-client-request-id", "x-ms-version"})
+_REQUEST_ID: Final = re.compile(r"RequestId:[0-9a-fA-F-]{36}")
+
+
+def digest_of(*values: object) -> bytes:
+    """Return a digest of values whose repr shows all of them."""
+    return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=_SIZE).digest()
+
+
+def value_of(thing: object) -> bytes | int:
+    """Return what to compare an object by: its pickled value, or its identity for errors and what cannot be pickled."""
+    # A pickled error lacks its cause
+    if not isinstance(thing, BaseException):
+        with suppress(Exception):
+            return pickle.dumps(thing)
+    return id(thing)
+
+
+def text_of(received: Response | Exception) -> str:
+    """Return what an actor learns from a response, or from the error in its place, as text."""
+    if isinstance(received, Exception):
+        return repr(received)
+    headers = sorted((name, value) for name, value in received.headers.items() if name.lower() not in _VOLATILE)
+    return repr((received.status, headers, _REQUEST_ID.sub("", received.body.decode("latin-1"))))

@@ -1,0 +1,252 @@
+"""Step a coroutine from one request to the next, without an event loop, and describe its requests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import suppress
+from copy import copy
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tablepatterns.edm import Ticks
+from tablepatterns.errors import BadInput
+from tablepatterns_engine.http.message import Request, Response
+from tablepatterns_engine.http.multipart import InnerRequest, read_parts, read_requests
+from tablepatterns_engine.transport import AioEngineResponse
+
+from .history import Strand
+
+_ENTITY: Final = re.compile(r"(?P<table>\w+)\(PartitionKey='(?P<partition>.*)',\s*RowKey='(?P<row>.*)'\)", re.DOTALL)
+_TABLE_ENTRY: Final = re.compile(r"Tables\('(?P<table>\w+)'\)")
+_VOLATILE: Final = frozenset({"authorization", "date", "x-ms-date", "x-ms-client-request-id"})
+_DATE: Final = re.compile(rb"^(x-ms-)?date:.*$", re.IGNORECASE | re.MULTILINE)
+_WORDS: Final = {"GET": "get", "PUT": "replace", "PATCH": "merge", "MERGE": "merge", "DELETE": "delete"}
+
+
+def described(request: Request | InnerRequest) -> str:
+    """Describe a request.
+
+    >>> url = "https://contoso.table.core.windows.net/Employees(PartitionKey='Sales',RowKey='empid_000223')"
+    >>> described(Request("PATCH", url, {"if-match": "*"}))
+    "merge Employees('Sales', 'empid_000223')"
+    >>> described(Request("PUT", "https://contoso.blob.core.windows.net/logs/2014/07/31/1800.log?comp=appendblock", {}))
+    'PUT logs/2014/07/31/1800.log (appendblock)'
+    """
+    address = urlsplit(request.url)
+    path = unquote(address.path).lstrip("/")
+    if ".table." in address.netloc or not address.netloc:
+        if path == "$batch":
+            parts = list(operations_of(request))
+            return f"transaction of {len(parts)}: {', '.join(map(described, parts))}"
+        if found := _of_tables(request, path):
+            return found
+    return f"{request.method} {path}{_component(address.query)}"
+
+
+def changes(request: Request) -> bool:
+    """Return whether a request may write.
+
+    Receiving messages does, because it hides them.
+    """
+    if request.method in ("GET", "HEAD"):
+        return ".queue." in request.url and "/messages" in request.url and "peekonly" not in request.url
+    return True
+
+
+def operations_of(batch: Request | InnerRequest) -> Iterator[InnerRequest]:
+    """Yield the requests of a transaction, which are in a changeset of the batch."""
+    return _operations(batch.headers.get("content-type", ""), batch.body)
+
+
+def _operations(content_type: str, body: bytes) -> Iterator[InnerRequest]:
+    for part in read_parts(body, content_type):
+        if part.content_type.startswith("multipart/mixed"):
+            yield from _operations(part.headers["content-type"], part.content)
+        else:
+            yield from read_requests([part])
+
+
+def _of_tables(request: Request | InnerRequest, path: str) -> str | None:
+    """Describe a request for tables or entities; None for any other."""
+    if found := _ENTITY.fullmatch(path):
+        keys = (found[name].replace("''", "'") for name in ("partition", "row"))
+        return f"{_word(request)} {found['table']}({', '.join(map(repr, keys))})"
+    if found := _TABLE_ENTRY.fullmatch(path):
+        return f"{_WORDS[request.method]} table {found['table']}"
+    if request.method == "POST" and path == "Tables":
+        return f"create table {_given(request, 'TableName')}"
+    if request.method == "POST" and path.isalnum():
+        return f"insert {path}({_given(request, 'PartitionKey')!r}, {_given(request, 'RowKey')!r})"
+    if request.method == "GET" and path.endswith("()"):
+        wanted = parse_qs(urlsplit(request.url).query).get("$filter")
+        return f"query {path[:-2]}" + (f" where {wanted[0]}" if wanted else "")
+    return None
+
+
+def _component(query: str) -> str:
+    """Return the part of a queue or a blob that a request is for, or its action, from `comp`; "" without it."""
+    said = parse_qs(query).get("comp")
+    return f" ({said[0]})" if said else ""
+
+
+def _word(request: Request | InnerRequest) -> str:
+    word = _WORDS[request.method]
+    is_upsert = request.method in ("PUT", "PATCH", "MERGE") and "if-match" not in request.headers
+    return f"insert or {word}" if is_upsert else word
+
+
+def _given(request: Request | InnerRequest, name: str) -> Any:
+    """Return a field of a request's body, or None."""
+    with suppress(ValueError, AttributeError):
+        return json.loads(request.body).get(name)
+    return None
+
+
+class Crashed(BaseException):
+    """The actor has crashed. Requests of its `finally` blocks are not sent."""
+
+
+Received: TypeAlias = Response | Exception
+"""What an actor receives for a request: the response, or the error of the network in its place."""
+
+
+class Point:
+    """A place where a coroutine waits. Awaited, it yields itself in a tuple.
+
+    The code that steps the coroutine settles the point, and resumes the coroutine.
+    """
+
+    def __init__(self) -> None:
+        self.strand: Strand = ()
+        """Which of the actor's concurrent calls waits here."""
+        self._received: Received | None = None
+
+    def settle(self, received: Received | None) -> None:
+        """Resume the coroutine with a response."""
+        self._received = received
+
+    def __await__(self) -> Generator[tuple[Point, ...], object, Any]:
+        if in_event_loop():
+            rule = "it is made in a task of an event loop, which the schedule cannot step"
+            hint = "await requests one after another, or use `gather` of the account"
+            raise BadInput("request", "in a task", rule, hint)
+        yield (self,)
+        return self._result()
+
+    def _result(self) -> Any:
+        return None
+
+
+class Call(Point):
+    """A request that is about to be sent.
+
+    :param request: the request, of an SDK
+    :param message: the request as it is sent
+    :param exchange: sends it, and returns the response
+    :param since: when it was made
+    """
+
+    def __init__(self, request: Any, message: Request, exchange: Callable[[], Response], since: Ticks) -> None:
+        super().__init__()
+        self.request = request
+        self.message = message
+        self.since = since
+        self.text = described(message)
+        """The description of the request."""
+        self.changes = changes(message)
+        """Whether it may write."""
+        self._exchange = exchange
+
+    def content(self) -> str:
+        """Return the request as text, without what the time and the credential make different each time."""
+        headers = sorted(each for each in self.message.headers.items() if each[0].lower() not in _VOLATILE)
+        # The parts of a transaction have headers of their own
+        body = _DATE.sub(b"", self.message.body)
+        return repr((self.strand, self.message.method, self.message.url, headers, body))
+
+    def execute(self) -> Received:
+        """Send the request, and return the response or the error of the network."""
+        try:
+            return self._exchange()
+        except Exception as error:  # noqa: BLE001 - any error of the network is for the sender
+            return error
+
+    def _result(self) -> Any:
+        if isinstance(self._received, Exception):
+            # The same error may be received by several coroutines
+            raise copy(self._received)
+        assert self._received is not None  # noqa: S101 - a call is settled with a response or an error
+        return AioEngineResponse(self.request, self._received)
+
+    def __repr__(self) -> str:
+        return f"{self.strand} {self.text} since {int(self.since)}"
+
+
+class Sleep(Point):
+    """A sleep until a time."""
+
+    def __init__(self, until: Ticks) -> None:
+        super().__init__()
+        self.until = until
+
+    def __repr__(self) -> str:
+        return f"{self.strand} until {int(self.until)}"
+
+
+def in_event_loop() -> bool:
+    """Return whether the caller is run by an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+T = TypeVar("T")
+
+
+class Ended(Generic[T]):
+    """The end of a coroutine.
+
+    :param value: what it returned
+    """
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+
+def advance(coroutine: Coroutine[Any, Any, T], settled: Point | None = None) -> tuple[Point, ...] | Ended[T]:
+    """Run a coroutine until it waits, and return the points any of which may be settled.
+
+    Of an event loop it may await only futures that need nothing from outside: azure-core gathers the parts of a
+    transaction in one, before it sends them. They are finished here. What the coroutine raises is raised.
+
+    :param settled: the point that it waited at; None to begin
+    """
+    sent: Point | None = settled
+    while True:
+        try:
+            waited: Any = coroutine.send(sent)
+        except StopIteration as stop:
+            return Ended(stop.value)
+        if isinstance(waited, tuple):
+            return cast("tuple[Point, ...]", waited)
+        sent = None
+        # None is a mere pause: `asyncio.sleep(0)`
+        if waited is not None:
+            _finish(waited)
+
+
+def _finish(waited: object) -> None:
+    future: Any = waited
+    hint = "use the account's `sleep` and `gather`, or the SDK's async clients"
+    if not isinstance(waited, asyncio.Future):
+        raise BadInput("actor", waited, "an actor may await only requests and its account's own functions", hint)
+    # The coroutine hears of an error itself, when it goes on
+    with suppress(Exception):
+        future.get_loop().run_until_complete(future)
+    if not future.done():
+        raise BadInput("actor", future, "an actor may await only requests; this future waits for something else", hint)

@@ -1,0 +1,338 @@
+"""Run one schedule, choice by choice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tablepatterns.edm import Ticks
+from tablepatterns.errors import BadInput
+from tablepatterns_engine.clock import SECOND
+from tablepatterns_engine.ledger import Record
+
+from .cast import Cast
+from .choice import Choice, Kind
+from .code import Actor, Node, Unrepeatable
+from .digest import digest_of
+from .execution import FAULTS, Executed
+from .points import Call
+from .scenario import Check
+from .snapshot import Saved
+
+
+def _result_of(executed: Executed) -> str:
+    """Return the result of a request: its status, the service's error, and any fault."""
+    if not executed.records:
+        return type(executed.received).__name__
+    record = executed.records[-1]
+    return ", ".join(filter(None, [f"{record.status} {record.error or ''}".strip(), record.fault]))
+
+
+class Violation(Exception):
+    """This schedule breaks a condition.
+
+    :param what: the condition, as text
+    :param cause: the error that was raised
+    """
+
+    def __init__(self, what: str, cause: Exception) -> None:
+        super().__init__(what)
+        self.what = what
+        self.cause = cause
+
+    def is_like(self, other: Violation) -> bool:
+        """Return whether another violation is of the same kind."""
+        return type(self.cause) is type(other.cause)
+
+
+class Event(NamedTuple):
+    """One line of the description of a schedule: an actor, its request, and the response."""
+
+    who: str
+    what: str
+    outcome: str = ""
+
+
+class _Step(NamedTuple):
+    """A choice of a schedule, with everything that followed from it.
+
+    :param before: the step before
+    :param choice: None where the schedule begins
+    :param length: the number of choices so far
+    """
+
+    before: _Step | None
+    choice: Choice | None
+    events: list[Event]
+    records: list[Record]
+    length: int
+
+
+class Position(NamedTuple):
+    """The progress of a schedule: everything that is needed to continue it."""
+
+    account: Saved
+    state: bytes
+    actors: tuple[tuple[Node, bool], ...]
+    current: int | None
+    last: _Step
+    fault_kinds: tuple[Kind, ...]
+    preemptions: int
+
+    @property
+    def choices(self) -> list[Choice]:
+        """The choices so far."""
+        return _choices(self.last)
+
+
+def _steps(last: _Step) -> list[_Step]:
+    steps = [last]
+    while (before := steps[-1].before) is not None:
+        steps.append(before)
+    return steps[::-1]
+
+
+def _choices(last: _Step) -> list[Choice]:
+    return [step.choice for step in _steps(last) if step.choice is not None]
+
+
+class Run:
+    """One schedule: its world, its actors, and the choices made so far.
+
+    Every method that resumes an actor raises `Violation` if the actor ends with an unexpected error.
+
+    :param cast: the actors and their world, which another run may have used before
+    :param position: where it begins, of another run of the same cast; before the actors begin if there is none
+    """
+
+    def __init__(self, cast: Cast, position: Position | None = None) -> None:
+        self.cast = cast
+        self.world = cast.world
+        self.actors = [Actor(code) for code in cast.codes]
+        self.world.actors = self.actors
+        self.current: Actor | None = None
+        """The actor that had the last turn."""
+        self._fault_kinds: tuple[Kind, ...] = ()
+        self.preemptions = 0
+        """The number of switches away from an actor that could have continued."""
+        self._last = _Step(None, None, [], [*cast.records], 0)
+        self._state: bytes | None = None
+        self.account = cast.start
+        """The present state of the account."""
+        if position is not None:
+            self.account = position.account
+            for actor, (node, has_crashed) in zip(self.actors, position.actors, strict=True):
+                actor.node, actor.has_crashed = node, has_crashed
+            self.current = None if position.current is None else self.actors[position.current]
+            self._last = position.last
+            self._fault_kinds, self.preemptions = position.fault_kinds, position.preemptions
+        self.world.snapshots.go_to(self.account)
+
+    def begin(self) -> None:
+        """Let every actor run until it waits for the first time."""
+        for actor in self.actors:
+            self._reach(actor, actor.code.begin())
+        self._pass_time()
+
+    def position(self) -> Position:
+        """Return the current position."""
+        actors = tuple((actor.node, actor.has_crashed) for actor in self.actors)
+        current = None if self.current is None else self.actors.index(self.current)
+        return Position(self.account, self.state(), actors, current, self._last, self._fault_kinds, self.preemptions)
+
+    @property
+    def faults(self) -> int:
+        """The number of faults so far."""
+        return len(self._fault_kinds)
+
+    @property
+    def length(self) -> int:
+        """The number of choices so far."""
+        return self._last.length
+
+    @property
+    def choices(self) -> list[Choice]:
+        """The choices so far."""
+        return _choices(self._last)
+
+    @property
+    def events(self) -> list[Event]:
+        """The events so far."""
+        return [event for step in _steps(self._last) for event in step.events]
+
+    def state(self) -> bytes:
+        """Return the digest of everything that the rest of the schedule and the checks depend on."""
+        if self._state is None:
+            every = self.cast.keeps_histories
+            actors = [each.position() if every or each.is_running else each.outcome() for each in self.actors]
+            self._state = digest_of(self.account.digest, actors)
+        return self._state
+
+    def observed(self) -> bytes:
+        """Return the digest of the account and of all that is known of the actors."""
+        return digest_of(self.account.digest, [(actor.position(), actor.observed()) for actor in self.actors])
+
+    def _go_to(self, account: Saved) -> None:
+        self.account = account
+        self._state = None
+        self.world.snapshots.go_to(account)
+
+    @property
+    def running(self) -> list[Actor]:
+        """The actors that have not ended."""
+        return [actor for actor in self.actors if actor.is_running]
+
+    def count(self, *kinds: Kind) -> int:
+        """Return the number of choices so far of the given kinds, which must be faults."""
+        return sum(kind in kinds for kind in self._fault_kinds)
+
+    def turns(self) -> list[Choice]:
+        """Return the choices without a fault or a delay, the current actor's first."""
+        actors = sorted(self.running, key=lambda actor: actor is not self.current)
+        return [Choice("go", actor.label(call)) for actor in actors for call in actor.calls]
+
+    def preempts(self, choice: Choice) -> bool:
+        """Return whether a choice switches away from an actor that could continue."""
+        if choice.kind in ("wake", "stall", "crash"):
+            return choice.kind == "wake"
+        return self.current is not None and bool(self.current.calls) and choice.actor != self.current.name
+
+    def allows(self, choice: Choice) -> bool:
+        """Return whether a choice is possible now, ignoring the bound."""
+        if choice.kind == "wake":
+            return any(actor.sleeps for actor in self.running)
+        if choice.kind == "stall":
+            return bool(self.running)
+        if choice.kind == "crash":
+            return any(actor.name == choice.actor for actor in self.running)
+        return any(actor.label(call) == choice.label for actor in self.running for call in actor.calls)
+
+    def take(self, choice: Choice) -> None:
+        """Make an allowed choice, and run every actor until it waits again."""
+        if not self.allows(choice):
+            waiting = ", ".join(actor.label(call) for actor in self.running for call in actor.calls) or "none"
+            rule = f"it cannot come next, after {self.length} others; actors with a request to send: {waiting}"
+            raise BadInput("schedule", str(choice), rule, "take the line from a counterexample of the same actors")
+        self.preemptions += self.preempts(choice)
+        if choice.is_fault:
+            self._fault_kinds += (choice.kind,)
+        self._last = _Step(self._last, choice, [], [], self._last.length + 1)
+        if choice.kind == "wake":
+            self._wait_for_sleepers()
+        elif choice.kind == "stall":
+            self._note("", f"every actor stalls for {choice.seconds:g} s")
+            self._wait_until(Ticks(self.account.now + round(choice.seconds * SECOND)))
+        else:
+            actor = next(actor for actor in self.running if actor.name == choice.actor)
+            (self._crash if choice.kind == "crash" else self._send)(choice, actor)
+        self._pass_time()
+        self._state = None
+
+    def repeat(self, choice: Choice) -> None:
+        """Repeat a choice of another run of the same actors.
+
+        :raises Unrepeatable: it is not allowed here
+        """
+        if not self.allows(choice):
+            raise Unrepeatable
+        self.take(choice)
+
+    def check_always(self) -> None:
+        """Check the condition `always`."""
+        check = self.cast.scenario.always
+        if check is not None:
+            self._check(check, "what must always hold does not")
+            # Whatever the check has done to the account, the schedule goes on without it
+            self.world.snapshots.go_to(self.account)
+
+    def check_end(self) -> None:
+        """Check the invariant, after all actors have ended."""
+        check = self.cast.scenario.invariant
+        if check is not None:
+            self._check(check, "the invariant does not hold in the end")
+
+    def endings(self) -> str:
+        """Return how each actor ended, as text."""
+        return ", ".join(actor.ending() for actor in self.actors)
+
+    def _check(self, check: Check, what: str) -> None:
+        """Check each state of the account once, or with each outcome of the actors if the check reads these."""
+        of_account = what, self.account.digest
+        of_all = *of_account, *(actor.outcome() for actor in self.actors)
+        if of_account in self.cast.passed or of_all in self.cast.passed:
+            return
+        world = self.world
+        world.snapshots.fill()
+        # A check may use the account, such as to drain a queue
+        world.snapshots.note_changes()
+        world.turn_to("check")
+        world.ledger.show(record for step in _steps(self._last) for record in step.records)
+        world.are_actors_read = False
+        try:
+            if check(world) is False:
+                raise AssertionError(f"{getattr(check, '__name__', 'the check')} returned False")
+        except Exception as error:
+            raise Violation(what, error) from error
+        if world.ledger.is_read:
+            self.cast.keeps_histories = True
+        else:
+            self.cast.passed.add(of_all if world.are_actors_read else of_account)
+
+    def _note(self, who: str, what: str, outcome: str = "") -> None:
+        self._last.events.append(Event(who, what, outcome))
+
+    # -- what an actor does
+
+    def _crash(self, choice: Choice, actor: Actor) -> None:
+        doing = actor.calls[0].text if len(actor.calls) == 1 else f"{len(actor.calls)} requests"
+        self._note(choice.actor, doing, f"not sent: {actor.name} crashes")
+        actor.has_crashed = True
+
+    def _send(self, choice: Choice, actor: Actor) -> None:
+        self.current = actor
+        settled, call = next(
+            (index, point)
+            for index, point in enumerate(actor.points)
+            if isinstance(point, Call) and actor.label(point) == choice.label
+        )
+        sender = f"{choice.label}, request {actor.node.history.of(call.strand)}"
+        executed, after = self.cast.executions.execute(self.account, call, sender, choice.kind)
+        self._go_to(after)
+        self._last.records.extend(executed.records)
+        outcome = _result_of(executed)
+        if choice.kind == "crash after":
+            self._note(choice.label, call.text, f"{outcome}, but {actor.name} crashes before the response arrives")
+            actor.has_crashed = True
+        else:
+            self._note(choice.label, call.text, outcome)
+            is_lost = choice.kind in FAULTS
+            self._reach(actor, actor.code.after(actor.node, settled, executed.received, is_lost=is_lost))
+
+    def _reach(self, actor: Actor, node: Node) -> None:
+        actor.node = node
+        if node.has_written:
+            self._go_to(self.world.snapshots.save())
+        if actor.error is not None and not self.cast.scenario.expects(actor):
+            raise Violation(f"{actor.name} raised {type(actor.error).__name__}", actor.error)
+
+    # -- what time does
+
+    def _pass_time(self) -> None:
+        """Wake every actor whose sleep has ended, and the next one if no actor has a request to send."""
+        while sleepers := [(each.until, actor, each) for actor in self.running for each in actor.sleeps]:
+            until, actor, sleep = min(sleepers, key=lambda sleeper: sleeper[0])
+            if until > self.account.now:
+                if any(actor.calls for actor in self.running):
+                    return
+                self._wait_for_sleepers()
+            self._reach(actor, actor.code.after(actor.node, actor.points.index(sleep)))
+
+    def _wait_for_sleepers(self) -> None:
+        """Advance the clock until the first sleeper wakes."""
+        until = min(sleep.until for actor in self.running for sleep in actor.sleeps)
+        woken = [actor.name for actor in self.running if any(sleep.until == until for sleep in actor.sleeps)]
+        passed = Ticks(until) - self.account.now
+        self._note("", f"{passed / SECOND:g} s pass, until {' and '.join(woken)} can continue")
+        self._wait_until(max(until, self.account.now))
+
+    def _wait_until(self, now: Ticks) -> None:
+        self._go_to(self.account.at(now))

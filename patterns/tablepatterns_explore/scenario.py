@@ -1,0 +1,73 @@
+"""A scenario: its actors, and the invariant that must hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import Any, Final, TypeAlias, cast
+
+from azure.core.exceptions import HttpResponseError, ServiceRequestError, ServiceResponseError
+
+from tablepatterns.errors import BadInput
+
+from .code import Actor
+from .world import World
+
+Code: TypeAlias = Coroutine[Any, Any, Any]
+Make: TypeAlias = Callable[[World], Iterable[Code] | Mapping[str, Code]]
+"""Creates the actors of one schedule, and the state that they start from."""
+Check: TypeAlias = Callable[[World], object]
+"""Raises an error, or returns False, if a world breaks the condition."""
+Errors: TypeAlias = type[Exception] | tuple[type[Exception], ...]
+
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Actors and the conditions to check, with the parameters of `explore`."""
+
+    make: Make
+    invariant: Check | None = None
+    always: Check | None = None
+    expected: Errors = ()
+
+    def actors(self, world: World) -> dict[str, Code]:
+        """Return new, unstarted coroutines of the actors, by name."""
+        named = _named(self.make(world))
+        if not named:
+            rule = "it returned no actors, so there is nothing to explore"
+            raise BadInput("make", self.make, rule, "return a coroutine for each")
+        for name, code in named.items():
+            if not _NAME.fullmatch(name):
+                rule = "schedules are written with the names of the actors"
+                raise BadInput("name of an actor", name, rule, "use letters, digits and underscores")
+            if not isinstance(code, Coroutine):
+                raise BadInput(f"actor {name}", code, "an actor is a coroutine", "call its `async def` function")
+        return named
+
+    def expects(self, actor: Actor) -> bool:
+        """Return whether an actor's error is allowed: an expected one, or that of a lost response."""
+        error = actor.error
+        if error is None or isinstance(error, self.expected):
+            return True
+        status = error.status_code if isinstance(error, HttpResponseError) else None
+        is_of_network = isinstance(error, (ServiceRequestError, ServiceResponseError)) or (status or 0) >= 500
+        return actor.node.is_response_lost and is_of_network
+
+
+def _named(made: Iterable[Code] | Mapping[str, Code]) -> dict[str, Code]:
+    if isinstance(made, Mapping):
+        return dict(cast("Mapping[str, Code]", made))
+    return dict(zip(_letters(), made, strict=False))
+
+
+def _letters() -> Iterable[str]:
+    """Yield A to Z, then A1, B1 and so on."""
+    yield from ascii_uppercase
+    number = 1
+    while True:
+        yield from (f"{letter}{number}" for letter in ascii_uppercase)
+        number += 1

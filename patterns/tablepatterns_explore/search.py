@@ -1,0 +1,395 @@
+"""Search every schedule within a bound, and shrink the one that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+from typing import Final, NamedTuple, TypeAlias
+
+from tablepatterns.errors import BadInput
+from tablepatterns_engine.clock import SECOND
+
+from .cast import Cast
+from .choice import Chance, Choice, line_of
+from .code import Unrepeatable
+from .digest import digest_of
+from .run import Position, Run, Violation
+from .scenario import Scenario
+from .story import Found, attempt, go_to_end
+from .world import World
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The bound of a search, with the parameters of `explore`.
+
+    :raises BadInput: a number is negative, or a stall not above 0
+    """
+
+    crashes: int = 0
+    lost_responses: int = 0
+    stalls: tuple[float, ...] = ()
+    preemptions: int | None = None
+    latency: float = 30
+    steps: int = 1000
+
+    def __post_init__(self) -> None:
+        for name in ("crashes", "lost_responses", "preemptions", "latency", "steps"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise BadInput(name, value, "must not be negative", "pass 0 or more")
+        for seconds in self.stalls:
+            if not seconds > 0:
+                raise BadInput("stalls", seconds, "must be above 0 seconds", "pass a longer stall")
+
+    def options(self, run: Run) -> list[Choice]:
+        """Return the choices of a run, those without a fault first.
+
+        The first one continues with the current actor, if it has a request to send.
+        """
+        return [*run.turns(), *self._wakes(run), *self._losses(run), *self._crashes(run), *self._stalls(run)]
+
+    def permits(self, run: Run, choice: Choice) -> bool:
+        """Return whether a run stays within the limit of preemptions after a choice."""
+        return self.preemptions is None or run.preemptions + run.preempts(choice) <= self.preemptions
+
+    def left(self, run: Run) -> tuple[object, ...]:
+        """Return the rest of the bound, which determines the possible continuations together with the state."""
+        turn = run.current.name if self.preemptions is not None and run.current and run.current.is_running else None
+        return self._crashes_left(run), self._lost_responses_left(run), self._stalls_left(run), turn
+
+    def _crashes_left(self, run: Run) -> int:
+        return self.crashes - run.count("crash", "crash after")
+
+    def _lost_responses_left(self, run: Run) -> int:
+        return self.lost_responses - run.count("lose", "time out")
+
+    def _stalls_left(self, run: Run) -> list[float]:
+        left = sorted(self.stalls)
+        for choice in run.choices if left else ():
+            if choice.kind == "stall":
+                left.remove(choice.seconds)
+        return left
+
+    def _wakes(self, run: Run) -> Iterator[Choice]:
+        """Yield the choice that a sleeper wakes, if every pending request may take that long."""
+        sleeps = [sleep.until for actor in run.running for sleep in actor.sleeps]
+        waits = [call.since for actor in run.running for call in actor.calls]
+        if sleeps and all(min(sleeps) - since <= self.latency * SECOND for since in waits):
+            yield Choice("wake")
+
+    def _losses(self, run: Run) -> Iterator[Choice]:
+        # A read whose response is lost is retried, which is equivalent to a schedule in which it is sent later
+        if self._lost_responses_left(run) > 0:
+            for label in _changes(run):
+                yield from (Choice("lose", label), Choice("time out", label))
+
+    def _crashes(self, run: Run) -> Iterator[Choice]:
+        if self._crashes_left(run) > 0:
+            yield from (Choice("crash", actor.name) for actor in run.running if actor.calls)
+            yield from (Choice("crash after", label) for label in _changes(run))
+
+    def _stalls(self, run: Run) -> Iterator[Choice]:
+        yield from (Choice("stall", seconds=seconds) for seconds in sorted(set(self._stalls_left(run))))
+
+
+def _changes(run: Run) -> Iterator[str]:
+    """Yield the labels of the requests that may write."""
+    for actor in run.running:
+        yield from (actor.label(call) for call in actor.calls if call.changes)
+
+
+_REPEATED_EVERY: Final = 10
+"""The first schedule is repeated, then the 10th, the 100th, and so on."""
+_FAULT_SHARE: Final = 0.1
+"""The probability that a choice of a random schedule is a fault, while the bound permits some."""
+
+
+class _Branch(NamedTuple):
+    """A schedule to continue: its number of faults, the position before its last choice, and that choice.
+
+    Without a position, it has not begun. Equal ones are ordered by when they were found.
+    """
+
+    faults: int
+    preemptions: int
+    order: int
+    position: Position | None
+    choice: Choice | None
+
+
+_BEGIN: Final = _Branch(0, 0, 0, None, None)
+
+
+@dataclass(frozen=True)
+class Explored:
+    """The result of `explore`, if no schedule breaks a condition.
+
+    :param schedules: how many schedules ran to their end
+    :param pruned: how many reached a state already explored, and stopped there
+    :param states: the number of different states
+    :param samples: how many schedules were sampled at random
+    :param choices: the number of choices in all of them; a common prefix counts once
+    :param exhaustive: whether every schedule within the bound was tried
+    :param seconds: the duration
+    """
+
+    schedules: int
+    pruned: int
+    states: int
+    samples: int
+    choices: int
+    exhaustive: bool
+    seconds: float = field(compare=False)
+
+    def __str__(self) -> str:
+        extent = "every schedule within the bound" if self.exhaustive else "not every schedule within the bound"
+        samples = f", {self.samples:,} at random" if self.samples else ""
+        return f"{extent}: {self.schedules:,} ran to the end, {self.pruned:,} reached a state already explored{samples}"
+
+
+class Search:
+    """A search for a schedule that breaks a condition. It raises `Found` if there is one.
+
+    A schedule is stopped when it reaches a state of another one, which tries everything that can follow.
+
+    :param shares: whether the schedules share one cast, so that the position before a choice is restored and each part
+        of an actor's code runs once for each history. Otherwise each schedule is repeated from its beginning
+    :param merges: whether independent calls of an actor lead to the same in every order, so that one is continued
+    """
+
+    def __init__(self, scenario: Scenario, bound: Bound, chance: Chance, *, shares: bool, merges: bool) -> None:
+        self._schedules = self._pruned = self._cut = self._samples = self._choices = 0
+        self._states: set[bytes] = set()
+        self._scenario = scenario
+        self._bound = bound
+        self._world = World(chance, merges_orders=merges)
+        self._keeps_histories = not shares
+        self._cast = Cast(scenario, self._world, keeps_histories=False) if shares else None
+        self._branches: list[_Branch] = [_BEGIN]
+        self._order = count(1)
+        self._repeated_at = 1
+
+    def close(self) -> None:
+        """End all coroutines."""
+        if self._cast is not None:
+            self._cast.close()
+
+    @property
+    def has_merged(self) -> bool:
+        """Whether independent calls of an actor led to the same place in different orders."""
+        return self._cast is not None and self._cast.reordered > 0
+
+    def exhaust(self, limit: int) -> bool:
+        """Try every schedule within the bound, but no more than `limit`, and return whether these were all of them.
+
+        Schedules are tried in the order of their faults, then of their preemptions.
+
+        :raises Unrepeatable: the actors learn from more than their requests, and cannot share a cast
+        """
+        while self._branches and self._schedules + self._pruned + self._cut < limit:
+            branch = heappop(self._branches)
+            with self._resumed(branch) as run:
+                begun = run.length
+                if branch.choice is not None:
+                    run.take(branch.choice)
+                self._follow(run)
+            self._choices += run.length - begun
+            if self._cast is not None and self._cast.keeps_histories != self._keeps_histories:
+                self._begin_again()
+        return not self._branches and not self._cut
+
+    def _begin_again(self) -> None:
+        """Start over: a check has read the requests, in which schedules with equal states may differ."""
+        self._keeps_histories = True
+        self._schedules = self._pruned = self._cut = self._choices = 0
+        self._states.clear()
+        self._branches[:] = [_BEGIN]
+
+    def sample(self, random: Random) -> None:
+        """Try one schedule at random, with any number of preemptions."""
+        with self._resumed(_BEGIN) as run:
+            while run.running and run.length < self._bound.steps:
+                run.check_always()
+                options = self._bound.options(run)
+                faults = [choice for choice in options if choice.is_fault]
+                others = [choice for choice in options if not choice.is_fault]
+                run.take(random.choice(faults if faults and random.random() < _FAULT_SHARE else others))
+            if run.running:
+                self._cut += 1
+            else:
+                self._end(run)
+        self._samples += 1
+        self._choices += run.length
+
+    def explored(self, exhaustive: bool, seconds: float) -> Explored:
+        """Return what was tried."""
+        done = self._schedules, self._pruned, len(self._states), self._samples, self._choices
+        return Explored(*done, exhaustive, seconds)
+
+    def shrunk(self, found: Found) -> Found | None:
+        """Return a minimal schedule that fails like one of this search; None if that one does not fail from its start.
+
+        :param found: the failure in the search
+        """
+        live = partial(attempt, self._scenario, self._world)
+        if self._cast is None:
+            return shrink(found, live)
+        repeated = follow(found.choices, live)
+        if repeated is None:
+            return None
+        # With the actors of the search, most attempts repeat what it has executed
+        with suppress(Unrepeatable):
+            shorter = shrink(repeated, partial(self._resumed, _BEGIN))
+            if confirmed := follow(shorter.choices, live):
+                return confirmed
+        return shrink(repeated, live)
+
+    @contextmanager
+    def _resumed(self, branch: _Branch) -> Generator[Run, None, None]:
+        """Yield a run at the position where a branch begins.
+
+        :raises Found: the run breaks a condition
+        """
+        if self._cast is None:
+            with attempt(self._scenario, self._world) as run:
+                self._repeat(run, branch.position)
+                yield run
+            return
+        run, reordered = Run(self._cast, branch.position), self._cast.reordered
+        try:
+            if branch.position is None:
+                run.begin()
+            yield run
+            if self._cast.reordered > reordered:
+                self._check_order(run)
+        except Violation as violation:
+            raise Found(run, violation) from violation
+        if self._cast.shares:
+            raise Unrepeatable
+
+    def _repeat(self, run: Run, position: Position | None) -> None:
+        if position is None:
+            return
+        try:
+            for choice in position.choices:
+                run.repeat(choice)
+            if run.state() != position.state:
+                raise Unrepeatable
+        except Unrepeatable:
+            rule = f"its actors did something else when the schedule {line_of(position.choices)!r} was repeated"
+            hint = "let them learn only from responses, and from the account's `now`, `random` and `uuid4`"
+            raise BadInput("make", self._scenario.make, rule, hint) from None
+
+    def _follow(self, run: Run) -> None:
+        """Run to the end, or to a state already explored, and store the alternatives on the way."""
+        while (state := digest_of(run.state(), self._bound.left(run))) not in self._states:
+            self._states.add(state)
+            run.check_always()
+            if not run.running:
+                self._end(run)
+                self._schedules += 1
+                return
+            if run.length == self._bound.steps:
+                self._cut += 1
+                return
+            run.take(self._branch_off(run))
+        self._pruned += 1
+
+    def _branch_off(self, run: Run) -> Choice:
+        """Return the choice without a fault or a preemption, and store the others as branches."""
+        first, *others = [choice for choice in self._bound.options(run) if self._bound.permits(run, choice)]
+        position = run.position() if others else None
+        for choice in reversed(others):
+            cost = run.faults + choice.is_fault, run.preemptions + run.preempts(choice)
+            heappush(self._branches, _Branch(*cost, next(self._order), position, choice))
+        return first
+
+    def _end(self, run: Run) -> None:
+        """Check a schedule that has ended, and sometimes also that it can be repeated."""
+        ends = self._schedules + self._samples + 1
+        observed = run.observed() if ends == self._repeated_at else b""
+        run.check_end()
+        if self._cast is not None and ends == self._repeated_at:
+            self._repeated_at *= _REPEATED_EVERY
+            self._repeat_live((run.choices, observed))
+
+    def _check_order(self, run: Run) -> None:
+        """Check that another order of independent calls makes no difference, here and in the end.
+
+        :raises Unrepeatable: it does
+        """
+        choices, observed = run.choices, run.observed()
+        while run.running and run.length < self._bound.steps:
+            run.take(run.turns()[0])
+        self._repeat_live((choices, observed), (run.choices[len(choices) :], run.observed()))
+
+    def _repeat_live(self, *parts: tuple[Sequence[Choice], bytes]) -> None:
+        """Repeat a schedule with new actors.
+
+        :param parts: the choices of each of its parts, and what can be told of it then
+        :raises Unrepeatable: it reaches another state
+        """
+        try:
+            with attempt(self._scenario, self._world) as run:
+                for choices, observed in parts:
+                    for choice in choices:
+                        run.repeat(choice)
+                    if run.observed() != observed:
+                        raise Unrepeatable
+        except Found:
+            raise Unrepeatable from None
+
+
+Attempt: TypeAlias = Callable[[], AbstractContextManager[Run]]
+"""Yields a run that has begun; it raises `Found` if something is wrong with it."""
+
+
+def shrink(found: Found, begun: Attempt) -> Found:
+    """Return a minimal schedule: remove faults, preemptions and steps one at a time while it still fails.
+
+    The kind of failure stays the same: a check that fails, or an actor that raises the same type of error.
+    """
+    while True:
+        better = next(_better(found, begun), None)
+        if better is None:
+            return found
+        found = better
+
+
+def follow(choices: Sequence[Choice], begun: Attempt) -> Found | None:
+    """Return the failure of the schedule that makes the possible ones of these choices and then ends, if it fails."""
+    try:
+        with begun() as run:
+            for choice in filter(run.allows, choices):
+                run.check_always()
+                run.take(choice)
+            go_to_end(run)
+    except Found as found:
+        return found
+    return None
+
+
+def _better(found: Found, begun: Attempt) -> Iterator[Found]:
+    for choices in _simpler(found.choices):
+        other = follow(choices, begun)
+        if other and other.cost < found.cost and other.violation.is_like(found.violation):
+            yield other
+
+
+def _simpler(choices: Sequence[Choice]) -> Iterator[list[Choice]]:
+    """Yield schedules with one fault, step or switch less."""
+    kept = list(choices)
+    for index, choice in enumerate(kept):
+        yield kept[:index] + kept[index + 1 :]
+        if choice.is_fault and choice.label:
+            yield [*kept[:index], Choice("go", choice.label), *kept[index + 1 :]]
+        earlier = [before for before in range(index) if kept[before].actor == choice.actor]
+        if earlier and earlier[-1] + 1 < index:
+            place = earlier[-1] + 1
+            yield [*kept[:place], choice, *kept[place:index], *kept[index + 1 :]]

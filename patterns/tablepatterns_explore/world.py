@@ -1,0 +1,352 @@
+"""The account that actors share: its clock, its clients, and the order of their requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from copy import copy
+from datetime import datetime, timezone
+from functools import partial
+from importlib import import_module
+from typing import Any, Final, Protocol, TypeVar
+
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.core.rest import AsyncHttpResponse, HttpRequest
+from azure.data.tables.aio import TableClient
+
+from tablepatterns.aio import Storage
+from tablepatterns.connection import in_memory
+from tablepatterns.declared_rows import DeclaredRows
+from tablepatterns.edm import Ticks
+from tablepatterns.sdk.table import Table
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.clock import SECOND
+from tablepatterns_engine.http.message import Request, Response
+from tablepatterns_engine.ledger import Ledger, Record
+from tablepatterns_engine.transport import AioEngineTransport
+
+from .choice import Chance
+from .digest import Stamps
+from .gathered import together
+from .history import Learner
+from .points import Call, Crashed, Ended, Sleep, advance
+from .snapshot import Saved, Snapshots
+
+T = TypeVar("T")
+
+
+# A storage loads these when it needs them; what they draw then, the first of two equal runs would draw alone
+for _clients in ("azure.storage.blob.aio", "azure.storage.queue.aio"):
+    import_module(_clients)
+
+_LOOK_SECONDS: Final = 10
+"""Long enough for few looks in the time that a request may take: each of them makes schedules of its own."""
+
+
+class SteppedLock:
+    """A lock for the concurrent calls of one actor, which poll it, because nothing in a world could wake them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._is_held = False
+
+    async def __aenter__(self) -> None:
+        self._world.note_lock()
+        while self._is_held:
+            await self._world.sleep(_LOOK_SECONDS)
+        self._is_held = True
+
+    async def __aexit__(self, *error: object) -> None:
+        self._is_held = False
+
+
+class SteppedTransport(AioEngineTransport):
+    """Sends requests to the account of a world, each when the schedule allows it."""
+
+    def __init__(self, world: World, engine: Engine) -> None:
+        super().__init__(engine)
+        self._world = world
+
+    async def send(self, request: HttpRequest, **kwargs: Any) -> AsyncHttpResponse:
+        """Return the response that the schedule lets the sender receive."""
+        message = await self.message(request)
+        response: AsyncHttpResponse = await self._world.call(request, message, partial(self.exchange, message, kwargs))
+        return response
+
+    async def sleep(self, duration: float) -> None:
+        """Wait in the world's time: the SDK calls this between its attempts."""
+        await self._world.sleep(duration)
+
+
+class SteppedStorage(Storage):
+    """The account of a world, for recipes: what they await is stepped by the schedule."""
+
+    def __init__(self, world: World) -> None:
+        engine = world.engine
+        target = in_memory(engine.account_name, engine.account_key, world.credential)
+        super().__init__(target, engine, {"transport": world.transport})
+        self._world = world
+        self._tables_by_name: dict[str, Table] = {}
+
+    def renewed(self) -> SteppedStorage:
+        """Return another one with the same clients, which are expensive to make."""
+        storage = copy(self)
+        storage._declared_rows = DeclaredRows()
+        return storage
+
+    def table(self, name: str) -> Table:
+        """Return one table of the account, the same each time."""
+        if name not in self._tables_by_name:
+            self._tables_by_name[name] = super().table(name)
+        return self._tables_by_name[name]
+
+    def now(self) -> datetime:
+        """Return the world's time."""
+        return self._world.now()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait in the world's time."""
+        await self._world.sleep(seconds)
+
+    async def gather(
+        self,
+        *calls: Coroutine[Any, Any, T],
+        max_concurrency: int = 8,
+        needs_threads: bool = False,
+        independent: bool = False,
+    ) -> list[T]:
+        """Run the calls at once; the schedule decides in which order they continue."""
+        are_independent = independent and self._world.merges_orders
+        return await together(self._world, calls, max_concurrency, are_independent=are_independent)
+
+    def _new_lock(self) -> AbstractAsyncContextManager[object]:
+        return SteppedLock(self._world)
+
+    async def _run_with_heartbeat(
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], every: float
+    ) -> T:
+        # Without heartbeats: a stalled process sends none either, so what is correct without them is correct with them
+        return await work
+
+
+class _ObservedLedger(Ledger):
+    """A ledger that notes whether something besides the engine has looked at it."""
+
+    is_read = False
+
+    def add(self, record: Record) -> None:
+        was_read = self.is_read
+        super().add(record)
+        self.is_read = was_read
+
+    def show(self, records: Iterable[Record]) -> None:
+        """Hold these records, and no others."""
+        self.clear()
+        for record in records:
+            super().add(record)
+        self.is_read = False
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("records", "totals", "span"):
+            self.is_read = True
+        return super().__getattribute__(name)
+
+
+class Outcome(Protocol):
+    """What became of an actor."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def has_crashed(self) -> bool: ...
+
+    @property
+    def result(self) -> Any: ...
+
+    @property
+    def error(self) -> Exception | None: ...
+
+
+START: Final = datetime(2014, 8, 22, tzinfo=timezone.utc)
+"""When every schedule begins."""
+
+
+class World:
+    """What the actors of one schedule share: an in-memory account, whose requests and whose time the schedule steps.
+
+    Recipes take `storage`. Code on the SDK's aio clients takes `table_client`, or makes any client with `transport`.
+    Schedules may share a world, whose account is restored then: what holds of one schedule only is in the account, in
+    `returned`, `raised` and `crashed`.
+
+    :param chance: where the random numbers of the schedule come from
+    :param merges_orders: whether an actor's state does not depend on the order of its independent calls
+    """
+
+    def __init__(self, chance: Chance, *, merges_orders: bool = True) -> None:
+        self._chance = chance
+        self._actors: Sequence[Outcome] = ()
+        self.merges_orders = merges_orders
+        self.stamps = Stamps(START)
+        self.turn_to("world")
+        self.engine = Engine(clock=self.stamps)
+        """The account's state, to be looked at without a request."""
+        self.ledger = self.engine.ledger = _ObservedLedger()
+        self.snapshots = Snapshots(self.engine, self.stamps)
+        self.credential = AzureNamedKeyCredential(self.engine.account_name, self.engine.account_key)
+        self.transport = SteppedTransport(self, self.engine)
+        """For SDK clients that `table_client` does not give; they take `credential` too."""
+        self.storage = SteppedStorage(self)
+        """The account for recipes; its `tables` is the SDK's aio service client."""
+        self.are_actors_read = False
+        """Whether something has looked at what became of the actors."""
+        self._empty = self.snapshots.current
+        self._prepared: list[Saved] = []
+        self._preparations = 0
+        self.has_prepared = False
+        """Whether a coroutine was run to prepare the account since it was empty."""
+
+    # -- what users ask for
+
+    def table_client(self, name: str, **options: Any) -> TableClient:
+        """Return the SDK's aio client of a table.
+
+        :param options: keyword options of the client, such as `retry_total`
+        """
+        given: dict[str, Any] = {"credential": self.credential, "transport": self.transport} | options
+        return TableClient(self.storage.target.urls["table"], name, **given)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine at once, before the actors begin, or to look at what they left; no schedule interrupts it.
+
+        Where it waits for a moment, the clock moves.
+        """
+        reached = advance(coroutine)
+        while not isinstance(reached, Ended):
+            point = reached[0]
+            if isinstance(point, Call):
+                point.settle(point.execute())
+            elif isinstance(point, Sleep):
+                self.pass_until(point.until)
+            reached = advance(coroutine, point)
+        return reached.value
+
+    def prepare(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine as `run` does, but once for all schedules: the others begin with the account that it left.
+
+        Use it where the actors are made, for what takes many requests. It is as if another process did it: nothing is
+        returned, and an object that it uses does not remember it.
+        """
+        number = self._preparations
+        self._preparations += 1
+        if number < len(self._prepared):
+            coroutine.close()
+            self.snapshots.note_changes()
+            self.snapshots.go_to(self._prepared[number])
+            self.snapshots.fill()
+        else:
+            self.run(coroutine)
+            self._prepared.append(self.snapshots.save())
+            self.has_prepared = True
+        # What follows gets the same random values, whether the coroutine has run or not
+        self.turn_to(f"after preparation {number}")
+
+    @property
+    def actors(self) -> Sequence[Outcome]:
+        """The actors."""
+        self.are_actors_read = True
+        return self._actors
+
+    @actors.setter
+    def actors(self, actors: Sequence[Outcome]) -> None:
+        self._actors = actors
+
+    @property
+    def returned(self) -> dict[str, Any]:
+        """What the actors returned that ran to their end, by name."""
+        return {actor.name: actor.result for actor in self.actors if actor.state == "returned"}
+
+    @property
+    def raised(self) -> dict[str, Exception]:
+        """What the actors raised that ended with an error, by name."""
+        return {actor.name: actor.error for actor in self.actors if not actor.has_crashed and actor.error is not None}
+
+    @property
+    def crashed(self) -> set[str]:
+        """The names of the actors that crashed."""
+        return {actor.name for actor in self.actors if actor.has_crashed}
+
+    # -- what the account asks for
+
+    async def call(self, request: Any, message: Request, exchange: Callable[[], Response]) -> Any:
+        """Wait until the schedule lets a request be sent, and return the response that the sender receives."""
+        self._check_running()
+        return await Call(request, message, exchange, self.stamps.now())
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until the clock has moved by so many seconds."""
+        self._check_running()
+        await Sleep(Ticks(self.stamps.now() + round(seconds * SECOND)))
+
+    def now(self) -> datetime:
+        """Return the time; the code that asks has learned it."""
+        now = self.stamps.now()
+        self._acting.learn(now)
+        return now.datetime()
+
+    def _check_running(self) -> None:
+        if self._acting.has_crashed:
+            raise Crashed
+
+    @contextmanager
+    def within(self, index: int) -> Generator[None, None, None]:
+        """Let what happens be done by one of the concurrent calls of the running code."""
+        with self._acting.within(index):
+            self._chance.turn_to(self._acting.turn())
+            yield
+        self._chance.turn_to(self._acting.turn())
+
+    @property
+    def locks(self) -> int:
+        """How many locks the running code has taken in this turn."""
+        return self._acting.locks
+
+    def note_lock(self) -> None:
+        """Note that the running code takes a lock, so that it shares something with concurrent calls."""
+        self._acting.locks += 1
+
+    def note_order(self, index: int) -> None:
+        """Note that the order matters in which concurrent calls of the running code continued, the last at an index."""
+        self._acting.note_order(index)
+
+    # -- what the schedule does
+
+    def empty(self) -> None:
+        """Empty the account. What recipes declared on its storage is forgotten, too."""
+        self.snapshots.note_changes()
+        self.snapshots.go_to(self._empty)
+        self.snapshots.fill()
+        self.ledger.show(())
+        self.storage = self.storage.renewed()
+        self._preparations, self.has_prepared = 0, False
+
+    def turn_to(self, who: str, acting: Learner | None = None) -> None:
+        """Let everything that happens from now on be done by this one."""
+        self._acting = acting or Learner(who)
+        self._chance.turn_to(who)
+        self.stamps.turn_to(who)
+
+    def pass_until(self, moment: Ticks) -> None:
+        """Move the clock to a moment, if that is not past."""
+        self.stamps.advance(max(0, moment - self.stamps.now()) / SECOND)
+
+    def close(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Stop a coroutine where it is: nothing that it would still send is sent."""
+        crashed = Learner("the end")
+        crashed.has_crashed = True
+        self.turn_to("the end", crashed)
+        with suppress(Crashed):
+            coroutine.close()
