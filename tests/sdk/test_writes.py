@@ -339,12 +339,6 @@ class WithoutPolicies(TableClient):
         super().__init__(*args, **options)
 
 
-class WithOtherMethods(TableClient):
-    """A table client of an SDK in which the call has another name."""
-
-    delete_table: Any = None
-
-
 class WithOtherRequests(TableClient):
     """A table client of an SDK that sends something else."""
 
@@ -369,9 +363,7 @@ class WithOtherRows(TableClient):
 TWO = [Operation.delete("p", key, ANY) for key in "ab"]
 
 
-@pytest.mark.parametrize(
-    "kind", [WithoutPolicies, WithOtherMethods, WithOtherRequests, WithOtherQueries, WithOtherRows]
-)
+@pytest.mark.parametrize("kind", [WithoutPolicies, WithOtherRequests, WithOtherQueries, WithOtherRows])
 async def test_an_sdk_of_another_shape_sends_by_itself(kind: Any) -> None:
     transport = Recorder()
     assert await AccountSender(kind, SERVICE, {"credential": CREDENTIAL, "transport": transport}).get() is None

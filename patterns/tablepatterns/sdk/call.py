@@ -52,10 +52,26 @@ class SimpleResponse:
         return f"<{type(self).__name__}: {self.status_code} {self.reason}>"
 
 
-class CallHook:
-    """The response hook of one SDK call, which notes its status, its ETag, and whether the SDK sent it again.
+class AioEmptyResponse(SimpleResponse):
+    """A response to a transaction that has no content, as the async SDK reads it."""
 
-    If a write has succeeded, the SDK gets a response without headers and content, since nothing would use them.
+    def __init__(self, response: Any) -> None:
+        super().__init__(response.request, response.status_code, response.reason, response.headers, b"")
+
+    async def read(self) -> bytes:  # type: ignore[override]
+        """Return the content."""
+        return self.content
+
+    def parts(self) -> Any:
+        """Raise the error of the sync SDK's responses."""
+        raise ValueError("You can't get parts if the response is not multipart/mixed")
+
+
+class CallHook:
+    """The response hook of one SDK call, which notes its response, its ETag, and whether the SDK sent it again.
+
+    If a write of one entity has succeeded, the SDK gets a response without headers and content, since nothing would
+    use them.
 
     :param hook: the client's own hook, which this one replaces and calls
     :param sends_once: whether a request that may have been executed must not be sent again
@@ -63,21 +79,24 @@ class CallHook:
 
     def __init__(self, hook: Callable[[Any], None] | None, *, sends_once: bool = False) -> None:
         self._hook = hook
-        self._context: Mapping[str, Any] = {}
+        self._context: Any = {}
         self._sends_once = sends_once
+        self.response: Any = None
+        """The last response."""
         self.status: int | None = None
         self.etag: str | None = None
         """The ETag after a write of one entity."""
 
     def __call__(self, response: Any) -> None:
         self._context = response.context
-        self.status = response.http_response.status_code
+        self.response = response.http_response
+        self.status = self.response.status_code
         if self._hook is not None:
             self._hook(response)
         if self._sends_once and self.status in _AMBIGUOUS:
             # The hook sees each response before the retry policy does, which would send the request again
             raise AmbiguousResponse(f"the service responded with {self.status}")
-        if self.status in _WRITTEN:
+        if self.status in _WRITTEN and not self._context.options.get("stream"):
             answer = response.http_response
             self.etag = answer.headers.get("ETag")
             response.http_response = SimpleResponse(answer.request, NO_CONTENT, answer.reason, {}, b"")

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any, TypeGuard
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn, TypeGuard
 
-from azure.core.exceptions import HttpResponseError
+from azure.core.exceptions import (
+    ClientAuthenticationError,
+    DecodeError,
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceModifiedError,
+    ResourceNotFoundError,
+)
 from azure.data.tables import TableTransactionError
 
 from ..errors import EntityAlreadyExists, EntityChanged, EntityNotFound, TransactionFailed
@@ -32,6 +39,33 @@ def translated(error: HttpResponseError, operations: Sequence[Operation]) -> Htt
         return missing(operations[index], error, index)
     text = f"operation {index} on {keys}: {error.message}"
     return TransactionFailed(text, error, index=index) if _of_batch(error) else error
+
+
+_KINDS: Final[Mapping[int, type[HttpResponseError]]] = {
+    401: ClientAuthenticationError,
+    404: ResourceNotFoundError,
+    409: ResourceExistsError,
+    412: ResourceModifiedError,
+}
+
+
+def raise_classified(error: HttpResponseError | UnicodeDecodeError, response: Any = None) -> NoReturn:
+    """Raise an error of the SDK, or one of the class of its status if the response has none of the service's codes.
+
+    The response of a proxy may have no body, or one that the SDK cannot decode. Its error may then lack the status.
+
+    :param response: the response, if the error does not have it
+    """
+    if isinstance(error, HttpResponseError):
+        response = error.response or response
+        if response is None or type(error) not in (HttpResponseError, DecodeError) or code_of(error):
+            raise error
+    kind = _KINDS.get(response.status_code, HttpResponseError)
+    if kind is HttpResponseError and isinstance(error, HttpResponseError) and error.response is not None:
+        raise error
+    failure: Any = kind(str(getattr(error, "message", error)), response=response)
+    failure.error_code = None
+    raise failure from error
 
 
 def missing(operation: Operation, error: HttpResponseError | None = None, index: int = 0) -> EntityNotFound:

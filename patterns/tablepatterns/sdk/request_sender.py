@@ -1,9 +1,9 @@
-"""Send requests of the library's own through the pipeline of an SDK client.
+"""Send requests of the library's own through the policies of an SDK client.
 
-The SDK's calls spend most of their time on writing a request and reading its response. Here, a table client of the
-library's own calls `delete_table`, and the first policy of its pipeline replaces the request. Later policies, such as
-signing, retries, hooks, logging and tracing, see an ordinary request. A response that is not read here is given to the
-SDK's own call, which raises its error. Why it is done this way: docs/decisions/0013-requests-ride-on-another-call.md.
+The SDK's calls spend most of their time on writing a request and reading its response. Here, the request is handed to
+the SDK's first policy directly, so signing, retries, hooks, logging and tracing are the SDK's. No method of a client
+is called. A response that is not read here is given to the SDK's own call, which raises its error. Why it is done this
+way: docs/decisions/0013-requests-go-to-the-sdks-policies.md.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from urllib.parse import urlsplit
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import DecodeError
-from azure.core.pipeline import PipelineRequest, PipelineResponse
+from azure.core.pipeline import PipelineContext, PipelineRequest, PipelineResponse
 from azure.core.pipeline.policies import AsyncHTTPPolicy, HTTPPolicy
 from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
 from azure.core.rest import HttpRequest
 from azure.core.tracing.decorator import distributed_trace
 from azure.core.tracing.decorator_async import distributed_trace_async
 
-from .call import NO_CONTENT, SimpleResponse, settled
+from .call import settled
 
 NO_CREDENTIAL: Final = AzureNamedKeyCredential("unused", "a2V5")
 NO_LOG: Final = logging.getLogger(f"{__name__}.none")
@@ -32,11 +32,8 @@ NO_LOG.disabled = True
 SILENT: Final[Mapping[str, Any]] = {"logger": NO_LOG, "tracing_options": {"enabled": False}}
 """The options of a call that is neither logged nor traced."""
 
-_OPTION: Final = "tablepatterns_request"
-"""The option of an SDK call that carries a request to the policy."""
 _RESPONSE: Final = "tablepatterns_response"
 """The option of an SDK call that carries a response to the transport that replays it."""
-_NO_CONTENT: Final = SimpleResponse(None, NO_CONTENT, "No Content", {}, b"")
 _MAX_READERS: Final = 64
 
 
@@ -57,18 +54,6 @@ class Prepared:
     by_sdk: Callable[..., Any]
     read: Callable[[PipelineResponse[Any, Any], bytes], Any]
     is_streamed: bool = False
-    response: Any = None
-    found: Any = None
-    """The result or an error; None if the SDK must read the response."""
-    is_result: bool = False
-    """Whether the result was found."""
-
-    def take(self, response: PipelineResponse[Any, Any], content: bytes) -> None:
-        """Read the response, and end the SDK call that carries the request."""
-        self.response = response.http_response
-        self.found = self.read(response, content)
-        self.is_result = self.found is not None and not isinstance(self.found, Exception)
-        response.http_response = _NO_CONTENT
 
 
 def _is_async(kind: Any) -> bool:
@@ -93,16 +78,19 @@ class RequestSender:
 
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
         self.is_async = _is_async(kind)
-        policy = AioRequestPolicy() if self.is_async else RequestPolicy()
-        # Not a table: each request has its own
-        self.client = kind(service, "Requests", **options, per_call_policies=[policy])
-        self.service = str(self.client.url).partition("?")[0]
+        entry = AioEntryPolicy() if self.is_async else EntryPolicy()
+        # Not a table: no method of this client is called, and each request names its own
+        client = kind(service, "Unused", **options, per_call_policies=[entry])
+        self.policies: Any = entry.next
+        """The SDK's first policy, through which requests pass the others."""
+        self._transport = options["transport"]
+        self.service = str(client.url).partition("?")[0]
         """The URL of the service, without a query."""
-        self.version: str = self.client.api_version
+        self.version: str = client.api_version
         self.headers = {"x-ms-version": self.version, "DataServiceVersion": "3.0"}
         """The first headers of each request."""
         self.is_cosmos = _is_cosmos(self.service)
-        self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(self._new_reader, kind))
+        self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(new_reader, kind, self.service))
 
     async def send(self, prepared: Prepared, **options: Any) -> Any:
         """Send a request, and return its result; the errors are those of the SDK's call.
@@ -112,15 +100,23 @@ class RequestSender:
         sent = _sending(prepared.span, is_async=self.is_async)(self, prepared, **options)
         return await sent if self.is_async else sent
 
-    def fail(self, prepared: Prepared) -> Any:
-        """Raise the error of a request, or return what the SDK makes of the response, as its call returns it."""
-        if prepared.found is not None:
-            raise prepared.found
-        return prepared.by_sdk(self._reader(prepared.table), **SILENT, **{_RESPONSE: prepared.response})
+    def request_of(self, prepared: Prepared, options: Mapping[str, Any]) -> PipelineRequest[Any]:
+        """Return a request as the SDK's policies take it."""
+        context = PipelineContext(self._transport, stream=prepared.is_streamed, **options)
+        return PipelineRequest(prepared.request, context)
 
-    def _new_reader(self, kind: Any, table: str) -> Any:
-        options = {"credential": NO_CREDENTIAL, "retry_total": 0, "logger": NO_LOG}
-        return kind(self.service, table, transport=replaying(kind), **options)
+    def result(self, prepared: Prepared, response: PipelineResponse[Any, Any], content: bytes) -> Any:
+        """Return the result of a response, or what the SDK's call makes of it, as that returns it; or raise its error.
+
+        :param content: the content, if it is streamed
+        """
+        result = prepared.read(response, content)
+        if result is None:
+            reader = self._reader(prepared.table)
+            return prepared.by_sdk(reader, **SILENT, **{_RESPONSE: response.http_response})
+        if isinstance(result, Exception):
+            raise result
+        return result
 
 
 @cache
@@ -128,58 +124,41 @@ def _sending(span: str, *, is_async: bool) -> Callable[..., Any]:
     """Return the function that sends a request in the span with this name."""
 
     def send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
-        sender.client.delete_table(merge_span=True, **options, **{_OPTION: prepared})
-        return prepared.found if prepared.is_result else sender.fail(prepared)
+        request = sender.request_of(prepared, options)
+        try:
+            response = sender.policies.send(request)
+        except DecodeError as error:
+            response = _not_decoded(request, error)
+        return sender.result(prepared, response, _content(response.http_response) if prepared.is_streamed else b"")
 
     async def aio_send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
-        await sender.client.delete_table(merge_span=True, **options, **{_OPTION: prepared})
-        return prepared.found if prepared.is_result else await settled(sender.fail(prepared))
+        request = sender.request_of(prepared, options)
+        try:
+            response = await sender.policies.send(request)
+        except DecodeError as error:
+            response = _not_decoded(request, error)
+        content = await settled(_content(response.http_response)) if prepared.is_streamed else b""
+        return await settled(sender.result(prepared, response, content))
 
     if is_async:
         return distributed_trace_async(name_of_span=span)(aio_send)
     return distributed_trace(name_of_span=span)(send)
 
 
-class RequestPolicy(HTTPPolicy[Any, Any]):
-    """A per-call policy that replaces the request of a call, and takes its response."""
+class EntryPolicy(HTTPPolicy[Any, Any]):
+    """The first policy of a pipeline, which leads to the SDK's own: azure-core sets its `next`."""
 
     def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
-        """Send the request that a call carries in place of its own."""
-        sent = _carried(request)
-        if sent is None:
-            return self.next.send(request)
-        try:
-            response = self.next.send(request)
-        except DecodeError as error:
-            response = _not_decoded(request, error)
-        sent.take(response, _content(response.http_response) if sent.is_streamed else b"")
-        return response
+        """Reject a request that a method of the client made: only requests of the library pass."""
+        raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
 
 
-class AioRequestPolicy(AsyncHTTPPolicy[Any, Any]):
+class AioEntryPolicy(AsyncHTTPPolicy[Any, Any]):
     """The same for async clients."""
 
     async def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
-        """Send the request that a call carries in place of its own."""
-        sent = _carried(request)
-        if sent is None:
-            return await self.next.send(request)
-        try:
-            response = await self.next.send(request)
-        except DecodeError as error:
-            response = _not_decoded(request, error)
-        sent.take(response, await settled(_content(response.http_response)) if sent.is_streamed else b"")
-        return response
-
-
-def _carried(request: PipelineRequest[Any]) -> Prepared | None:
-    """Return what a call carries, with its request in place of the call's."""
-    sent: Prepared | None = request.context.options.pop(_OPTION, None)
-    if sent is not None:
-        if sent.is_streamed:
-            request.context.options["stream"] = True
-        request.http_request = sent.request
-    return sent
+        """Reject a request that a method of the client made: only requests of the library pass."""
+        raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
 
 
 def _not_decoded(request: PipelineRequest[Any], error: DecodeError) -> PipelineResponse[Any, Any]:
@@ -233,6 +212,12 @@ class _AioReplay(AsyncHttpTransport[Any, Any]):
     async def close(self) -> None: ...
 
     async def __aexit__(self, *error: object) -> None: ...
+
+
+def new_reader(kind: Any, service: str, table: str, response: Any = None) -> Any:
+    """Return a client that reads responses and sends nothing: its transport is that of `replaying`."""
+    options = {"credential": NO_CREDENTIAL, "retry_total": 0, "logger": NO_LOG}
+    return kind(service.partition("?")[0], table, transport=replaying(kind, response), **options)
 
 
 def replaying(kind: Any, response: Any = None) -> Any:

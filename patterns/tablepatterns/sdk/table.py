@@ -28,13 +28,13 @@ from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
 from .account_sender import AccountSender
 from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, each, settled
-from .errors import code_of, lacks_table, missing, translated
+from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import Operation, check_transaction
 from .page_token import Position
 from .reads import Found, PageQuery, query_page, read_entity
 from .request_sender import RequestSender
 from .write_outcome import WriteOutcome, is_newest, outcome_of, outcome_of_overwriting
-from .writes import submit
+from .writes import ACCEPTED, submit
 
 
 async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
@@ -107,8 +107,8 @@ class Table:
                 raise
             return False
         except (HttpResponseError, ValueError) as error:
-            if isinstance(error, HttpResponseError) and error.status_code not in (400, 404):
-                raise
+            if isinstance(error, HttpResponseError) and (error.status_code not in (400, 404) or not code_of(error)):
+                raise_classified(error)
             # The documentation does not agree on which of the two the service returns for a reserved name
             rule = "the service rejects the name"
             raise BadTableName("table name", self.name, rule, "choose another") from error
@@ -123,7 +123,10 @@ class Table:
 
     async def drop(self) -> None:
         """Delete the table with its entities; does nothing if there is none. Cost: 1 transaction."""
-        await settled(self._client.delete_table())
+        try:
+            await settled(self._client.delete_table())
+        except HttpResponseError as error:
+            raise_classified(error)
 
     @property
     def service_address(self) -> str:
@@ -148,6 +151,8 @@ class Table:
             found: dict[str, TableAccessPolicy | None] = await settled(self._client.get_table_access_policy())
         except ResourceNotFoundError:
             return {}
+        except HttpResponseError as error:
+            raise_classified(error)
         return found
 
     async def put_policies(self, policies: Mapping[str, TableAccessPolicy | None]) -> None:
@@ -156,10 +161,13 @@ class Table:
         Cost: 1 transaction; 2 more if the table must be created first.
         """
         try:
-            await settled(self._client.set_table_access_policy(policies))
-        except ResourceNotFoundError:
-            await self.create()
-            await settled(self._client.set_table_access_policy(policies))
+            try:
+                await settled(self._client.set_table_access_policy(policies))
+            except ResourceNotFoundError:
+                await self.create()
+                await settled(self._client.set_table_access_policy(policies))
+        except HttpResponseError as error:
+            raise_classified(error)
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
         """Read one entity by its keys, or None. Cost: 1 transaction, a point query.
@@ -170,8 +178,10 @@ class Table:
         try:
             sender = self._sender or await self._new_sender()
             entity = await read_entity(self._client, sender, partition_key, row_key, select=names)
-        except ResourceNotFoundError:
-            return None
+        except HttpResponseError as error:
+            if isinstance(error, ResourceNotFoundError) and code_of(error):
+                return None
+            raise_classified(error)
         if entity.row_key != row_key or entity.partition_key != partition_key:
             self._check_received(
                 entity, KeyBounds(Interval(partition_key, upper=partition_key), Interval(row_key, upper=row_key))
@@ -201,10 +211,10 @@ class Table:
         """Read one page of a query as `page` does, with positions in place of tokens. Cost: 1 transaction."""
         try:
             found = await query_page(self._client, self._sender or await self._new_sender(), query)
-        except ResourceNotFoundError as error:
-            if code_of(error) != "TableNotFound":
-                raise
-            return Found((), None)
+        except HttpResponseError as error:
+            if isinstance(error, ResourceNotFoundError) and code_of(error) == "TableNotFound":
+                return Found((), None)
+            raise_classified(error)
         if found.entities and query.where is not None:
             # If the response belongs to another request, all its entities are wrong, so checking two is enough
             bounds = key_bounds(query.where)
@@ -334,11 +344,25 @@ class Table:
     async def _send(self, operations: Sequence[Operation], write_id: WriteId, hook: CallHook) -> list[Entity]:
         all_write_ids = _new_write_ids(operations, write_id)
         sender = self._sender or await self._new_sender()
-        etags = await submit(self._client, sender, operations, all_write_ids, **hook.options)
+        try:
+            etags = await submit(self._client, sender, operations, all_write_ids, hook)
+        except (HttpResponseError, UnicodeDecodeError) as error:
+            raise_classified(error, hook.response)
+        except ValueError as error:
+            if hook.status != ACCEPTED:
+                raise
+            raise ServiceResponseError("the response to a transaction is incomplete: it has no parts") from error
+        if len(etags) != len(operations):
+            raise ServiceResponseError("the response to a transaction is incomplete: parts are missing")
         if len(operations) == 1:
-            if hook.status == 404 and not hook.was_repeated:
+            if hook.status == 404:
                 # The SDK reports the deletion of a missing entity as a success
-                raise missing(operations[0])
+                error: Any = ResourceNotFoundError(response=hook.response)
+                error.error_code = code_of(error)
+                if not error.error_code:
+                    raise error
+                if not hook.was_repeated:
+                    raise missing(operations[0], error)
             etags = [hook.etag]
         return list(map(_written, operations, etags, all_write_ids))
 

@@ -6,34 +6,39 @@ SDK's own calls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from functools import partial
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
+from azure.core.exceptions import StreamConsumedError
 from azure.core.pipeline import PipelineResponse
 from azure.core.rest import HttpRequest
 from azure.data.tables import TableTransactionError
 
 from ..write_id import WriteIds
-from .call import NO_CONTENT, SimpleResponse, answered
+from .call import NO_CONTENT, AioEmptyResponse, CallHook, SimpleResponse, answered
 from .entity_json import NotEncodable
 from .errors import rejection
 from .operation import Operation, sdk_operation, sdk_word
-from .request_sender import Prepared, RequestSender
+from .request_sender import SILENT, Prepared, RequestSender, new_reader
 from .write_body import Envelope, FailedPart, batch_body, entity_write, etags_of
 
 ETags: TypeAlias = list[str | None]
 """The new ETag of each operation of a transaction; None for a deletion."""
 
-_ACCEPTED: Final = 202
+ACCEPTED: Final = 202
 _CREATED: Final = 201
 
 
 async def submit(
-    client: Any, sender: RequestSender | None, operations: Sequence[Operation], ids: Sequence[WriteIds], **options: Any
+    client: Any,
+    sender: RequestSender | None,
+    operations: Sequence[Operation],
+    ids: Sequence[WriteIds],
+    hook: CallHook | None = None,
 ) -> ETags:
     """Execute all operations or none. The new ETag of a single operation is left to the hook.
 
@@ -43,22 +48,28 @@ async def submit(
     :param sender: sends the request; if it is None, the client does
     :param operations: one, or those of a transaction
     :param ids: the write ids that each operation stores in its row
-    :param options: the options of the SDK's call, such as its hooks
+    :param hook: the response hook of the SDK's call
     """
+    hook = hook or CallHook(None)
     prepared: Prepared | None = None
     # The SDK sends merges to Cosmos DB in another way
     if sender is not None and not sender.is_cosmos:
         with suppress(NotEncodable):
             prepare = prepared_single if len(operations) == 1 else prepared_transaction
             prepared = prepare(sender, client.table_name, operations, ids)
-    if sender is None or prepared is None:
-        found: Any = await answered(submit_by_sdk, operations, ids, client, **options)
-    else:
-        found = await answered(sender.send, prepared, **options)
+    try:
+        if sender is None or prepared is None:
+            found: Any = await answered(submit_by_sdk, operations, ids, client, **hook.options)
+        else:
+            found = await answered(sender.send, prepared, **hook.options)
+    except StreamConsumedError:
+        # An async response without content cannot be read twice, as the SDK does for a transaction
+        reader = new_reader(type(client), client.url, client.table_name, AioEmptyResponse(hook.response))
+        found = await answered(submit_by_sdk, operations, ids, reader, **SILENT)
     if len(operations) == 1:
         return [None]
     # The SDK returns mappings, if it has read the response
-    return found if prepared is not None and found is prepared.found else [each.get("etag") for each in found]
+    return [part.get("etag") if isinstance(part, Mapping) else part for part in found]
 
 
 def submit_by_sdk(operations: Sequence[Operation], ids: Sequence[WriteIds], client: Any, **options: Any) -> Any:
@@ -119,7 +130,7 @@ def prepared_transaction(
 def _etags(
     request: HttpRequest, count: int, response: PipelineResponse[Any, Any], content: bytes
 ) -> ETags | TableTransactionError | None:
-    found = etags_of(content, count) if response.http_response.status_code == _ACCEPTED else None
+    found = etags_of(content, count) if response.http_response.status_code == ACCEPTED else None
     return _failure(found, request) if isinstance(found, FailedPart) else found
 
 
