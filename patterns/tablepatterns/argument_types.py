@@ -13,7 +13,7 @@ import inspect
 import math
 import sys
 import types
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import IO, Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
@@ -39,6 +39,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "allow": "pass a QueryClass, such as QueryClass.TABLE_SCAN",
     "entity": "pass an entity that was read, or a mapping of its fields",
 }
+_NO_ASYNC: Final = "pass a function without async"
 _SECRET: Final = frozenset(
     {"amount", "blind_key", "body", "changes", "content", "credential", "entity", "fields", "keys"}
     | {"message", "secret", "text", "value", "values"}
@@ -156,10 +157,13 @@ class Arguments:
     def _refusal(self, name: str, value: object, kind: Kind) -> BadInput:
         shown = NOT_SHOWN if name in _SECRET and value is not None else value
         rule = f"it must be {kind.text}, not {kind.instead(value)}"
-        return _ERRORS.get(name, self._error)(name, shown, rule, _HINTS.get(name, f"pass {kind.text}"))
+        hint = _NO_ASYNC if is_async(value) else _HINTS.get(name, f"pass {kind.text}")
+        return _ERRORS.get(name, self._error)(name, shown, rule, hint)
 
 
 def _type_of(value: object) -> str:
+    if is_async(value):
+        return "an async function"
     if isinstance(value, float) and math.isnan(value):
         return "NaN"
     return "None" if value is None else type(value).__name__
@@ -233,9 +237,46 @@ def kind_of(annotation: Any) -> Kind | None:
         return Kind(" or ".join(map(repr, inner)), lambda value: isinstance(value, str) and value in inner)
     if _is_a(origin, Iterable):
         return _many_of(origin, inner)
-    if origin is Callable or origin is type:
-        return Kind("a class" if origin is type else "a callable", _is_class if origin is type else callable)
+    if origin is type:
+        return Kind("a class", _is_class)
+    if origin is Callable:
+        may_wait = inner[-1] is Any or _has_awaitable(inner[-1])
+        return Kind("a callable", callable if may_wait else lambda value: callable(value) and not is_async(value))
     return _one_of(annotation if origin is None else origin)
+
+
+def _has_awaitable(annotation: Any) -> bool:
+    if get_origin(annotation) in (Union, types.UnionType):
+        return any(map(_has_awaitable, get_args(annotation)))
+    return _is_a(get_origin(annotation) or annotation, Awaitable)
+
+
+def is_async(function: object) -> bool:
+    """Return whether a function, or an object that is called like one, must be awaited.
+
+    >>> async def step(body: object) -> None: ...
+    >>> is_async(step), is_async(functools.partial(step, 1)), is_async(print)
+    (True, True, False)
+    """
+    while isinstance(function, functools.partial):
+        function = cast("functools.partial[object]", function).func
+    if not callable(function):
+        return False
+    function = inspect.unwrap(function)
+    called: object = function if inspect.isroutine(function) else type(function).__call__
+    return inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called)
+
+
+def check_not_awaitable(name: str, result: object) -> None:
+    """Reject what a caller's function returned if it would have to be awaited, such as from a lambda.
+
+    :raises BadInput: it is awaitable
+    """
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            # So that Python does not warn
+            result.close()
+        raise BadInput(name, type(result).__name__, "it returned an awaitable, which is not awaited here", _NO_ASYNC)
 
 
 def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:

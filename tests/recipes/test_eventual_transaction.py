@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
+import tablepatterns.aio
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
 from tablepatterns.messages.envelope import Envelope
+from tablepatterns.messages.handler import Observer
 from tablepatterns.recipes.eventual_transaction import DONE, EventualTransaction
 from tablepatterns.recipes.worker import Report, Worker
 from tablepatterns_engine.account import Engine
@@ -348,3 +352,83 @@ async def test_a_step_that_loses_a_lease_of_its_own_counts_as_lost(storage: Any,
     worker: Any = Worker(storage, [order])
     await order.start(ORDER)
     assert await worker.run_once() == Report(received=1, lost=1)
+
+
+# ------------------------------------------------------------------ async functions on a sync account
+
+
+async def step(body: Any) -> None:
+    """A step that must be awaited."""
+
+
+class AsyncStep:
+    __name__ = "object"
+
+    async def __call__(self, body: Any) -> None: ...
+
+
+@pytest.mark.parametrize("wrong", [step, partial(step), AsyncStep(), AsyncStep().__call__], ids=repr)
+def test_an_async_step_on_a_sync_account_is_rejected_at_construction(wrong: Any) -> None:
+    with pytest.raises(BadDesign, match=r"step = 'charge': it is an async function.*tablepatterns\.aio"):
+        EventualTransaction(connect(), "orders", "order", {"charge": wrong})
+
+
+@pytest.mark.parametrize("wrong", [lambda body: step(body), lambda body: asyncio.sleep(0)])
+def test_a_step_that_returns_an_awaitable_goes_to_the_poison_queue(wrong: Any, recwarn: Any) -> None:
+    storage = connect()
+    orders = EventualTransaction(storage, "orders", "order", {"charge": wrong})
+    orders.start(ORDER)
+    worker = Worker(storage, [orders], max_deliveries=2, retry_after=0)
+    assert [worker.run_once().failed, worker.run_once().poisoned] == [1, 1]
+    (message,) = worker.poisoned("orders")
+    assert "'charge' on a sync account" in str(message)
+    assert not recwarn.list
+
+
+class Waiting:
+    """A handler that waits for something else than its account."""
+
+    kind, queue = "order", "orders"
+
+    def __init__(self) -> None:
+        self.handled: list[object] = []
+
+    async def handle(self, lease: Any) -> None:
+        if lease.work.body == ORDER:
+            await asyncio.sleep(0)
+        self.handled.append(lease.work.body)
+
+
+def test_one_message_whose_handler_waits_does_not_end_a_sync_worker() -> None:
+    storage, handler = connect(), Waiting()
+    for body in (ORDER, {"Order": "4712"}):
+        EventualTransaction(storage, "orders", "order", [print]).start(body)
+    worker = Worker(storage, [handler], max_deliveries=1)
+    assert worker.drain() == Report(received=2, handled=1, poisoned=1)
+    assert handler.handled == [{"Order": "4712"}]
+    (message,) = worker.poisoned("orders")
+    assert "connect with tablepatterns.aio" in str(message)
+
+
+async def test_an_async_account_takes_both_kinds_of_steps() -> None:
+    storage = tablepatterns.aio.connect()
+    taken: list[str] = []
+
+    async def charge(body: Any) -> None:
+        await asyncio.sleep(0)
+        taken.append("charge")
+
+    orders = EventualTransaction(
+        storage, "orders", "order", {"charge": charge, "ship": lambda body: taken.append("ship")}
+    )
+    await orders.start(ORDER)
+    assert (await Worker(storage, [orders]).run_once()).handled == 1
+    assert taken == ["charge", "ship"]
+
+
+def test_an_observer_with_an_async_method_is_rejected() -> None:
+    class Counting(Observer):
+        async def handled(self, queue: str, kind: str, seconds: float) -> None: ...  # type: ignore[override]
+
+    with pytest.raises(BadDesign, match="`handled` is async"):
+        Worker(connect(), [Waiting()], observer=Counting())

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Final, TypeVar, cast
 
-from ..argument_types import check_least, checked
+from ..argument_types import check_least, check_not_awaitable, checked
 from ..arguments import condition_of, fields_of, via_and_fields
 from ..edm import ordinal
 from ..entity import Entity, Modify, modify, reading_of, remember, write_ids_of
@@ -869,7 +869,7 @@ class EntitySet(Modeled[Account_co, E]):
             await repairer.repair(needed, are_absent=True)
             report = replace(report, entities=report.entities + len(page.entities), token=page.token)
             if progress is not None:
-                progress(report)
+                check_not_awaitable("progress", progress(report))
         return report
 
     @recipe
@@ -916,7 +916,7 @@ class EntitySet(Modeled[Account_co, E]):
                 token=page.token,
             )
             if progress is not None:
-                progress(report)
+                check_not_awaitable("progress", progress(report))
         return report
 
     @recipe

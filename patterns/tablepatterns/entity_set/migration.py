@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ..argument_types import check_least, checked
+from ..argument_types import check_least, check_not_awaitable, checked
 from ..entity import Entity
 from ..errors import EntityNotFound
 from ..models.model import Model
@@ -86,7 +86,7 @@ class Migrator:
             token = following.text() if following else None
             done = replace(done, seen=done.seen + len(own), rewritten=done.rewritten + sum(written), token=token)
             if progress is not None:
-                progress(done)
+                check_not_awaitable("progress", progress(done))
         return done
 
     async def _rewrite(self, keys: Keys, pace: Pace, retry_for: float) -> bool:

@@ -6,14 +6,14 @@ A message is deleted only after it was processed, or after it was copied to the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from azure.core.exceptions import AzureError
 
-from ..errors import NOT_SHOWN, BadDesign, BadMessage, LeaseLost
+from ..errors import NOT_SHOWN, BadDesign, BadMessage, LeaseLost, StepFailed
 from ..recipe import Account, run_with_heartbeat
 from ..sdk.queue import Message, Queue
 from .handler import Handler, Observer
@@ -36,6 +36,8 @@ class Settings:
     retry_after: int
     base64: bool
     observer: Observer
+    is_sync: bool = False
+    """Whether the account is sync, so that a handler cannot wait for anything else."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ class Delivery:
             return await self._move_to_poison(self._message, Reason("TooManyDeliveries", text))
         every = max(self._settings.lease / 4, 0.5)
         try:
-            await run_with_heartbeat(self._account, _handle(handler, lease), lambda: self._renew(lease), every=every)
+            handling = _handle(handler, lease, is_sync=self._settings.is_sync)
+            await run_with_heartbeat(self._account, handling, lambda: self._renew(lease), every=every)
         except _NotAwaitable:
             # Every message would fail and be moved to the poison queue, so stop the worker instead
             await self.release()
@@ -199,8 +202,26 @@ class _NotAwaitable(Exception):
     """A handler returned something that cannot be awaited; never leaves this file."""
 
 
-async def _handle(handler: Handler, lease: Lease) -> None:
+async def _handle(handler: Handler, lease: Lease, *, is_sync: bool) -> None:
     handling: object = handler.handle(lease)
     if not isinstance(handling, Awaitable):
         raise _NotAwaitable
+    if is_sync:
+        _finish(_awaited(handling), handler.kind)
+    else:
+        await handling
+
+
+def _finish(handling: Coroutine[Any, Any, None], kind: str) -> None:
+    """Run a handler to its end; if it waits, its message has failed, and not the worker."""
+    try:
+        handling.send(None)
+    except StopIteration:
+        return
+    handling.close()
+    text = f"the handler of {kind!r} waited for something that a sync account cannot await"
+    raise StepFailed(f"{text}; await only what a recipe may await, or connect with tablepatterns.aio")
+
+
+async def _awaited(handling: Awaitable[object]) -> None:
     await handling

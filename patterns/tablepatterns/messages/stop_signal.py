@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from ..argument_types import check_not_awaitable
 from ..errors import BadInput
 
 ShouldStop: TypeAlias = Callable[[], bool]
@@ -27,7 +28,11 @@ class StopSignal:
 
     def __call__(self) -> bool:
         """Return whether to stop."""
-        return self._is_set or self._should_stop()
+        if self._is_set:
+            return True
+        answer = self._should_stop()
+        check_not_awaitable("stopping", answer)
+        return answer
 
 
 @contextmanager

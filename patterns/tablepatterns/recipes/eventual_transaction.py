@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from ..argument_types import checked
+from ..argument_types import check_not_awaitable, checked, is_async
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage, LeaseLost, StepFailed
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
 from ..messages.poison import Reason
-from ..recipe import Account_co, Pattern, recipe
+from ..recipe import Account_co, Pattern, is_sync, recipe
 from ..sdk.call import settled
 from ..sdk.queue import check_length
 
 Body: TypeAlias = Mapping[str, Any]
 Step: TypeAlias = Callable[[Body], Awaitable[object] | object]
-"""Performs one step, given the body of the message: a function, or on an async account an async one."""
+"""Performs one step, given the body of the message: a plain function, or on an async account an async one too."""
 
 DONE: Final = "_done"
 """The field of a body with the names of the completed steps."""
@@ -60,11 +60,11 @@ class EventualTransaction(Pattern[Account_co]):
     :param account: where the queue is
     :param queue: the queue's name; the first message creates it
     :param kind: the kind of its messages, by which a worker finds this handler
-    :param steps: functions of the body, in order: plain ones, or on an async account async ones; a step's name is its
-        `__name__`. Or a dict from names to functions
+    :param steps: functions of the body, in order: plain ones, and on an async account async ones too; a step's name is
+        its `__name__`. Or a dict from names to functions
     :param remember: whether the message is rewritten after each step, so that completed steps are not repeated
     :param base64: whether to send messages in Base64, for clients that expect it; workers read both
-    :raises BadDesign: there is no step, or two have the same name
+    :raises BadDesign: there is no step, two have the same name, or one is async and the account is not
 
     Guide: eventually consistent transactions pattern.
     """
@@ -84,6 +84,11 @@ class EventualTransaction(Pattern[Account_co]):
         self.queue = queue
         self.kind = kind
         self.steps = _by_name(steps)
+        self._is_sync = is_sync(account)
+        for name, step in self.steps.items():
+            if self._is_sync and is_async(step):
+                rule = "it is an async function, and the account is sync, so it cannot be awaited"
+                raise BadDesign("step", name, rule, "write it with `def`, or connect with tablepatterns.aio")
         self.remember = remember
         self._base64 = base64
         self._messages = account.queue(queue)
@@ -136,12 +141,19 @@ class EventualTransaction(Pattern[Account_co]):
 
     async def _run(self, name: str, step: Step, body: Body) -> None:
         try:
-            await settled(step(dict(body)))
+            result = step(dict(body))
+            if not self._is_sync:
+                await settled(result)
         except (BadMessage, LeaseLost):
             raise
         except Exception as error:
             reason = Reason.of(error)
             raise StepFailed(f"{self.kind}: the step {name!r} failed: {reason.error} {reason.text}") from error
+        if self._is_sync:
+            try:
+                check_not_awaitable("step", result)
+            except BadInput as error:
+                raise StepFailed(f"{self.kind}: the step {name!r} on a sync account: {error}") from error
 
 
 def _by_name(steps: Iterable[Step] | Mapping[str, Step]) -> dict[str, Step]:

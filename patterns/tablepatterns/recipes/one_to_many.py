@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from ..argument_types import checked
+from ..argument_types import check_not_awaitable, checked
 from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.commit import commit
@@ -254,7 +254,7 @@ class SharedFields(Pattern[Account_co]):
             now = await contended(self.account, step, retry_for)
             done = Changed(done.entities + now.entities, done.written + now.written, now.token)
             if progress is not None:
-                progress(done)
+                check_not_awaitable("progress", progress(done))
             if done.token is None:
                 return done
 

@@ -12,7 +12,7 @@ from typing import Final, Protocol, cast
 from azure.core.exceptions import AzureError, HttpResponseError
 
 from .. import limits
-from ..argument_types import checked
+from ..argument_types import checked, is_async
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
 from ..messages.delivery import Delivery, Outcome, ServedQueue, Settings, log
 from ..messages.envelope import Envelope
@@ -26,6 +26,8 @@ from ..sdk.queue import Message
 
 _FIRST_WAIT: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
+_NOTIFICATIONS: Final = tuple(name for name in vars(Observer) if not name.startswith("_"))
+"""The names of an observer's methods."""
 _TRANSIENT: Final = frozenset({408, 429, 500, 502, 503, 504})
 
 
@@ -137,7 +139,11 @@ class Worker(Pattern[Account_co]):
         _check("max_concurrency", max_concurrency, 1, limits.MAX_MESSAGES_PER_GET)
         _check("retry_after", retry_after, 0, longest)
         _check("idle", idle, _FIRST_WAIT, None)
-        self._settings = Settings(lease, max_deliveries, retry_after, base64, observer or Observer())
+        self._settings = Settings(lease, max_deliveries, retry_after, base64, observer or Observer(), is_sync(account))
+        for name in _NOTIFICATIONS:
+            if is_async(getattr(self._settings.observer, name)):
+                rule = f"its method `{name}` is async, and is not awaited"
+                raise BadDesign("observer", type(observer).__name__, rule, "write its methods without async")
         self._max_concurrency = max_concurrency
         self._idle = idle
         self._served = {name: self._serving(name, handlers, poison) for name, handlers in _by_queue(queues).items()}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Literal
 
+from ...argument_types import check_not_awaitable
 from ...errors import BadToken
 
 _VERSION = 1
@@ -181,4 +182,4 @@ class Tally:
     def _change(self, progress: Progress) -> None:
         self.progress = progress
         if self._report is not None:
-            self._report(progress)
+            check_not_awaitable("progress", self._report(progress))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from ...argument_types import checked
+from ...argument_types import check_not_awaitable, checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
@@ -117,7 +117,7 @@ class KeyRotation(Pattern[Account_co]):
         while True:
             done = await self._rotate_page(done, pace, retry_for)
             if progress is not None:
-                progress(done)
+                check_not_awaitable("progress", progress(done))
             if done.token is None:
                 return done
 

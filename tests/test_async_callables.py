@@ -1,0 +1,79 @@
+"""Where a function is passed that no caller awaits, an async one is rejected, so it is never dropped silently."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import tablepatterns as tp
+from tablepatterns.argument_types import check_not_awaitable, declared, is_async
+from tablepatterns.errors import BadInput, LoadInterrupted
+
+
+async def unawaited(*args: Any, **kwargs: Any) -> None:
+    raise AssertionError("it was called")
+
+
+class Unawaited:
+    async def __call__(self, *args: Any) -> None:
+        raise AssertionError("it was called")
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the public functions, and the methods of public classes."""
+    for name in tp.__all__:
+        thing: Any = getattr(tp, name)
+        if inspect.isfunction(thing):
+            yield name, thing
+        elif inspect.isclass(thing):
+            for method in (each for each in dir(thing) if not each.startswith("_") or each == "__init__"):
+                found: Any = inspect.getattr_static(thing, method)
+                function = getattr(found, "_function", found)
+                if inspect.isfunction(function):
+                    yield f"{name}.{method}", function
+
+
+def callables() -> Iterator[Any]:
+    for name, function in functions():
+        for parameter, kind in declared(function).items():
+            if kind is not None and kind.fits(len) and not kind.fits(0):
+                yield pytest.param(kind, id=f"{name}, {parameter}")
+
+
+@pytest.mark.parametrize("kind", list(callables()))
+def test_an_async_function_is_rejected_where_no_caller_awaits_it(kind: Any) -> None:
+    for wrong in (unawaited, functools.partial(unawaited, 1), Unawaited()):
+        assert kind.fits(lambda *args: None)
+        assert not kind.fits(wrong)
+
+
+def test_the_walk_finds_the_parameters() -> None:
+    found = {each.id for each in callables()}
+    assert {"EntitySet.update, change", "BulkLoad.load, progress", "Worker.run, stopping"} <= found
+
+
+def test_an_async_function_is_recognized_in_every_form() -> None:
+    @functools.wraps(len)
+    async def wrapped(value: Any) -> None: ...
+
+    assert all(map(is_async, (unawaited, functools.partial(unawaited), Unawaited(), Unawaited().__call__)))
+    assert not any(map(is_async, (len, print, Unawaited, functools.partial(len), 1, None, "text", lambda: unawaited())))
+
+
+def test_what_a_plain_function_returns_is_not_awaited_silently(recwarn: Any) -> None:
+    with pytest.raises(BadInput, match="progress = 'coroutine': it returned an awaitable"):
+        check_not_awaitable("progress", unawaited())
+    check_not_awaitable("progress", None)
+    assert not recwarn.list
+
+
+def test_progress_that_returns_an_awaitable_is_an_error(recwarn: Any) -> None:
+    entities = tp.EntitySet(tp.connect(), "Staff", tp.Key("{Department}", "{EmployeeId:06d}"))
+    for wrong in (lambda progress: unawaited(), unawaited):
+        with pytest.raises((BadInput, LoadInterrupted), match="pass a function without async"):
+            tp.BulkLoad(entities).load([{"Department": "Sales", "EmployeeId": 1}], progress=wrong)
+    assert not recwarn.list
