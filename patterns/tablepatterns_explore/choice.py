@@ -88,7 +88,7 @@ def _choice(word: str) -> Choice:
 
 
 class Chance:
-    """In a `with` block, the source of `random`, of `uuid4` and of new generators for this thread.
+    """In a `with` block, the source of `random`, of `uuid4` and of new generators for `threads`, at first this one.
 
     The same actor draws the same ids and the same back-off at the same of its steps, whatever the others do. So a
     schedule can be repeated, and two schedules that lead to the same state are seen to.
@@ -105,7 +105,8 @@ class Chance:
     """
 
     def __init__(self) -> None:
-        self._thread = threading.get_ident()
+        self.threads = {threading.get_ident()}
+        """The threads whose draws are repeatable, of which one runs at a time."""
         self._system = os.urandom
         self._former = random.getstate()
         self._who = ""
@@ -118,7 +119,7 @@ class Chance:
         random.seed(who)
 
     def _bytes(self, size: int, /) -> bytes:
-        if threading.get_ident() != self._thread:
+        if threading.get_ident() not in self.threads:
             return self._system(size)
         self._drawn += 1
         return shake_128(f"{self._who}, {self._drawn}".encode()).digest(size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Sequence
 from itertools import combinations
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -14,6 +14,7 @@ from .digest import digest_of, text_of, value_of
 from .history import NOTHING, Learner, Place, Strand
 from .points import Call, Ended, Point, Received, Sleep, advance
 from .shared_objects import SharedObjects
+from .sync_actor import SyncActor
 from .world import World
 
 State: TypeAlias = Literal["running", "returned", "raised", "crashed"]
@@ -151,6 +152,8 @@ class Code:
         self._world = world
         self._fresh = fresh
         self._places: dict[Place, Node] = {}
+        self._threads: deque[Node] = deque()
+        """The places where threads wait, the longest first."""
         self._reordered: set[tuple[Turn, Turn]] = set()
 
     def begin(self) -> Node:
@@ -205,6 +208,7 @@ class Code:
     def _run(self, child: Node, text: str | None, learner: Learner) -> None:
         """Run the code from the place before a child, and store in the child where it waits."""
         node = child.before
+        self._limit_threads()
         live = self._live_at(node)
         if text is not None:
             learner.learn(self._world.stamps.named(text), node.strand(child.settled))
@@ -213,9 +217,19 @@ class Code:
         self._world.snapshots.fill()
         self._resume(child, live, learner)
         child.history = learner.history
+        if child.live is not None and isinstance(live.coroutine, SyncActor):
+            self._threads.append(child)
         # Code that writes to the engine itself would not do so where it is not run again
         child.has_written = self._world.stamps.has_stamped
         self.shares |= before != live.shared.state() or child.has_written
+
+    def _limit_threads(self) -> None:
+        """End the threads that have waited longest; where one is needed again, another one is brought there."""
+        while len(self._threads) > _MAX_THREADS:
+            node = self._threads.popleft()
+            if node.live is not None:
+                self._world.close(node.live.coroutine)
+                node.live = None
 
     def _live_at(self, node: Node) -> _Live:
         """Return a coroutine that waits at a place; it is taken from there."""
@@ -256,6 +270,8 @@ def _turns(path: Sequence[Node]) -> list[Turn]:
     return turns
 
 
+_MAX_THREADS: Final = 100
+"""How many threads of one actor may wait at a time."""
 _SHOWN: Final = 40
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 """Where an object is, in a repr that does not show its value."""

@@ -7,6 +7,7 @@ from random import Random
 from time import perf_counter
 from typing import TypeVar
 
+from azure.data.tables import TableClient as SyncTableClient
 from azure.data.tables.aio import TableClient
 
 from tablepatterns.recipe import finish
@@ -178,5 +179,6 @@ def _stepping(work: Callable[[Chance], T]) -> T:
     with ready_loop():
         # Before the first run: this is determined once per process, and would use random ids in that run only
         finish(is_supported(TableClient))
+        finish(is_supported(SyncTableClient))
         with Chance() as chance:
             return work(chance)

@@ -15,7 +15,7 @@ from tablepatterns.edm import Ticks
 from tablepatterns.errors import BadInput
 from tablepatterns_engine.http.message import Request, Response
 from tablepatterns_engine.http.multipart import InnerRequest, read_parts, read_requests
-from tablepatterns_engine.transport import AioEngineResponse
+from tablepatterns_engine.transport import AioEngineResponse, EngineResponse
 
 from .history import Strand
 
@@ -134,9 +134,10 @@ class Point:
             hint = "await requests one after another, or use `gather` of the account"
             raise BadInput("request", "in a task", rule, hint)
         yield (self,)
-        return self._result()
+        return self.result()
 
-    def _result(self) -> Any:
+    def result(self) -> Any:
+        """Return what the code receives here, or raise the error."""
         return None
 
 
@@ -147,10 +148,14 @@ class Call(Point):
     :param message: the request as it is sent
     :param exchange: sends it, and returns the response
     :param since: when it was made
+    :param is_sync: whether a sync client sends it
     """
 
-    def __init__(self, request: Any, message: Request, exchange: Callable[[], Response], since: Ticks) -> None:
+    def __init__(
+        self, request: Any, message: Request, exchange: Callable[[], Response], since: Ticks, *, is_sync: bool = False
+    ) -> None:
         super().__init__()
+        self._response_class: Any = EngineResponse if is_sync else AioEngineResponse
         self.request = request
         self.message = message
         self.since = since
@@ -174,12 +179,13 @@ class Call(Point):
         except Exception as error:  # noqa: BLE001 - any error of the network is for the sender
             return error
 
-    def _result(self) -> Any:
+    def result(self) -> Any:
+        """Return the response, or raise the error of the network."""
         if isinstance(self._received, Exception):
             # The same error may be received by several coroutines
             raise copy(self._received)
         assert self._received is not None  # noqa: S101 - a call is settled with a response or an error
-        return AioEngineResponse(self.request, self._received)
+        return self._response_class(self.request, self._received)
 
     def __repr__(self) -> str:
         return f"{self.strand} {self.text} since {int(self.since)}"

@@ -10,13 +10,17 @@ from typing import Any, Final, TypeAlias, cast
 
 from azure.core.exceptions import HttpResponseError, ServiceRequestError, ServiceResponseError
 
+from tablepatterns.argument_types import is_async
 from tablepatterns.errors import BadInput
 
 from .code import Actor
+from .sync_actor import SyncActor
 from .world import World
 
 Code: TypeAlias = Coroutine[Any, Any, Any]
-Make: TypeAlias = Callable[[World], Iterable[Code] | Mapping[str, Code]]
+Program: TypeAlias = Code | Callable[[], object]
+"""What an actor does: a coroutine, or a plain function on a sync account."""
+Make: TypeAlias = Callable[[World], Iterable[Program] | Mapping[str, Program]]
 """Creates the actors of one schedule, and the state that they start from."""
 Check: TypeAlias = Callable[[World], object]
 """Raises an error, or returns False, if a world breaks the condition."""
@@ -39,14 +43,20 @@ class Scenario:
         named = _named(self.make(world))
         if not named:
             rule = "it returned no actors, so there is nothing to explore"
-            raise BadInput("make", self.make, rule, "return a coroutine for each")
+            raise BadInput("make", self.make, rule, "return a coroutine, or a function, for each")
         for name, code in named.items():
             if not _NAME.fullmatch(name):
                 rule = "schedules are written with the names of the actors"
                 raise BadInput("name of an actor", name, rule, "use letters, digits and underscores")
-            if not isinstance(code, Coroutine):
+            if is_async(code):
                 raise BadInput(f"actor {name}", code, "an actor is a coroutine", "call its `async def` function")
-        return named
+            if not isinstance(code, Coroutine) and not callable(code):
+                rule = "an actor is a coroutine, or a function without parameters"
+                raise BadInput(f"actor {name}", code, rule, "call its `async def` function, or pass a function")
+        return {
+            name: code if isinstance(code, Coroutine) else SyncActor(code, world.threads)
+            for name, code in named.items()
+        }
 
     def expects(self, actor: Actor) -> bool:
         """Return whether an actor's error is allowed: an expected one, or that of a lost response."""
@@ -58,9 +68,9 @@ class Scenario:
         return actor.node.is_response_lost and is_of_network
 
 
-def _named(made: Iterable[Code] | Mapping[str, Code]) -> dict[str, Code]:
+def _named(made: Iterable[Program] | Mapping[str, Program]) -> dict[str, Program]:
     if isinstance(made, Mapping):
-        return dict(cast("Mapping[str, Code]", made))
+        return dict(cast("Mapping[str, Program]", made))
     return dict(zip(_letters(), made, strict=False))
 
 

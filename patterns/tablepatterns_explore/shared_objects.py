@@ -9,6 +9,8 @@ from inspect import unwrap
 from types import CellType, FunctionType, MethodType
 from typing import Any, Final, TypeAlias
 
+from .sync_actor import SyncActor
+
 _CONTAINERS: Final = (list, dict, set, deque, bytearray)
 _OURS: Final = ("tablepatterns.", "tablepatterns_", "azure.", "builtins")
 _Place: TypeAlias = Callable[[], object]
@@ -36,9 +38,9 @@ class SharedObjects:
 
 
 def _identified(actor: Coroutine[Any, Any, Any]) -> Iterator[tuple[int, _Place]]:
-    frame = getattr(actor, "cr_frame", None)
-    seen: set[int] = set()
-    for value in [] if frame is None else list(frame.f_locals.values()):
+    frame, seen = getattr(actor, "cr_frame", None), set[int]()
+    values = [] if frame is None else list(frame.f_locals.values())
+    for value in [actor.function] if isinstance(actor, SyncActor) else values:
         for place in _places(value, seen):
             yield id(place()), place
 

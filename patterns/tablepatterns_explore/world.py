@@ -8,29 +8,35 @@ from copy import copy
 from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
+from threading import get_ident
 from typing import Any, Final, Protocol, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
-from azure.core.rest import AsyncHttpResponse, HttpRequest
+from azure.core.rest import AsyncHttpResponse, HttpRequest, HttpResponse
+from azure.data.tables import TableClient as SyncTableClient
 from azure.data.tables.aio import TableClient
 
 from tablepatterns.aio import Storage
 from tablepatterns.connection import in_memory
 from tablepatterns.declared_rows import DeclaredRows
 from tablepatterns.edm import Ticks
+from tablepatterns.errors import BadInput
+from tablepatterns.recipe import finish
 from tablepatterns.sdk.table import Table
+from tablepatterns.storage import Storage as SyncStorage
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import SECOND
 from tablepatterns_engine.http.message import Request, Response
 from tablepatterns_engine.ledger import Ledger, Record
-from tablepatterns_engine.transport import AioEngineTransport
+from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 from .choice import Chance
 from .digest import Stamps
 from .gathered import together
 from .history import Learner
-from .points import Call, Crashed, Ended, Sleep, advance
+from .points import Call, Crashed, Ended, Point, Sleep, advance
 from .snapshot import Saved, Snapshots
+from .sync_actor import running_actor
 
 T = TypeVar("T")
 
@@ -129,6 +135,52 @@ class SteppedStorage(Storage):
         return await work
 
 
+class SyncSteppedTransport(EngineTransport):
+    """The same for sync clients, in the thread of an actor, or where the world is prepared or checked."""
+
+    def __init__(self, world: World, engine: Engine) -> None:
+        super().__init__(engine)
+        self._world = world
+
+    def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        """Return the response that the schedule lets the sender receive."""
+        message = finish(self._world.transport.message(request))
+        exchange = partial(self._world.transport.exchange, message, kwargs)
+        response: HttpResponse = self._world.wait(
+            Call(request, message, exchange, self._world.stamps.now(), is_sync=True)
+        )
+        return response
+
+    def sleep(self, duration: float) -> None:
+        """Wait in the world's time: the SDK calls this between its attempts."""
+        self._world.wait(self._world.new_sleep(duration))
+
+
+class SyncSteppedStorage(SyncStorage):
+    """The account of a world, for recipes in plain functions. Their concurrent calls run one after another."""
+
+    def __init__(self, world: World) -> None:
+        engine = world.engine
+        target = in_memory(engine.account_name, engine.account_key, world.credential)
+        super().__init__(target, engine, {"transport": world.sync_transport})
+        self._world = world
+        self._has_threads = False
+
+    def renewed(self) -> SyncSteppedStorage:
+        """Return another one with the same clients, which are expensive to make."""
+        storage = copy(self)
+        storage._declared_rows = DeclaredRows()
+        return storage
+
+    def now(self) -> datetime:
+        """Return the world's time."""
+        return self._world.now()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait in the world's time."""
+        self._world.wait(self._world.new_sleep(seconds))
+
+
 class _ObservedLedger(Ledger):
     """A ledger that notes whether something besides the engine has looked at it."""
 
@@ -201,6 +253,10 @@ class World:
         """For SDK clients that `table_client` does not give; they take `credential` too."""
         self.storage = SteppedStorage(self)
         """The account for recipes; its `tables` is the SDK's aio service client."""
+        self.sync_transport = SyncSteppedTransport(self, self.engine)
+        """The same for the SDK's sync clients."""
+        self.sync_storage = SyncSteppedStorage(self)
+        """The same account for recipes in plain functions; its `tables` is the SDK's sync service client."""
         self.are_actors_read = False
         """Whether something has looked at what became of the actors."""
         self._empty = self.snapshots.current
@@ -219,6 +275,14 @@ class World:
         given: dict[str, Any] = {"credential": self.credential, "transport": self.transport} | options
         return TableClient(self.storage.target.urls["table"], name, **given)
 
+    def sync_table_client(self, name: str, **options: Any) -> SyncTableClient:
+        """Return the SDK's sync client of a table, for plain functions.
+
+        :param options: keyword options of the client, such as `retry_total`
+        """
+        given: dict[str, Any] = {"credential": self.credential, "transport": self.sync_transport} | options
+        return SyncTableClient(self.storage.target.urls["table"], name, **given)
+
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine at once, before the actors begin, or to look at what they left; no schedule interrupts it.
 
@@ -227,12 +291,15 @@ class World:
         reached = advance(coroutine)
         while not isinstance(reached, Ended):
             point = reached[0]
-            if isinstance(point, Call):
-                point.settle(point.execute())
-            elif isinstance(point, Sleep):
-                self.pass_until(point.until)
+            self._settle(point)
             reached = advance(coroutine, point)
         return reached.value
+
+    def _settle(self, point: Point) -> None:
+        if isinstance(point, Call):
+            point.settle(point.execute())
+        elif isinstance(point, Sleep):
+            self.pass_until(point.until)
 
     def prepare(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine as `run` does, but once for all schedules: the others begin with the account that it left.
@@ -289,7 +356,34 @@ class World:
     async def sleep(self, seconds: float) -> None:
         """Wait until the clock has moved by so many seconds."""
         self._check_running()
-        await Sleep(Ticks(self.stamps.now() + round(seconds * SECOND)))
+        await self.new_sleep(seconds)
+
+    def new_sleep(self, seconds: float) -> Sleep:
+        """Return the point of a sleep that begins now."""
+        return Sleep(Ticks(self.stamps.now() + round(seconds * SECOND)))
+
+    @property
+    def threads(self) -> set[int]:
+        """The threads that the schedule steps, of which one runs at a time."""
+        return self._chance.threads
+
+    def wait(self, point: Point) -> Any:
+        """Wait in the thread of a plain function until the schedule settles a point, and return what it receives.
+
+        Where the world is prepared or checked, it is settled at once.
+
+        :raises BadInput: the thread is not that of an actor
+        """
+        self._check_running()
+        actor = running_actor()
+        if actor is not None:
+            actor.wait(point)
+        elif get_ident() in self.threads:
+            self._settle(point)
+        else:
+            rule = "it is made in a thread of its own, which the schedule cannot step"
+            raise BadInput("request", "in a thread", rule, "make requests one after another, or use `gather`")
+        return point.result()
 
     def now(self) -> datetime:
         """Return the time; the code that asks has learned it."""
@@ -330,7 +424,7 @@ class World:
         self.snapshots.go_to(self._empty)
         self.snapshots.fill()
         self.ledger.show(())
-        self.storage = self.storage.renewed()
+        self.storage, self.sync_storage = self.storage.renewed(), self.sync_storage.renewed()
         self._preparations, self.has_prepared = 0, False
 
     def turn_to(self, who: str, acting: Learner | None = None) -> None:

@@ -19,8 +19,6 @@ import tablepatterns.aio
 from support.canned_server import Reply, canned_server
 from support.recorded_requests import CREDENTIAL, SERVICE
 from support.spans import spans_of
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import EngineTransport
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.account_sender import AccountSender
@@ -29,6 +27,8 @@ from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns.sdk.request_sender import AioEntryPolicy, EntryPolicy, RequestSender, replaying
 from tablepatterns.sdk.table import Table
 from tablepatterns.sdk.writes import prepared_single
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import EngineTransport
 
 ROW = {"PartitionKey": "p", "RowKey": "1", "A": 1}
 STALE = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\""

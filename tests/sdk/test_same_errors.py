@@ -20,12 +20,12 @@ from azure.core.rest import HttpRequest
 import tablepatterns
 import tablepatterns.aio
 from support.canned_server import CannedServer, Reply, canned_server, reply_of
-from tablepatterns.engine.account import Engine
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns.sdk.queue import Message
 from tablepatterns.sdk.table import Table
+from tablepatterns_engine.account import Engine
 
 # The SDK does not close the response to a transaction that it sends again
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from azure.core.rest import HttpRequest
 
-from tablepatterns.engine.account import Engine
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import EngineTransport
 
 
 class Reply(NamedTuple):
