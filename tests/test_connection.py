@@ -216,8 +216,8 @@ def test_no_secret_is_shown_by_an_error(connected: Any, target: Any) -> None:
 
 def test_async_clients_need_aiohttp_but_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tablepatterns.aio.find_spec", lambda name: None)
-    for target in (None, "memory://team", Engine()):
-        assert tablepatterns.aio.connect(target).engine is not None
+    for target in ((), ("memory://team",), (Engine(),)):
+        assert tablepatterns.aio.connect(*target).engine is not None
     for target in ("azurite", STRING):
         with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[aio\]' in a clone"):
             tablepatterns.aio.connect(target)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables.aio import TableClient, TableServiceClient
 
-from .connection import Target, check_table_name, in_memory, resolve
+from .connection import Target, check_table_name
 from .declared_rows import DeclaredRows
 from .extras import how_to_install
 from .recipe import VIRTUAL_BEAT, Account
@@ -23,6 +23,7 @@ from .sdk.process_transport import STORAGE_DEFAULTS
 from .sdk.queue import Queue, check_queue_name
 from .sdk.table import Table, table_names
 from .set_identity import account_identity
+from .storage import account_of
 from .traffic.hooks import Watch
 
 __all__ = ["Storage", "connect"]
@@ -39,7 +40,7 @@ _TURN_SECONDS: Final = 0.005
 _MOST_TURNS: Final = 200
 
 
-def connect(target: str | Engine | None = None, *, credential: Any = None, **options: Any) -> Storage:
+def connect(target: str | Engine = "memory://", *, credential: Any = None, **options: Any) -> Storage:
     """Connect to a storage account whose recipes are awaited, over the SDK's async clients; no request is made.
 
     The targets are those of `tablepatterns.connect`, with the async credentials of azure-identity.
@@ -54,32 +55,15 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
 
     :param target: as in `tablepatterns.connect`
     :param credential: with a URL, any async azure-core credential
-    :param options: keyword options of the SDK's clients
-    :raises BadTarget: the target is none of the accepted forms
+    :param options: as in `tablepatterns.connect`
+    :raises BadTarget: the target is none of the accepted forms, or no client of the SDK has an option
     :raises ModuleNotFoundError: aiohttp is missing; install `tablepatterns[aio]`. The in-memory engine does not need it
     """
-    if target is not None and not isinstance(target, str):
-        return _on_engine(target, credential, options)
-    found = resolve(target, credential)
-    if found.memory is None:
-        if "transport" not in options and find_spec("aiohttp") is None:
-            text = f"the SDK's async clients need aiohttp: {how_to_install('aio')}"
-            raise ModuleNotFoundError(text, name="aiohttp")
-        return Storage(found, None, options)
-    # Imported here and below, so that a program on a real account does not load the engine
-    from tablepatterns_engine.account import engine_for
-
-    engine = engine_for(found.memory)
-    return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
-
-
-def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage:
-    from tablepatterns_engine.account import Engine
-
-    if isinstance(target, Engine):
-        return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
-    # Raises BadTarget with the accepted forms
-    return Storage(resolve(target, credential), None, options)
+    resolved, engine = account_of(target, credential, options)
+    if engine is None and "transport" not in options and find_spec("aiohttp") is None:
+        text = f"the SDK's async clients need aiohttp: {how_to_install('aio')}"
+        raise ModuleNotFoundError(text, name="aiohttp")
+    return Storage(resolved, engine, options)
 
 
 class Storage(Account):

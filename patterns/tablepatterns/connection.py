@@ -8,6 +8,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -28,6 +29,43 @@ _ACCEPTED: Final = (
     'use "memory://", "memory://name", "azurite", "env", a connection string, '
     "or an account URL such as https://myaccount.table.core.windows.net with a credential"
 )
+OPTIONS: Final = frozenset(
+    {
+        # What all three of the SDK's clients use
+        *("additional_allowed_query_params", "api_version", "audience", "base_headers", "base_user_agent"),
+        *("connection_cert", "connection_data_block_size", "connection_timeout", "connection_verify", "headers"),
+        *("http_logging_level", "instrumentation_config", "logger", "logging_enable", "network_span_namer"),
+        *("permit_redirects", "proxies", "raw_request_hook", "raw_response_hook", "read_timeout", "redirect_max"),
+        *("redirect_on_status_codes", "redirect_remove_headers", "retry_connect", "retry_read", "retry_status"),
+        *("retry_to_secondary", "retry_total", "secondary_hostname", "session", "session_owner"),
+        *("tracing_attributes", "transport", "use_env_settings", "user_agent", "user_agent_overwrite"),
+        "user_agent_use_env",
+        # Tables only
+        *("auto_request_id", "location_mode", "per_call_policies", "per_retry_policies", "pipeline", "policies"),
+        *("request_id", "request_id_header_name", "retry_backoff_factor", "retry_backoff_max", "retry_mode"),
+        *("retry_on_status_codes", "timeout"),
+        # Queues and blobs only
+        *("blocked_redirect_headers", "blocked_redirect_query_params", "disable_redirect_cleanup"),
+        *("encryption_version", "increment_base", "initial_backoff", "key_encryption_key", "key_resolver_function"),
+        *("logging_body", "random_jitter_range", "require_encryption", "retry_policy"),
+        # Blobs only
+        *("max_block_size", "max_chunk_get_size", "max_page_size", "max_single_get_size", "max_single_put_size"),
+        *("min_large_block_upload_threshold", "use_byte_buffer"),
+    }
+)
+"""The keyword options of the SDK's clients; they ignore others without an error."""
+_COUNTS: Final = frozenset({"retry_total", "retry_connect", "retry_read", "retry_status"})
+"""Options whose values the SDK uses only once a request has failed."""
+_MEANT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("account_url", "endpoint", "url"), "connect(url, credential=...)"),
+    **dict.fromkeys(("connection", "connection_string", "conn_str"), "connect(connection_string)"),
+    **dict.fromkeys(("account", "storage"), 'connect("azurite")'),
+    "account_name": "connect(url, credential=AzureNamedKeyCredential(account, key))",
+    "account_key": "connect(url, credential=AzureNamedKeyCredential(account, key))",
+    "sas_token": "connect(url, credential=AzureSasCredential(signature))",
+    "engine": "connect(engine)",
+}
+"""What to write in place of a keyword that other libraries have for the account."""
 _TABLE_NAME: Final = re.compile(limits.TABLE_NAME_PATTERN, re.ASCII)
 # The name of an account with a DNS zone endpoint is followed by the zone
 _HOST: Final = re.compile(r"(?P<account>[a-z0-9-]+(?:\.z\d+)?)\.(?P<service>table|queue|blob|dfs|file)\.(?P<suffix>.+)")
@@ -82,7 +120,7 @@ class Target:
         return self.urls[service]
 
 
-def resolve(target: str | None, credential: Any = None) -> Target:
+def resolve(target: object, credential: Any = None) -> Target:
     """Return the account that `connect(target, credential=credential)` connects to.
 
     >>> resolve("memory://").address
@@ -92,11 +130,13 @@ def resolve(target: str | None, credential: Any = None) -> Target:
 
     :raises BadTarget: the target has none of the accepted forms; the error lists them
     """
-    if target is None:
-        target = "memory://"
-    if not isinstance(target, str) or not target.strip():
-        shown = target if isinstance(target, str) else type(target).__name__
-        raise BadTarget("target", shown, "it does not name a storage account", _ACCEPTED)
+    if target is None or (isinstance(target, str) and not target.strip()):
+        rule = "it names no account; perhaps an environment variable is not set, or its name is misspelled"
+        raise BadTarget(
+            "target", target, rule, f"for an account in memory, call connect() without it; else {_ACCEPTED}"
+        )
+    if not isinstance(target, str):
+        raise BadTarget("target", type(target).__name__, "it does not name a storage account", _ACCEPTED)
     if target.startswith("memory://"):
         return Target(memory=target.removeprefix("memory://"))
     if credential is not None and not _URL.match(target):
@@ -112,6 +152,27 @@ def resolve(target: str | None, credential: Any = None) -> Target:
     if _URL.match(target):
         return _account_url(target, credential)
     raise BadTarget("target", _without_secrets(target), "unrecognized target", _ACCEPTED)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Reject keywords of `connect` that none of the SDK's clients uses: they would ignore them. No value is shown.
+
+    >>> check_options({"retry_totl": 3})
+    Traceback (most recent call last):
+        ...
+    tablepatterns.errors.BadTarget: option = 'retry_totl': no client of the SDK has it; did you mean retry_total?
+
+    :raises BadTarget: there is one
+    """
+    for name, value in options.items():
+        if name in _MEANT:
+            raise BadTarget("option", name, "the account is the first argument of connect()", f"write {_MEANT[name]}")
+        if name not in OPTIONS:
+            similar = get_close_matches(name, OPTIONS | _MEANT.keys(), 1, 0.7)
+            hint = _MEANT.get(similar[0], similar[0]) if similar else f"one of {', '.join(sorted(OPTIONS))}"
+            raise BadTarget("option", name, "no client of the SDK has it", f"did you mean {hint}?")
+        if name in _COUNTS and not isinstance(value, int):
+            raise BadTarget(name, value, "it must be an int", "pass a number of retries")
 
 
 def in_memory(account: str, key: str, credential: Any = None, name: str = "") -> Target:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import logging
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime, timezone
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables import TableClient, TableServiceClient
 
-from .connection import Target, check_table_name, in_memory, resolve
+from .connection import Target, check_options, check_table_name, in_memory, resolve
 from .declared_rows import DeclaredRows
 from .heartbeat import Heartbeats
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_log: Final = logging.getLogger("tablepatterns")
+
 _REAL_SECONDS: Final = 0.2
 """How long a thread really waits per second of backoff on the in-memory engine."""
 _LONGEST_PAUSE_SECONDS: Final = 0.5
@@ -48,10 +51,11 @@ def _can_start_threads() -> bool:
     return sys.platform != "wasi" and (build is None or build.pthreads)
 
 
-def connect(target: str | Engine | None = None, *, credential: Any = None, **options: Any) -> Storage:
+def connect(target: str | Engine = "memory://", *, credential: Any = None, **options: Any) -> Storage:
     """Connect to a storage account, for recipes and for plain SDK calls; no request is made.
 
-    Without a target you get a new in-memory account, which exists until its last reference is gone.
+    Without a target you get a new in-memory account, which exists until its last reference is gone. The logger
+    `tablepatterns` says so at level INFO.
 
     >>> connect()
     <Storage memory://>
@@ -60,33 +64,38 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
 
     :param target: `"memory://"`; `"memory://name"`, which is shared in the process; `"azurite"`, on its default ports;
         `"env"`, for the connection string in `AZURE_STORAGE_CONNECTION_STRING`; a connection string; the URL of one of
-        the account's services; or an `Engine`
+        the account's services; or an `Engine`. None is rejected, since it usually is a variable that is not set
     :param credential: with a URL, any azure-core credential: `AzureNamedKeyCredential`, `AzureSasCredential`, or a
         token credential such as those of azure-identity; in memory, one to use in place of the account's key
-    :param options: keyword options of the SDK's clients, such as `retry_total` or `logging_enable`
-    :raises BadTarget: the target is none of these; the error lists what is accepted
+    :param options: keyword options of the SDK's clients, such as `retry_total` or `logging_enable`; each reaches the
+        clients that have it
+    :raises BadTarget: the target is none of these, or no client has an option; the error says what is accepted
 
     Guide: account and address.
     """
-    if target is not None and not isinstance(target, str):
-        return _on_engine(target, credential, options)
+    return Storage(*account_of(target, credential, options), options)
+
+
+def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> tuple[Target, Engine | None]:
+    """Return the address and the credential of the account to connect to, and its engine if it is in memory.
+
+    :raises BadTarget: the target is not of an accepted form, or no client of the SDK has an option
+    """
+    check_options(options)
+    # Imported here and below, so that a program on a real account does not load the engine
+    if not isinstance(target, str):
+        from tablepatterns_engine.account import Engine
+
+        if isinstance(target, Engine):
+            return in_memory(target.account_name, target.account_key, credential), target
     found = resolve(target, credential)
     if found.memory is None:
-        return Storage(found, None, options)
-    # Imported here and below, so that a program on a real account does not load the engine
+        return found, None
     from tablepatterns_engine.account import engine_for
 
     engine = engine_for(found.memory)
-    return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
-
-
-def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage:
-    from tablepatterns_engine.account import Engine
-
-    if isinstance(target, Engine):
-        return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
-    # Raises BadTarget with the accepted forms
-    return Storage(resolve(target, credential), None, options)
+    _log.info("%s is an account in this process: all that is written is lost when it ends", found.address)
+    return in_memory(engine.account_name, engine.account_key, credential, found.memory), engine
 
 
 class Storage(BlockingAccount):
