@@ -3,7 +3,7 @@
 See "The account in memory as a server" in the documentation.
 """
 
-from .server.listeners import Listeners
-from .server.server import serving
+from .serving.listeners import Listeners
+from .serving.server import serving
 
 __all__ = ["Listeners", "serving"]
