@@ -1,4 +1,4 @@
-"""The exception tree. Every error names what was wrong, the value, the table and the set, the rule, and what to do.
+"""The exception tree. Every error names what was wrong, the value, the table, the rule, and what to do.
 
     TablePatternsError            AzureError
     ├── BadInput                  ValueError; rejected before any request, nothing has changed
@@ -132,11 +132,11 @@ def one_line(text: str) -> str:
 class TablePatternsError(AzureError):
     """The base class of all errors of this library.
 
-    `str(error)` is one line: the message, and the table and the set. `tablepatterns help BadKey` explains an error.
+    `str(error)` is one line: the message, and the table. `tablepatterns help BadKey` explains an error.
     """
 
     location: str | None = None
-    """The table and the set, such as `table Employees, set {Department}/{EmployeeId}`."""
+    """The table, such as `table Employees`."""
 
     @property
     def help(self) -> str:
@@ -149,8 +149,7 @@ class TablePatternsError(AzureError):
         self.location = self.location or location
 
     def __str__(self) -> str:
-        text = one_line(str(self.message))
-        return f"{text} [{self.location}]" if self.location else text
+        return one_line(f"{self.message} ({self.location})" if self.location else str(self.message))
 
 
 @contextmanager
@@ -162,7 +161,7 @@ def locating(location: str) -> Generator[None, None, None]:
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadKey: Email = 'a/b': a key may not contain '/'; use the format {Email:escape} \
-[table Employees]
+(table Employees)
     """
     try:
         yield

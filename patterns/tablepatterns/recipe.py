@@ -233,7 +233,7 @@ class Pattern(Generic[Account_co]):
 
     @property
     def location(self) -> str | None:
-        """The table and the set in errors: those of the first part that has one."""
+        """The table in errors: that of the first part that has one."""
         for name, part in vars(self).items():
             if name != "_inner" and isinstance(part, Pattern) and part.location:
                 return part.location
@@ -359,7 +359,7 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 
 
 class _Located(AsyncGenerator[T, None]):
-    """An async generator whose errors name the table and the set of a pattern.
+    """An async generator whose errors name the table of a pattern.
 
     Not a generator around another one: if a task is cancelled between the two, the outer one could not close the inner.
     """
@@ -383,7 +383,7 @@ class _Located(AsyncGenerator[T, None]):
 
 
 def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Add the table and the set to the errors of a method that sends nothing, as for a recipe."""
+    """Add the table to the errors of a method that sends nothing, as for a recipe."""
 
     @functools.wraps(method)
     def named(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -36,6 +36,11 @@ class SetIdentity(NamedTuple):
         found = _read_from(entity)
         return found is None or found == self
 
+    @property
+    def place(self) -> str:
+        """The name of the set in errors."""
+        return f"the set {self.key.partition_template}/{self.key.row_template} of the table {self.table}"
+
     def check(self, entity: Mapping[str, Any]) -> None:
         """Reject an entity that was read from another set; a mapping that was not read is accepted.
 
@@ -45,8 +50,8 @@ class SetIdentity(NamedTuple):
         if found is None or found == self:
             return
         is_same_place = found[1:] == self[1:]
-        place = "the same table of another account" if is_same_place else f"the {found.key.location(found.table)}"
-        hint = f"pass an entity of the {self.key.location(self.table)}"
+        place = "the same table of another account" if is_same_place else found.place
+        hint = f"pass an entity of {self.place}"
         raise BadInput("entity", getattr(entity, "key", None), f"it was read from {place}", hint)
 
 

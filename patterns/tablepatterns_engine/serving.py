@@ -3,7 +3,7 @@
 See "The account in memory as a server" in the documentation.
 """
 
-from .serving.listeners import Listeners
-from .serving.server import serving
+from tablepatterns.testing.serving.listeners import Listeners
+from tablepatterns.testing.serving.server import serving
 
 __all__ = ["Listeners", "serving"]

@@ -132,7 +132,7 @@ class EntitySet(Modeled[Account_co, E]):
         self.key = key
         self.derived = _all_of(Derived, "derived", derived)
         self._primary = RowLayout(key)
-        with locating(key.location(table)):
+        with locating(f"table {table}"):
             names = None if model is None else names_of(model)
             self._names = names
             self.table = account.table(table) if names is None else NamedTable(account.table(table), names)
@@ -1024,8 +1024,8 @@ class EntitySet(Modeled[Account_co, E]):
 
     @property
     def location(self) -> str:
-        """The table and the set, for error messages."""
-        return self.key.location(self.table.name)
+        """The table, for error messages."""
+        return f"table {self.table.name}"
 
     async def _point(self, shape: RowLayout, fields: Mapping[str, Any]) -> E | None:
         row = await self._table(shape).get(*shape.key.format(fields))

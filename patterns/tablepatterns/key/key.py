@@ -279,15 +279,6 @@ class Key:
             if name not in self.fields:
                 raise BadKey(name, value, "the key has no such field", f"its fields are {', '.join(self.fields)}")
 
-    @checked
-    def location(self, table: str) -> str:
-        """Return the name of the set of this key in a table, for errors.
-
-        >>> Key("{Department}", "empid_{EmployeeId:06d}").location("Employees")
-        'table Employees, set {Department}/empid_{EmployeeId:06d}'
-        """
-        return f"table {table}, set {self.partition_template}/{self.row_template}"
-
     def __repr__(self) -> str:
         return f"Key({self._partition.text!r}, {self._row.text!r})"
 

@@ -217,7 +217,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         # The last field needs an end, since a longer RowKey could be another series
         row = f"{key.row_template}{'_' * key.row_template.endswith('}')}{{{_ROW}:02d}}" if split else key.row_template
         self.rows = Key(key.partition_template, row, max_units=key.max_units)
-        with locating(key.location(table)):
+        with locating(f"table {table}"):
             self._check_design()
             self.table, what = account.table(table), f"data series of {table!r}"
             owner = ("series", table.lower(), self.rows.partition_template, self.rows.row_template)
@@ -227,7 +227,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     @property
     def location(self) -> str:
         """The table and the key, for errors."""
-        return self.key.location(self.table.name)
+        return f"table {self.table.name}"
 
     def _set_profile(self) -> SetProfile | None:
         settings = {"points": self.points, "name": self.prefix, "of": self.value_type.__name__, "split": self.split}

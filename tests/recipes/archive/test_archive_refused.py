@@ -38,7 +38,7 @@ async def test_an_entity_of_another_set_is_rejected(storage: Any, to_table: Any,
     others: Any = EntitySet(storage, "Departments", Key("{Department}", "{EmployeeId:03d}"))
     other = await others.insert(jones())
     before = engine.ledger.totals.requests
-    with pytest.raises(BadInput, match="it was read from the table"):
+    with pytest.raises(BadInput, match="it was read from the set"):
         await to_table.archive(other)
     with pytest.raises(BadKey, match="EmployeeId"):
         await to_table.archive({"Department": "Sales"})

@@ -145,7 +145,7 @@ class WideEntity(Modeled[Account_co, E]):
         self._rows = Key(
             key.partition_template, f"{key.row_template}{separator}{{{PART}:02d}}", max_units=key.max_units
         )
-        with locating(key.location(table)):
+        with locating(f"table {table}"):
             self._check_design()
             self._check_mapped()
             names = None if model is None else names_of(model)
@@ -337,8 +337,8 @@ class WideEntity(Modeled[Account_co, E]):
 
     @property
     def location(self) -> str:
-        """The table and the set that errors name."""
-        return self.key.location(self.table.name)
+        """The table that errors name."""
+        return f"table {self.table.name}"
 
     async def _part_with(self, names: Sequence[str], fields: Mapping[str, Any]) -> Stored | None:
         """Read the part with all the names, or return None if `properties` does not determine a single part."""
