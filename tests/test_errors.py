@@ -188,7 +188,7 @@ def test_what_an_error_says_is_one_line_whatever_is_in_it(subject: str, value: o
     error.locate(f"table {table}")
     assert len(str(error).splitlines()) == 1
     assert error.location is not None
-    assert str(error).endswith(f"[{error.location}]")
+    assert str(error).endswith(one_line(f"({error.location})"))
     assert len(str(ServiceError(f"{subject}\r\n{rule}\u2028")).splitlines()) <= 1
 
 
