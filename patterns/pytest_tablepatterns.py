@@ -77,5 +77,5 @@ def azure_traffic(azure_engine: Engine) -> Iterator[AccountTraffic]:
     """The requests since this fixture was set up: those of the test, and of fixtures requested after this one."""
     from tablepatterns.testing import AccountTraffic
 
-    with AccountTraffic(azure_engine) as traffic, azure_engine.ledger.span(traffic):
+    with AccountTraffic(azure_engine) as traffic:
         yield traffic

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Final
 
 from tablepatterns_engine.account import Engine
-from tablepatterns_engine.ledger import Span
+from tablepatterns_engine.ledger import Record, Span
 
 from .filters import QueryClass
 from .traffic import Traffic
-from .traffic.checks import budget_exceeded, scans_exceeded
+from .traffic.checks import budget_exceeded, no_line, scans_exceeded
 from .traffic.hooks import Watch
+from .traffic.request import discards_most
+from .traffic.tally import tallied
 
 __all__ = ["AccountTraffic"]
 
@@ -32,7 +37,7 @@ class AccountTraffic(Traffic, Span):
     >>> from tablepatterns import connect
     >>> engine = Engine()
     >>> storage = connect(engine)
-    >>> with AccountTraffic(engine) as traffic, engine.ledger.span(traffic):
+    >>> with AccountTraffic(engine) as traffic:
     ...     _ = storage.tables.create_table("Employees")
     >>> traffic.assert_transactions(at_most=1)
     >>> traffic.totals.billable, traffic.overall.transactions
@@ -44,12 +49,21 @@ class AccountTraffic(Traffic, Span):
     def __init__(self, engine: Engine) -> None:
         Traffic.__init__(self, _Account(engine), everywhere=True)
         Span.__init__(self)
+        self._engine = engine
+        self._span = ExitStack()
 
     def __enter__(self) -> AccountTraffic:
         super().__enter__()
+        self._span.enter_context(self._engine.ledger.span(self))
         # A line of the test framework would not help
-        self._site = None
+        self._recorder.site = None
         return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._span.close()
+        super().__exit__(kind, error, trace)
 
     def assert_no_scans(self, allow: QueryClass = QueryClass.RANGE) -> None:
         """Fail if a query of any client was of a worse class than allowed.
@@ -57,12 +71,11 @@ class AccountTraffic(Traffic, Span):
         :param allow: the worst class to allow
         :raises AssertionError: there was one; the text lists the known lines of code, the reasons, and better queries
         """
+        self._check(allow)
         requests = self.requests
-        seen = Counter(each.query_class for each in requests)
-        counts = self.totals.by_query_class
-        self._fail(
-            scans_exceeded(requests, allow, {each: max(0, counts[each.label] - seen[each]) for each in QueryClass})
-        )
+        unseen = Counter(_scan_class(each) for each in self.records if each.query_class is not None)
+        unseen.subtract(each.scan_class for each in requests if each.scan_class is not None)
+        self._fail(scans_exceeded(requests, allow, unseen, no_line(self._dropped)))
 
     def assert_transactions(self, *, at_most: int) -> None:
         """Fail if the requests of all clients cost more storage transactions than allowed.
@@ -70,5 +83,16 @@ class AccountTraffic(Traffic, Span):
         :param at_most: the maximum number of transactions
         :raises AssertionError: there were more; the text lists the known lines of code, and how to save some
         """
-        unseen = self.totals.billable - self.overall.transactions
-        self._fail(budget_exceeded(self.requests, at_most, max(0, unseen)))
+        self._check()
+        requests = self.requests
+        unseen = self.totals.billable - tallied(requests).transactions
+        self._fail(budget_exceeded(requests, at_most, max(0, unseen), no_line(self._dropped)))
+
+
+_CLASSES: Final = {each.label: each for each in QueryClass}
+
+
+def _scan_class(record: Record) -> QueryClass:
+    query_class = _CLASSES[record.query_class or ""]
+    is_scan = query_class == QueryClass.RANGE and discards_most(record.examined, record.returned)
+    return QueryClass.PARTITION_SCAN if is_scan else query_class

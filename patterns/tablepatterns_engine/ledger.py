@@ -153,7 +153,8 @@ class Ledger:
         """
         span = Span() if span is None else span
         with self._lock:
-            self._spans.append(span)
+            if all(other is not span for other in self._spans):
+                self._spans.append(span)
         try:
             yield span
         finally:

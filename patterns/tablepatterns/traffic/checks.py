@@ -21,19 +21,25 @@ _WRITES: Final = frozenset(
         "UpdateEntity",
     }
 )
-_NONE: Final[Mapping[QueryClass, int]] = {}
 _NO_LINE: Final = "without a line of code: from clients that connect() did not create, or without a response"
 
 
+def no_line(dropped: Tally) -> str:
+    """Return why a request that counts has no line of code."""
+    more = f", or among the {counted(dropped.requests, 'request')} dropped; raise max_requests to see them"
+    return _NO_LINE + more if dropped.requests else _NO_LINE
+
+
 def scans_exceeded(
-    requests: Iterable[Request], allow: QueryClass, unseen: Mapping[QueryClass, int] = _NONE
+    requests: Iterable[Request], allow: QueryClass, unseen: Mapping[QueryClass, int], reason: str
 ) -> str | None:
     """Return the queries of a worse class than allowed, by line of code, as a text; None if there are none.
 
     :param unseen: the number of queries without a known line, by class
+    :param reason: why they have none
     """
     worse = [each for each in requests if each.scan_class is not None and each.scan_class > allow]
-    hidden = {query_class: number for query_class, number in unseen.items() if number and query_class > allow}
+    hidden = {query_class: number for query_class, number in unseen.items() if number > 0 and query_class > allow}
     if not worse and not hidden:
         return None
     total = len(worse) + sum(hidden.values())
@@ -47,14 +53,15 @@ def scans_exceeded(
             f"    {count(len(some))} x {label} of {where}: {_reason(found)}",
             f"    {_better(found)}",
         ]
-    lines += [f"  {count(number)} x {query_class.label} {_NO_LINE}" for query_class, number in hidden.items()]
+    lines += [f"  {count(number)} x {query_class.label} {reason}" for query_class, number in hidden.items()]
     return "\n".join(lines)
 
 
-def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int = 0) -> str | None:
+def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int, reason: str) -> str | None:
     """Return the requests by line of code, as a text, if they cost more transactions than allowed; otherwise None.
 
     :param unseen: the number of transactions without a known line
+    :param reason: why they have none
     """
     total = tallied(requests).transactions + unseen
     if total <= at_most:
@@ -70,7 +77,7 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int = 0) 
         ]
         lines += [f"    {advice}" for advice in advised(some)]
     if unseen:
-        lines.append(f"  {counted(unseen, 'transaction')} {_NO_LINE}")
+        lines.append(f"  {counted(unseen, 'transaction')} {reason}")
     return "\n".join(lines)
 
 

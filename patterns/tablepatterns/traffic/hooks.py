@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import deepcopy
 from datetime import datetime, timezone
 from json import loads
 from typing import Any, Final, TypeAlias
@@ -18,6 +20,7 @@ from azure.core.exceptions import ResponseNotReadError
 from ..edm import Ticks
 from ..filters import Explanation, QueryClass
 from .request import DISTINCTIVE_HEADERS, Named, Request, Site, call_site, holding, is_billed, named, plan_of
+from .tally import Tally
 
 _SIGNATURE: Final = re.compile(r"([?&])sig=[^&]*")
 # A quote inside a value is escaped, so this finds names of properties only
@@ -191,6 +194,8 @@ def _text_at(found: re.Match[bytes] | None) -> str | None:
 
 _NOTE: Final = "tablepatterns.traffic"
 """The key in the context of a call for its last attempt."""
+_MAX_PENDING: Final = 1000
+"""How many requests without a response a recorder waits for before it adds them up."""
 
 
 class Recorder:
@@ -198,14 +203,24 @@ class Recorder:
 
     :param watch: the connection
     :param everywhere: whether to record other connections to the account
-    :param max_requests: how many requests to keep
+    :param max_requests: how many requests to keep; of older ones, only the sums are kept
     """
 
     def __init__(self, watch: Watch, max_requests: int, *, everywhere: bool) -> None:
         self.watch = watch
         self.everywhere = everywhere
-        self.seen: deque[Seen] = deque(maxlen=max_requests)
+        self.site: Site | None = None
+        """The line of code of requests whose own line is not known."""
         self.count = 0
+        self.missed = 0
+        """Requests to the account, sent while a block was open, that are not recorded."""
+        self.max_requests = max_requests
+        self._lock = threading.Lock()
+        self._seen: deque[Seen] = deque()
+        self._dropped: deque[Seen] = deque()
+        """Requests that are no longer kept, but may not have ended."""
+        self._sums: dict[Site | None, Tally] = {}
+        """The sums over all others that are no longer kept, by line of code."""
 
     def records(self, watch: Watch) -> bool:
         """Return whether to record the requests of a connection."""
@@ -213,14 +228,38 @@ class Recorder:
 
     def record(self, seen: Seen) -> None:
         """Record a request."""
-        self.count += 1
-        self.seen.append(seen)
+        with self._lock:
+            self.count += 1
+            self._seen.append(seen)
+            if len(self._seen) <= self.max_requests:
+                return
+            self._dropped.append(self._seen.popleft())
+            while self._dropped and (self._dropped[0].status or len(self._dropped) > _MAX_PENDING):
+                request = self._dropped.popleft().request(None)
+                self._sums.setdefault(request.site, Tally()).add(request)
+
+    def requests(self) -> list[Request]:
+        """Return the requests that are kept, in the order in which they were sent."""
+        with self._lock:
+            kept = list(self._seen)
+        return [seen.request(self.site) for seen in kept]
+
+    def dropped(self) -> dict[Site | None, Tally]:
+        """Return the sums over the requests that are not kept, by line of code."""
+        with self._lock:
+            sums = {site or self.site: deepcopy(tally) for site, tally in self._sums.items()}
+            for seen in self._dropped:
+                request = seen.request(self.site)
+                sums.setdefault(request.site, Tally()).add(request)
+            return sums
 
 
 blocks: ContextVar[tuple[Recorder, ...]] = ContextVar("blocks", default=())
 """The recorders of the enclosing blocks of this thread or task, the outermost first."""
 everywhere: Final[list[Recorder]] = []
 """The recorders of all threads and tasks."""
+opened: Final[list[Recorder]] = []
+"""The recorders of all blocks that are open, in any thread or task."""
 
 
 class Watch:
@@ -271,6 +310,9 @@ class Watch:
 
     def _sent(self, service: str, request: Any) -> None:
         recorders = self._recorders()
+        for each in opened:
+            if each not in recorders and each.watch.account == self.account:
+                each.missed += 1
         if not recorders:
             return
         context = request.context

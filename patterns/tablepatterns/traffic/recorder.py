@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..argument_types import check_least, checked
 from ..errors import BadInput
 from ..filters import QueryClass
-from .checks import budget_exceeded, scans_exceeded
+from .checks import budget_exceeded, no_line, scans_exceeded
 from .export import Meter, dataframe, metrics
-from .hooks import Recorder, Watch, blocks, everywhere
+from .hooks import Recorder, Watch, blocks, everywhere, opened
 from .request import Request, Site, call_site
-from .tally import PartitionLoad, Tally, grouped, partition_loads, tallied
+from .tally import PartitionLoad, Tally, grouped, partition_loads, summed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -53,13 +53,15 @@ class Traffic:
     signatures and property values other than the PartitionKey are never recorded.
 
     Not recorded are calls with their own `raw_request_hook`, clients that `connect` did not create, and, without
-    `everywhere`, threads of your own pools and the SDK's parallel blob transfers.
+    `everywhere`, threads of your own pools and the SDK's parallel blob transfers. An assertion fails if requests to the
+    account were sent during the block, and none of them is recorded.
 
     Cost: no storage transactions; some microseconds per request.
 
     :param storage: the account, as `connect` returned it
     :param everywhere: whether to record the requests of all threads, tasks and connections of this process
-    :param max_requests: how many requests to keep; older ones are dropped, and counted in `dropped`
+    :param max_requests: how many requests to keep. Older ones are dropped, and counted in `dropped`; `overall`,
+        `by_site` and the assertions include them
     :raises BadInput: `connect` did not return this account
 
     Guide: cost; designing for querying.
@@ -73,16 +75,16 @@ class Traffic:
             raise BadInput("storage", type(storage).__name__, rule, "pass what tablepatterns.connect returned")
         check_least("max_requests", max_requests, 1)
         self._recorder = Recorder(watch, max_requests, everywhere=everywhere)
-        self._is_open = False
+        self._is_open = self._was_open = False
         self._token: Token[tuple[Recorder, ...]] | None = None
-        self._site: Site | None = None
 
     def __enter__(self) -> Traffic:
         if self._is_open:
             rule = "it records a block already, perhaps in another task"
             raise BadInput("traffic", self, rule, "create another Traffic for this block")
-        self._is_open = True
-        self._site = call_site()
+        self._is_open = self._was_open = True
+        self._recorder.site = call_site()
+        opened.append(self._recorder)
         if self._recorder.everywhere:
             everywhere.append(self._recorder)
         else:
@@ -93,6 +95,7 @@ class Traffic:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._is_open = False
+        opened.remove(self._recorder)
         if self._token is None:
             everywhere.remove(self._recorder)
         else:
@@ -101,39 +104,52 @@ class Traffic:
 
     @property
     def requests(self) -> list[Request]:
-        """The requests so far, in the order in which they were sent."""
-        return [seen.request(self._site) for seen in list(self._recorder.seen)]
+        """The requests so far, in the order in which they were sent; the newest `max_requests` of them."""
+        return self._recorder.requests()
 
     @property
     def dropped(self) -> int:
         """How many requests were dropped."""
-        return self._recorder.count - len(self._recorder.seen)
+        return self._dropped.requests
+
+    @property
+    def _dropped(self) -> Tally:
+        return summed(self._recorder.dropped().values())
 
     @property
     def overall(self) -> Tally:
-        """The sums over all requests."""
-        return tallied(self.requests)
+        """The sums over all requests, dropped ones included."""
+        return summed(self.by_site().values())
 
     def by_site(self) -> dict[Site | None, Tally]:
-        """Return the sums for each line of code, the most expensive first."""
-        return grouped(self.requests, lambda each: each.site)
+        """Return the sums for each line of code, the most expensive first, dropped requests included."""
+        return grouped(self.requests, lambda each: each.site, self._recorder.dropped())
 
     def by_partition(self) -> dict[str, Tally]:
-        """Return the sums for each partition, the most expensive first; a request to several counts for its table."""
-        return grouped(self.requests, lambda each: each.place)
+        """Return the sums for each partition, the most expensive first; a request to several counts for its table.
+
+        :raises BadInput: requests were dropped
+        """
+        return grouped(self._all_requests(), lambda each: each.place)
 
     @checked
     def partition_loads(self, seconds: float = 60) -> list[PartitionLoad]:
         """Return the number of requests to each partition in each interval, in order of time; empty ones are left out.
 
         :param seconds: the length of an interval
-        :raises BadInput: it is not above zero
+        :raises BadInput: it is not above zero, or requests were dropped
 
         Guide: choosing a PartitionKey.
         """
         if seconds <= 0:
             raise BadInput("seconds", seconds, "it must be above zero", "pass a number above zero")
-        return partition_loads(self.requests, seconds)
+        return partition_loads(self._all_requests(), seconds)
+
+    def _all_requests(self) -> list[Request]:
+        if self.dropped:
+            rule = f"{self.dropped} requests were dropped, so these figures would be too low"
+            raise BadInput("max_requests", self._recorder.max_requests, rule, "raise it, or record shorter blocks")
+        return self.requests
 
     @checked
     def assert_no_scans(self, allow: QueryClass = QueryClass.RANGE) -> None:
@@ -144,10 +160,13 @@ class Traffic:
 
         :param allow: the worst class to allow
         :raises AssertionError: there was one; the text lists each line of code, the reason, and a better query
+        :raises BadInput: it could not fail: every class is allowed, or no block was recorded
 
         Guide: designing for querying.
         """
-        self._fail(scans_exceeded(self.requests, allow))
+        self._check(allow)
+        dropped = self._dropped
+        self._fail(scans_exceeded(self.requests, allow, dropped.queries, no_line(dropped)))
 
     @checked
     def assert_transactions(self, *, at_most: int) -> None:
@@ -155,10 +174,13 @@ class Traffic:
 
         :param at_most: the maximum number of transactions
         :raises AssertionError: there were more; the text lists the requests of each line of code, and how to save some
+        :raises BadInput: no block was recorded
 
         Guide: cost.
         """
-        self._fail(budget_exceeded(self.requests, at_most))
+        self._check()
+        dropped = self._dropped
+        self._fail(budget_exceeded(self.requests, at_most, dropped.transactions, no_line(dropped)))
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame with one row for each request.
@@ -174,8 +196,20 @@ class Traffic:
 
         :param meter: where to create the instruments; by default, the meter of the installed OpenTelemetry
         :raises ModuleNotFoundError: there is no meter, and OpenTelemetry is missing; install `opentelemetry-api`
+        :raises BadInput: requests were dropped
         """
-        metrics(self.requests, meter)
+        metrics(self._all_requests(), meter)
+
+    def _check(self, allow: QueryClass = QueryClass.POINT) -> None:
+        """Reject an assertion that cannot fail."""
+        if allow == max(QueryClass):
+            raise BadInput("allow", allow, "no query is worse, so this cannot fail", "allow a better class")
+        if not self._was_open:
+            raise BadInput("traffic", self, "it has recorded no block", "use `with traffic:` around the code to check")
+        if self._recorder.missed and not self._recorder.count:
+            text = f"none of the {self._recorder.missed} requests sent to the account during the block was recorded"
+            hint = "pass the connection that sends them, enter the block in the same task, or pass everywhere=True"
+            raise AssertionError(f"{text}: {hint}")
 
     def _fail(self, text: str | None) -> None:
         if text is not None:
@@ -193,7 +227,8 @@ class Traffic:
     def __rich__(self) -> RenderableType:
         from .report import report
 
-        return report(self.overall, self.by_site(), self.by_partition())
+        partitions = grouped(self.requests, lambda each: each.place)
+        return report(self.overall, self.by_site(), partitions, self.dropped)
 
     def __repr__(self) -> str:
-        return f"<Traffic {self._recorder.count} requests>"
+        return f"<Traffic {self._recorder.count} requests{f', {self.dropped} dropped' if self.dropped else ''}>"

@@ -24,17 +24,23 @@ _COST: Final = ("In table ops",)
 _OTHERS: Final = ("Scans", "Retries", "Busy", "Conflicts", "In", "Out", "Seconds")
 
 
-def report(overall: Tally, sites: Mapping[Site | None, Tally], partitions: Mapping[str, Tally]) -> RenderableType:
-    """Return the report."""
+def report(
+    overall: Tally, sites: Mapping[Site | None, Tally], partitions: Mapping[str, Tally], dropped: int
+) -> RenderableType:
+    """Return the report.
+
+    :param partitions: the sums without the dropped requests
+    """
     if not overall.requests:
         return Text("no requests")
     summary = f"{counted(overall.requests, 'request')}, {counted(overall.transactions, 'storage transaction')} billed"
     if overall.cost.table != overall.cost.transactions:
         summary += f" ({overall.cost.by_service}), as much as {overall.cost.comparison()}"
     lost = f", {count(overall.lost)} without a response" if overall.lost else ""
+    kept = f"; {count(dropped)} dropped, which the partitions do not count" if dropped else ""
     lines = {_line(site): tally for site, tally in sites.items()}
     return Group(
-        Text(summary + lost, style="bold"), _table("Line", lines), Text(), _table("Partition", dict(partitions))
+        Text(summary + lost + kept, style="bold"), _table("Line", lines), Text(), _table("Partition", dict(partitions))
     )
 
 

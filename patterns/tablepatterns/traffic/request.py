@@ -326,6 +326,14 @@ SEARCHED_ROWS: Final = 100
 """A range query that reads this many rows without returning them counts as a scan."""
 
 
+def discards_most(examined: int | None, returned: int | None) -> bool:
+    """Whether a query reads 100 or more rows that it does not return, and more than it returns; False if unknown."""
+    if examined is None or returned is None:
+        return False
+    discarded = examined - returned
+    return discarded >= SEARCHED_ROWS and discarded > returned
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A request as it was sent; each retry by the SDK is a separate one.
@@ -384,10 +392,7 @@ class Request:
 
         Then the query searches by a property, whatever its key range. On a real account this is not known.
         """
-        if self.query_class is None or self.examined is None or self.returned is None:
-            return False
-        discarded = self.examined - self.returned
-        return discarded >= SEARCHED_ROWS and discarded > self.returned
+        return self.query_class is not None and discards_most(self.examined, self.returned)
 
     @property
     def scan_class(self) -> QueryClass | None:

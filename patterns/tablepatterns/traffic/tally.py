@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta, timezone
 from typing import Final, TypeVar
 
@@ -29,6 +30,7 @@ class Tally:
     :param worst: the worst class of the queries; None if there were none
     :param cost: the transactions by service, and the number of table operations that cost as much
     :param examined: entities that the service read; only the in-memory engine reports it
+    :param queries: the number of queries of each class
     """
 
     requests: int = 0
@@ -44,6 +46,7 @@ class Tally:
     worst: QueryClass | None = None
     examined: int | None = None
     cost: Cost = field(default_factory=Cost)
+    queries: Counter[QueryClass] = field(default_factory=Counter[QueryClass])
 
     def add(self, request: Request) -> None:
         """Count one request."""
@@ -62,6 +65,7 @@ class Tally:
             self.examined = (self.examined or 0) + request.examined
         if (query_class := request.scan_class) is not None:
             self.worst = max(self.worst or query_class, query_class)
+            self.queries[query_class] += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +92,32 @@ def tallied(requests: Iterable[Request]) -> Tally:
     return found
 
 
-def grouped(requests: Iterable[Request], by: Callable[[Request], GroupT]) -> dict[GroupT, Tally]:
-    """Return the sums by a property of the requests, the most expensive first."""
-    found: dict[GroupT, Tally] = {}
+def summed(tallies: Iterable[Tally]) -> Tally:
+    """Return the sum of sums.
+
+    >>> total = summed([Tally(requests=1, examined=2), Tally(requests=2, lost=1)])
+    >>> total.requests, total.lost, total.examined
+    (3, 1, 2)
+    """
+    total = Tally()
+    for tally in tallies:
+        for each in fields(Tally):
+            value, more = getattr(total, each.name), getattr(tally, each.name)
+            if each.name == "worst":
+                total.worst = max((one for one in (value, more) if one is not None), default=None)
+            elif more is not None:
+                setattr(total, each.name, more if value is None else value + more)
+    return total
+
+
+def grouped(
+    requests: Iterable[Request], by: Callable[[Request], GroupT], dropped: Mapping[GroupT, Tally] | None = None
+) -> dict[GroupT, Tally]:
+    """Return the sums by a property of the requests, the most expensive first.
+
+    :param dropped: the sums over further requests, which are changed
+    """
+    found = dict(dropped or {})
     for each in requests:
         found.setdefault(by(each), Tally()).add(each)
     return dict(sorted(found.items(), key=lambda item: (-item[1].cost.table_operations(), -item[1].requests)))
