@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 import tablepatterns
 import tablepatterns.aio
 from support.public_objects import EXEMPT, EXEMPT_CALLS, GIVEN, MADE_FOR_THE_LIBRARY, USED_ALL_THE_SAME, Made, made
-from tablepatterns import TablePatternsError, connect
+from tablepatterns import Key, TablePatternsError, connect
 from tablepatterns.argument_types import Kind, declared
 from tablepatterns.recipe import recipe, stream
 from tablepatterns_engine import Engine
@@ -190,3 +191,55 @@ async def test_awaited_calls_reject_a_wrong_argument_before_any_request(tmp_path
             if span.totals.requests:
                 failures.append(f"{call.label}: {parameter.name} after {span.totals.requests} requests")
     assert failures == []
+
+
+# ------------------------------------------------------------------ calls that do not fit the signature
+
+PRIVATE = re.compile(r"(?<![\w'\"])_[A-Za-z]\w*|\b_\w+\(|Located|Storage\._")
+
+
+def public_name(call: Call) -> str:
+    return call.owner if call.name == "__init__" else call.label
+
+
+@pytest.mark.parametrize("form", ["sync", "aio"])
+@pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
+async def test_a_call_that_does_not_fit_names_the_public_function(call: Call, form: str, tmp_path: Path) -> None:
+    engine = Engine()
+    objects = made(connect(engine) if form == "sync" else tablepatterns.aio.connect(engine), tmp_path)  # type: ignore[arg-type]
+    function, failures = target(call, objects), []
+    kinds = {each.kind for each in inspect.signature(call.function).parameters.values()}
+    required = [
+        each for each in parameters(call) if each.default is each.empty and each.kind is not each.VAR_POSITIONAL
+    ]
+    wrong: list[tuple[tuple[Any, ...], dict[str, Any], bool]] = [
+        ((), {}, bool(required)),
+        ((None,) * 20, {}, inspect.Parameter.VAR_POSITIONAL not in kinds),
+        ((), {"frobnicate": 1}, inspect.Parameter.VAR_KEYWORD not in kinds),
+    ]
+    for args, kwargs, must_fail in wrong:
+        with engine.ledger.span() as span:
+            try:
+                result = function(*args, **kwargs)
+                _ = await (anext(result, None) if hasattr(result, "__anext__") else result)
+            except TablePatternsError as error:
+                text = str(error)
+            except TypeError as error:
+                text = str(error)
+                if must_fail and not text.startswith((f"{public_name(call)}()", f"{public_name(call)}.__init__()")):
+                    failures.append(text)
+            else:
+                text = f"{args} {kwargs} accepted" if must_fail else ""
+                failures += [text] if must_fail else []
+        if PRIVATE.search(text.replace("__init__", "")) or (must_fail and span.totals.requests):
+            failures.append(text)
+    assert failures == []
+
+
+async def test_a_misused_stream_says_what_to_do() -> None:
+    staff = tablepatterns.EntitySet(tablepatterns.aio.connect(), "Staff", Key("{Department}", "{Name}"))
+    for misuse in (list, sorted, lambda items: items[0], lambda items: [*items], lambda items: items.__await__()):
+        items: Any = staff.range(Department="Sales")
+        with pytest.raises(TypeError, match=r"^EntitySet\.range\(\) .*use `async for item in \.\.\.`$"):
+            misuse(items)
+        await items.aclose()

@@ -113,15 +113,25 @@ class Arguments:
         self._positional: Sequence[tuple[str, Kind | None]] | None = None
         self._named: Mapping[str, Kind] = {}
         self._rest: tuple[str, Kind] | None = None
+        self._least = 0
+        self._most: float = 0
+        self._keywords: Mapping[str, int] = {}
+        """The position of each parameter that may be passed by keyword; -1 if it has none."""
+        self._required = frozenset[str]()
+        self._takes_fields = False
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Check the arguments of a call, `self` included.
 
         :raises BadInput: one is not of its type
+        :raises TypeError: one is missing, unknown or passed twice
         """
+        # Most calls need no more than this
         positional = self._positional
-        if positional is None:
-            positional = self._declare()
+        is_plain = self._takes_fields and not self._keywords if kwargs else not self._required
+        if positional is None or not is_plain or not self._least <= len(args) <= self._most:
+            self.bind(args, kwargs)
+            positional = self._positional or ()
         for (name, kind), value in zip(positional, args, strict=False):
             if kind is not None and type(value) not in kind.exact and not kind.fits(value):
                 raise self._refusal(name, value, kind)
@@ -136,29 +146,84 @@ class Arguments:
                 if kind is not None and type(value) not in kind.exact and not kind.fits(value):
                     raise self._refusal(name, value, kind)
 
-    def _declare(self) -> Sequence[tuple[str, Kind | None]]:
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Reject a call with too many or too few arguments, or with unknown ones; the error has the public name.
+
+        :raises TypeError: it is such a call
+        """
+        if self._positional is None:
+            self._declare()
+        if self._least <= len(args) <= self._most and kwargs.keys() >= self._required:
+            for name in kwargs:
+                is_known = self._takes_fields or name in self._keywords
+                # Passed by position as well
+                if not is_known or 0 <= self._keywords.get(name, -1) < len(args):
+                    break
+            else:
+                return
+        signature = inspect.signature(self._function)
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            text = str(error).replace("missing a required", "missing 1 required")
+            if text.startswith(("too many", "multiple")):
+                text = f"got {text}"
+            first, *others = (each.replace(annotation=each.empty) for each in signature.parameters.values())
+            is_method = first.name in ("self", "cls")
+            shown = signature.replace(
+                parameters=others if is_method else [first, *others], return_annotation=inspect.Signature.empty
+            )
+            name = _public_name(self._function.__name__, args[0] if is_method else None)
+            raise TypeError(f"{name}() {text}; call {name}{shown}") from None
+
+    def _declare(self) -> None:
         kinds = declared(self._function)
         positional: list[tuple[str, Kind | None]] = []
         named: dict[str, Kind] = {}
+        keywords: dict[str, int] = {}
+        required: set[str] = set()
+        most: float = 0
         for each in inspect.signature(self._function).parameters.values():
             kind = kinds.get(each.name)
             if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
+                if each.kind is each.POSITIONAL_OR_KEYWORD:
+                    keywords[each.name] = len(positional)
                 positional.append((each.name, kind))
+                self._least += each.default is each.empty
+                most += 1
+            elif each.kind is each.VAR_POSITIONAL:
+                most = math.inf
+            elif each.kind is each.VAR_KEYWORD:
+                self._takes_fields = True
+            else:
+                keywords[each.name] = -1
+                if each.default is each.empty:
+                    required.add(each.name)
             if kind is None:
                 continue
             if each.kind is each.VAR_POSITIONAL:
                 self._rest = each.name, kind
             elif each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD):
                 named[each.name] = kind
-        self._named = named
+        self._named, self._keywords, self._required, self._most = named, keywords, frozenset(required), most
         self._positional = positional
-        return positional
 
     def _refusal(self, name: str, value: object, kind: Kind) -> BadInput:
         shown = NOT_SHOWN if name in _SECRET and value is not None else value
         rule = f"it must be {kind.text}, not {kind.instead(value)}"
         hint = _NO_ASYNC if is_async(value) else _HINTS.get(name, f"pass {kind.text}")
         return _ERRORS.get(name, self._error)(name, shown, rule, hint)
+
+
+def _public_name(function: str, owner: object) -> str:
+    """Return the name of a function as its caller writes it.
+
+    :param owner: the object or the class of a method; None for a function
+    """
+    if owner is None:
+        return function
+    kind = owner.__name__ if isinstance(owner, type) else type(owner).__name__
+    return kind if function == "__init__" else f"{kind}.{function}"
 
 
 def _type_of(value: object) -> str:

@@ -17,13 +17,26 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Generic,
+    NoReturn,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from .argument_types import Arguments
 from .errors import BadDesign, TablePatternsError
@@ -277,6 +290,7 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
         async def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
             try:
                 if pattern._adapter is not None:
+                    check.bind((pattern, *args), kwargs)
                     adapted: T = await pattern._adapter.call(located, pattern, args, kwargs)
                     return adapted
                 check((pattern, *args), kwargs)
@@ -286,6 +300,7 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
                 raise
 
         self._function = located
+        self._of_class: Callable[..., Any] | None = None
         self.__doc__ = function.__doc__
 
     @overload
@@ -297,7 +312,8 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
         if pattern is None:
-            return self._function
+            self._of_class = self._of_class or _of_class(self)
+            return self._of_class
         if not pattern.account._is_sync:
             return MethodType(self._function, pattern)
         plain = pattern._plain.get(self)
@@ -322,16 +338,19 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
         def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
             try:
                 if pattern._adapter is not None:
+                    check.bind((pattern, *args), kwargs)
                     adapted: AsyncGenerator[T, None] = pattern._adapter.iterate(located, pattern, args, kwargs)
-                    return _Located(pattern, adapted)
+                    return AsyncStream(pattern, function.__name__, adapted)
                 check((pattern, *args), kwargs)
             except TablePatternsError as error:
                 error.locate(pattern.location)
                 raise
             # An `async def` with a `yield` is declared as an iterator, and makes a generator
-            return _Located(pattern, cast("AsyncGenerator[T, None]", function(pattern, *args, **kwargs)))
+            items = cast("AsyncGenerator[T, None]", function(pattern, *args, **kwargs))
+            return AsyncStream(pattern, function.__name__, items)
 
         self._function = located
+        self._of_class: Callable[..., Any] | None = None
         self.__doc__ = function.__doc__
 
     @overload
@@ -343,7 +362,8 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
         if pattern is None:
-            return self._function
+            self._of_class = self._of_class or _of_class(self)
+            return self._of_class
         if not pattern.account._is_sync:
             return MethodType(self._function, pattern)
         plain = pattern._plain.get(self)
@@ -358,15 +378,47 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
         return plain
 
 
-class _Located(AsyncGenerator[T, None]):
-    """An async generator whose errors name the table of a pattern.
+def _of_class(descriptor: recipe[..., Any] | stream[..., Any]) -> Callable[..., Any]:
+    """Return what a recipe or a stream is as an attribute of its class, for documentation and for mocks.
 
-    Not a generator around another one: if a task is cancelled between the two, the outer one could not close the inner.
+    It is not `async`, since that depends on the account, and its signature is that of a call without `self`:
+    `unittest.mock.create_autospec` passes `self` only to what is a plain function in the class.
     """
 
-    def __init__(self, pattern: Pattern[Account], items: AsyncGenerator[T, None]) -> None:
+    @functools.wraps(descriptor._function)
+    def call(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> Any:
+        return descriptor.__get__(pattern)(*args, **kwargs)
+
+    own = inspect.signature(descriptor._function)
+    vars(call)["__signature__"] = own.replace(parameters=list(own.parameters.values())[1:])
+    return call
+
+
+class AsyncStream(AsyncGenerator[T, None]):
+    """The items of a stream on an async account; its errors name the table of the pattern.
+
+    Not a generator around another one: if a task is cancelled between the two, the outer one could not close the inner.
+
+    :param name: the name of the pattern's method
+    """
+
+    def __init__(self, pattern: Pattern[Account], name: str, items: AsyncGenerator[T, None]) -> None:
         self._pattern = pattern
+        self._name = name
         self._items = items
+
+    def _misused(self) -> NoReturn:
+        call = f"{type(self._pattern).__name__}.{self._name}()"
+        raise TypeError(f"{call} on an async account is neither awaited nor a list; use `async for item in ...`")
+
+    def __iter__(self) -> NoReturn:
+        self._misused()
+
+    def __await__(self) -> NoReturn:
+        self._misused()
+
+    def __getitem__(self, index: object) -> NoReturn:
+        self._misused()
 
     async def asend(self, value: None) -> T:
         try:

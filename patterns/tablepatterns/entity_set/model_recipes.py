@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 
 from typing_extensions import TypeVar
 
+from ..argument_types import Arguments
 from ..entity import Entity, Modify
 from ..errors import TablePatternsError
 from ..recipe import Account, Account_co, BlockingAccount, Pattern, recipe
@@ -121,10 +122,12 @@ else:
 
     def planning(method: Callable[..., T]) -> Callable[..., T]:
         """Decorate a method that returns a change: accept instances of the model, and name the set in errors."""
+        check = Arguments(method)
 
         @functools.wraps(method)
         def planned(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> T:
             try:
+                check.bind((pattern, *args), kwargs)
                 if pattern._adapter is not None:
                     return pattern._adapter.plan(planned, pattern, args, kwargs)
                 return method(pattern, *args, **kwargs)
