@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from .errors import BadInput, BadKey
-from .sdk.operation import ANY
+from .sdk.operation import ANY, weak_etag
 
 T = TypeVar("T")
 
@@ -64,8 +64,9 @@ def condition_of(etag: str | None, *, force: bool) -> str | None:
         return ANY if force else None
     if force:
         raise BadInput("etag", etag, "a write is conditional or unconditional, not both", "give one of the two")
-    opaque = etag.strip().removeprefix("W/").strip('"') if isinstance(etag, str) else ""
+    weak = weak_etag(etag) if isinstance(etag, str) else ""
+    opaque = weak[3:-1]
     if not opaque or opaque == ANY or '"' in opaque:
         rule = "it is a single ETag, as in `Entity.etag` and the If-Match header"
         raise BadInput("etag", etag, rule, 'to overwrite any version, also instead of "*", pass force=True')
-    return f'W/"{opaque}"'
+    return weak

@@ -19,6 +19,16 @@ from tablepatterns_engine.account import Engine
 ID = {"Department": "Sales", "EmployeeId": 223}
 
 
+SPELLINGS: tuple[Callable[[str], str], ...] = (
+    str,
+    lambda etag: etag.removeprefix("W/"),
+    lambda etag: etag[2:].strip('"'),
+    lambda etag: "W/" + etag[2:].strip('"'),
+    lambda etag: "w/" + etag[2:],
+    lambda etag: f" {etag} ",
+)
+
+
 @pytest.fixture(params=["plain", "indexed"])
 def employees(request: pytest.FixtureRequest, storage: Any, table_name: str) -> Any:
     totals = Summary(Key("{Department}", "department"), sums={"Age": "Ages"})
@@ -26,7 +36,7 @@ def employees(request: pytest.FixtureRequest, storage: Any, table_name: str) -> 
 
 
 @pytest.mark.guide("G-319")
-@pytest.mark.parametrize("spelled", [str, lambda etag: etag.removeprefix("W/"), lambda etag: etag[2:].strip('"')])
+@pytest.mark.parametrize("spelled", SPELLINGS)
 async def test_a_write_on_the_current_etag_is_made(employees: Any, spelled: Callable[[str], str]) -> None:
     entity = await employees.insert(jones())
     replaced = await employees.replace(jones(Age=35), etag=spelled(entity.etag))
@@ -39,6 +49,30 @@ async def test_a_write_on_the_current_etag_is_made(employees: Any, spelled: Call
     assert found.etag == merged.etag
     await employees.delete(ID, etag=spelled(merged.etag))
     assert await employees.get(**ID) is None
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS)
+async def test_the_etag_of_an_entity_may_be_spelled_otherwise_too(employees: Any, spelled: Any) -> None:
+    entity = await employees.insert(jones())
+    entity.etag = spelled(entity.etag)
+    entity = await employees.replace(entity | {"Age": 35})
+    entity.etag = spelled(entity.etag)
+    entity = await employees.merge(entity, {"Age": 36})
+    entity.etag = spelled(entity.etag)
+    await employees.delete(entity)
+    assert await employees.get(**ID) is None
+
+
+@pytest.mark.guide("G-319")
+async def test_an_older_etag_of_an_entity_is_stale_however_it_is_spelled(employees: Any) -> None:
+    for spelled in SPELLINGS:
+        entity = await employees.insert_or_replace(jones())
+        await employees.insert_or_replace(jones(Age=50))
+        entity.etag = spelled(entity.etag)
+        for write in (employees.replace(entity), employees.merge(entity, {"Age": 1}), employees.delete(entity)):
+            with pytest.raises(EntityChanged):
+                await write
+    assert (await employees.get(**ID))["Age"] == 50
 
 
 @pytest.mark.guide("G-319")

@@ -20,10 +20,27 @@ from ..write_id import WriteIds, as_bytes
 ANY: Final = "*"
 """The ETag of an unconditional write, which overwrites or deletes any version of an existing entity."""
 
+_WEAK: Final = 'W/"'
+"""The start of every ETag as the service writes it."""
+
 Kind = Literal["insert", "replace", "merge", "insert_or_replace", "insert_or_merge", "delete"]
 
 _PART_BYTES: Final = 1000
 """An upper bound for the headers and the URL of one operation in the body of a transaction."""
+
+
+def weak_etag(etag: str) -> str:
+    """Return an ETag as the service writes it: it rejects one without `W/` or quotes, as other libraries write them.
+
+    >>> weak_etag('"0x8D4"'), weak_etag("0x8D4"), weak_etag(ANY)
+    ('W/"0x8D4"', 'W/"0x8D4"', '*')
+    """
+    opaque = etag.strip()
+    if not opaque or opaque == ANY:
+        return opaque
+    opaque = opaque[2:] if opaque[:2] in ("W/", "w/") else opaque
+    is_quoted = len(opaque) > 1 and opaque[0] == opaque[-1] == '"'
+    return f"W/{opaque}" if is_quoted else f'W/"{opaque}"'
 
 
 @dataclass(frozen=True)
@@ -82,6 +99,7 @@ class Operation:
         if becomes is None:
             return cls._of("merge", entity, etag, write_ids)
         row, size, has_room = _measured(becomes)
+        etag = etag if etag.startswith(_WEAK) else weak_etag(etag)
         part = {name: value for name, value in row.items() if name in entity}
         return cls("merge", row["PartitionKey"], row["RowKey"], etag, part, write_ids, has_room, row, size)
 
@@ -102,11 +120,13 @@ class Operation:
         :param write_ids: the ids of the writes that this one builds on
         """
         keys = check_key("PartitionKey", partition_key), check_key("RowKey", row_key)
+        etag = etag if etag.startswith(_WEAK) else weak_etag(etag)
         return cls("delete", *keys, etag, write_ids=write_ids)
 
     @classmethod
     def _of(cls, kind: Kind, entity: Mapping[str, Any], etag: str | None, write_ids: WriteIds = ()) -> Operation:
         sent, size, has_room = _measured(entity)
+        etag = etag if etag is None or etag.startswith(_WEAK) else weak_etag(etag)
         return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, has_room, None, size)
 
     @property
