@@ -120,6 +120,15 @@ def test_every_annotation_can_be_checked(call: Call) -> None:
     declared(call.function, strict=True)
 
 
+@pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
+def test_the_types_in_errors_are_names_that_callers_know(call: Call) -> None:
+    known = {*tablepatterns.__all__, "AsyncIterable", "Filter", "NaN", "None", "Path", "UUID"}
+    for kind in declared(call.function).values():
+        words = re.findall(r"\b_?[A-Z]\w+|\b_\w+", kind.text if kind else "")
+        assert set(words) <= known
+        assert kind is None or "object with" not in kind.text
+
+
 def test_every_public_class_has_an_object_or_a_reason() -> None:
     engine = Engine()
     objects = made(connect(engine), Path("archive"))

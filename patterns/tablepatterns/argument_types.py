@@ -40,6 +40,25 @@ _HINTS: Final[Mapping[str, str]] = {
     "entity": "pass an entity that was read, or a mapping of its fields",
 }
 _NO_ASYNC: Final = "pass a function without async"
+_WORDS: Final[Mapping[str, str]] = {
+    "Account": "an account from connect()",
+    "Derived": "an index or Summary",
+    "Handler": "a recipe with a queue (such as Archive)",
+    "Index": "an IntraPartitionIndex or InterPartitionIndex",
+    "KeyEncryptionKey": "a LocalKey or VaultKey",
+    "KeyRange": "a key range of a Key",
+    "Lists": "an IndexEntity",
+    "PropertyMapping": "a property mapping, such as LargeProperties",
+    "QueueHandler": "a recipe with a queue (such as Archive)",
+    "RekeyReport": "a report of verify",
+    "Report": "a report of verify",
+    "Request": "a request of a ledger or log",
+    "Store": "a BlobArchive or FileArchive",
+    "Totals": "a Summary",
+    "Watched": "an account from connect()",
+    "Write": "a change (such as inserting() returns)",
+}
+"""What errors call classes that callers do not create by name."""
 _SECRET: Final = frozenset(
     {"amount", "blind_key", "body", "changes", "content", "credential", "entity", "fields", "keys"}
     | {"message", "secret", "text", "value", "values"}
@@ -370,10 +389,11 @@ def _one_of(kind: type[Any]) -> Kind:
         return Kind("a file", lambda value: hasattr(value, "read"))
     if is_protocol(kind):
         members = tuple(get_protocol_members(kind))
-        text = f"an object with {', '.join(sorted(members))}"
+        text = _WORDS.get(kind.__name__, f"an object with {', '.join(sorted(members))}")
         return Kind(text, lambda value: not _is_class(value) and all(hasattr(value, name) for name in members))
     article = "an" if kind.__name__[0] in "AEIOU" else "a"
-    return Kind(f"{article} {kind.__name__}", lambda value: isinstance(value, kind), exact=frozenset({kind}))
+    text = _WORDS.get(kind.__name__, f"{article} {kind.__name__}")
+    return Kind(text, lambda value: isinstance(value, kind), exact=frozenset({kind}))
 
 
 def _is_int(value: object) -> bool:
