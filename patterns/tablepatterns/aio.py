@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables.aio import TableClient, TableServiceClient
 
-from .connection import Target, check_table_name
+from .connection import Target, check_table_name, check_target
 from .declared_rows import DeclaredRows
 from .extras import how_to_install
 from .recipe import VIRTUAL_BEAT, Account
@@ -73,7 +73,8 @@ class Storage(Account):
     in its own event loop, over its own connections, unless you passed a `transport`.
     """
 
-    def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
+    def __init__(self, target: Target, engine: Engine | None = None, options: Mapping[str, Any] | None = None) -> None:
+        check_target(target)
         self.target = target
         """The addresses and the credential of the account."""
         self.engine = engine
@@ -81,7 +82,7 @@ class Storage(Account):
         self._keeps_key_order = target.keeps_key_order
         self._declared_rows = DeclaredRows()
         self._identity = account_identity(engine, target.urls["table"])
-        options = {"credential": target.credential} | options
+        options = {"credential": target.credential, **(options or {})}
         if engine is not None:
             from tablepatterns_engine.faults import READ_TIMEOUT
             from tablepatterns_engine.transport import AioEngineTransport

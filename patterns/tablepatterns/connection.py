@@ -175,6 +175,15 @@ def check_options(options: Mapping[str, Any]) -> None:
             raise BadTarget(name, value, "it must be an int", "pass a number of retries")
 
 
+def check_target(target: object) -> None:
+    """Reject an account that a program creates itself, as in `Storage("azurite")`.
+
+    :raises BadTarget: it is not a resolved target
+    """
+    if not isinstance(target, Target):
+        raise BadTarget("target", type(target).__name__, "connect() creates each Storage", "call connect(...) instead")
+
+
 def in_memory(account: str, key: str, credential: Any = None, name: str = "") -> Target:
     """Return the target of an engine in this process, addressed like a real account, by default with its key.
 

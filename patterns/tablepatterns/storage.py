@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables import TableClient, TableServiceClient
 
-from .connection import Target, check_options, check_table_name, in_memory, resolve
+from .connection import Target, check_options, check_table_name, check_target, in_memory, resolve
 from .declared_rows import DeclaredRows
 from .heartbeat import Heartbeats
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
@@ -111,7 +111,8 @@ class Storage(BlockingAccount):
     neither process sees what the other writes.
     """
 
-    def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
+    def __init__(self, target: Target, engine: Engine | None = None, options: Mapping[str, Any] | None = None) -> None:
+        check_target(target)
         self.target = target
         """The addresses and the credential of the account."""
         self.engine = engine
@@ -120,7 +121,7 @@ class Storage(BlockingAccount):
         self._has_threads = _can_start_threads()
         self._declared_rows = DeclaredRows()
         self._identity = account_identity(engine, target.urls["table"])
-        options = {"credential": target.credential} | options
+        options = {"credential": target.credential, **(options or {})}
         self._takes_time = engine is None or "transport" in options
         if engine is not None:
             from tablepatterns_engine.faults import READ_TIMEOUT
