@@ -347,7 +347,15 @@ class LargeValueMissing(ServiceError, ResourceNotFoundError):
 
 
 class UnrecognizedEntity(TablePatternsError):
-    """A stored entity has an unknown type or a newer version, or does not fit its type."""
+    """A stored entity has an unknown type or a newer version, or does not fit its type.
+
+    :param message: why
+    :param key: the PartitionKey and the RowKey of the entity, if known
+    """
+
+    def __init__(self, message: str, key: tuple[str | None, str | None] | None = None) -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class TransactionFailed(ServiceError, TableTransactionError):

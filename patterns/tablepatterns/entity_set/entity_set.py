@@ -48,7 +48,7 @@ from .intents import Intents
 from .maintenance import Drift, Inspector, ProgressCallback, Repairer, Report, WalkPage, walk
 from .mapping import Mappings, PropertyMapping
 from .migration import Migration
-from .model_adapter import adapter_of, mapped, names_of
+from .model_adapter import OnUnrecognized, adapter_of, mapped, names_of
 from .model_recipes import E, Modeled, planning, updating, writing
 from .named_table import NamedTable
 from .range_query import Question, range_filter
@@ -104,6 +104,8 @@ class EntitySet(Modeled[Account_co, E]):
         entities; see docs/models.md
     :param versions: an upgrade for each earlier version of the model: `[(1, one_to_two)]`. An upgrade takes all stored
         fields and returns those of the next version. Entities are upgraded when they are read, and by `migrate`
+    :param on_unrecognized: what reads do with an entity that does not fit the model: `"raise"` `UnrecognizedEntity`,
+        `"skip"` it and log a warning, or call a function with that error and skip it
     :raises BadTableName: the service would reject the table's name
     :raises BadDesign: the parts cannot be combined, or rows of another set could have the same keys
 
@@ -125,6 +127,7 @@ class EntitySet(Modeled[Account_co, E]):
         backfilling: Iterable[Derived] = (),
         model: type[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
+        on_unrecognized: OnUnrecognized = "raise",
     ) -> None:
         super().__init__(account)
         check_least("lease", lease, 1, BadDesign)
@@ -146,8 +149,10 @@ class EntitySet(Modeled[Account_co, E]):
             self._rows = DerivedRows(account, self.table, key, self.derived)
             self.backfilling = check_backfilling(self.derived, backfilling)
             self._intents = intents_of(account, self._rows, self.derived, intents, lease)
-            if model is not None or versions:
-                self._adapter = adapter_of(model, self._identity, self.derived, self._mappings, versions)
+            if model is not None or versions or on_unrecognized != "raise":
+                self._adapter = adapter_of(
+                    model, self._identity, self.derived, self._mappings, versions, on_unrecognized
+                )
 
     _pattern: ClassVar[str] = "entity_set"
 

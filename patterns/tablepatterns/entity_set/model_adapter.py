@@ -7,15 +7,17 @@ converts the arguments from instances, and the results to instances.
 from __future__ import annotations
 
 import inspect
+import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache, partial
-from typing import Any, Final, Generic, TypeVar, cast
+from itertools import count
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
 
 from ..arguments import condition_of
 from ..entity import Entity, reading_of
-from ..errors import NOT_SHOWN, BadDesign, BadInput, EntityChanged, EntityNotFound, UnrecognizedEntity
+from ..errors import NOT_SHOWN, BadDesign, BadInput, EntityChanged, EntityNotFound, UnrecognizedEntity, said
 from ..models.annotations import StoredBy, annotated, stored_names
 from ..models.instances import INSTANCES, can_be_remembered
 from ..models.model import Model, Upgrade
@@ -31,6 +33,9 @@ from .named_table import StoredNames
 
 M = TypeVar("M")
 Call = Callable[..., Any]
+OnUnrecognized: TypeAlias = Literal["raise", "skip"] | Callable[[UnrecognizedEntity], object]
+"""What to do with an entity that does not fit the model: raise, skip it, or call a function and skip it."""
+log: Final = logging.getLogger("tablepatterns.models")
 
 VERSION: Final = "ModelVersion"
 """The property with the model version of an entity; version 1 has none."""
@@ -41,12 +46,15 @@ class ModelAdapter(Generic[M]):
 
     :param model: the model
     :param home: the set
+    :param on_unrecognized: what to do with an entity that was read and does not fit the model
     :raises BadDesign: the model has a field named `ModelVersion`
     """
 
-    def __init__(self, model: Model[M], home: SetIdentity) -> None:
+    def __init__(self, model: Model[M], home: SetIdentity, on_unrecognized: OnUnrecognized = "raise") -> None:
         self.model = model
         self.home = home
+        self.on_unrecognized = on_unrecognized
+        self._skipped = count(1)
         if VERSION in model.members:
             rule = "the set keeps the version of the model in it"
             raise BadDesign("field", f"{model.name}.{VERSION}", rule, "rename the field, or store it by another name")
@@ -57,6 +65,8 @@ class ModelAdapter(Generic[M]):
         writer = getattr(_Writer, function.__name__, None)
         if writer is None:
             args, kwargs = self._asked(function, args, kwargs)
+            if _parameters(function)[:1] == ["count"]:
+                return await self._first(partial(function, entities), *args, **kwargs)
             return self._result(await function(entities, *args, **kwargs), function.__name__)
         if not args and "entity" in kwargs:
             args = (kwargs.pop("entity"),)
@@ -68,7 +78,7 @@ class ModelAdapter(Generic[M]):
         """Call a stream of the set with converted arguments, and return its converted items."""
         entities = _without_model(pattern)
         args, kwargs = self._asked(function, args, kwargs)
-        return _Converted(function(entities, *args, **kwargs), self.instance_of)
+        return _Converted(function(entities, *args, **kwargs), self.shown)
 
     def plan(self, function: Call, pattern: Pattern[Account], args: Sequence[Any], kwargs: Any) -> Any:
         """Call a method that returns a change without sending it, with converted arguments."""
@@ -86,6 +96,20 @@ class ModelAdapter(Generic[M]):
         INSTANCES.remember(instance, self.home, entity)
         return instance
 
+    def shown(self, entity: Any) -> Any:
+        """Return the instance of an entity that was read; None if it does not fit the model and is skipped."""
+        try:
+            return self.instance_of(entity)
+        except UnrecognizedEntity as error:
+            if self.on_unrecognized == "raise":
+                raise
+            if callable(self.on_unrecognized):
+                self.on_unrecognized(error)
+            else:
+                table, number = self.home.table, next(self._skipped)
+                log.warning("skipped an entity in %s, the %d. since the start: %s", table, number, said(error))
+            return None
+
     def version_of(self, entity: Entity) -> int:
         """Return the model version in which an entity was written.
 
@@ -96,7 +120,7 @@ class ModelAdapter(Generic[M]):
             text = (
                 f"the entity {entity.key} has the {VERSION} {version!r}, and {self.model.name} has the versions up to"
             )
-            raise UnrecognizedEntity(f"{text} {self.model.version}; update the program")
+            raise UnrecognizedEntity(f"{text} {self.model.version}; update the program", entity.key)
         return version
 
     def new_fields(self, instance: object) -> dict[str, Any]:
@@ -104,12 +128,10 @@ class ModelAdapter(Generic[M]):
 
         :raises BadInput: it is not an instance of the model
         """
-        self._check_class(instance)
         return self._versioned(self.model.fields(instance))
 
     def rewrite(self, entity: Entity, instance: object) -> None:
         """Replace an entity's fields with those of an instance; properties that the model does not declare are kept."""
-        self._check_class(instance)
         fields = self._versioned(self.model.rewritten(entity, self.version_of(entity), instance))
         entity.clear()
         entity.update(fields)
@@ -117,8 +139,24 @@ class ModelAdapter(Generic[M]):
     def upgrade(self, entity: Entity, changes: Mapping[str, Any]) -> None:
         """Upgrade an entity to the current version, with some changed fields in their stored form."""
         fields = self._versioned(self.model.upgraded(entity, self.version_of(entity)) | dict(changes))
+        fields = self.model.accepted({name: value for name, value in fields.items() if value is not None}, entity)
         entity.clear()
-        entity.update({name: value for name, value in fields.items() if value is not None})
+        entity.update(fields)
+
+    def merged(self, entity: Entity, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields to merge for some changed fields: these, and those that the class converts."""
+        fields = self.model.accepted({**entity, **changes}, entity)
+        return {name: value for name, value in fields.items() if name in changes or value is not entity.get(name)}
+
+    def renamed(self, entity: Entity, instance: object, key: Mapping[str, Any]) -> dict[str, Any]:
+        """Rewrite an entity for a rename, and return the changed fields of its key in their stored form."""
+        self.rewrite(entity, instance)
+        changes = self.model.key_fields(key)
+        if changes.keys() <= set(self.home.key.fields) and None not in changes.values():
+            fields = self.model.accepted({**entity, **changes}, entity)
+            changes = {name: fields[name] for name in changes}
+            entity.update({name: value for name, value in fields.items() if name not in changes})
+        return changes
 
     def changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the stored form of changed fields.
@@ -129,7 +167,9 @@ class ModelAdapter(Generic[M]):
             if name not in self.model.members:
                 rule = f"{self.model.name} has the fields {', '.join(self.model.members)}"
                 raise BadInput("changes", name, rule, "use one of them")
-        return {name: self.model.field(name, value) for name, value in changes.items()}
+        fields = {name: self.model.field(name, value) for name, value in changes.items()}
+        # A change to None keeps what is stored
+        return {name: value for name, value in fields.items() if value is not None}
 
     def remembered(self, instance: object) -> Entity:
         """Return a copy of the entity of an instance, to be written.
@@ -158,15 +198,14 @@ class ModelAdapter(Generic[M]):
     def written(self, instance: M, entity: Entity) -> M:
         """Return an instance after a write; a new instance if the write set further fields."""
         fields = dict(entity)
-        if self.model.fields(instance) != {name: fields[name] for name in self.model.members if name in fields}:
+        if self.model.encoded(instance) != {name: fields[name] for name in self.model.members if name in fields}:
             return cast("M", self.instance_of(entity))
         INSTANCES.remember(instance, self.home, entity)
         return instance
 
     def key_of(self, instance: object) -> dict[str, Any]:
         """Return the key fields of an instance."""
-        self._check_class(instance)
-        fields = self.model.fields(instance)
+        fields = self.model.encoded(instance)
         return {name: fields[name] for name in self.home.key.fields if name in fields}
 
     def _versioned(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -176,9 +215,7 @@ class ModelAdapter(Generic[M]):
         return tuple(getattr(instance, name, None) for name in self.home.key.fields)
 
     def _check_class(self, instance: object) -> None:
-        if not isinstance(instance, self.model.model_class):
-            rule = f"the set has the model {self.model.name}, not {type(instance).__name__}"
-            raise BadInput("entity", NOT_SHOWN, rule, f"pass a {self.model.name}, or use without_model()")
+        self.model.check_class(instance)
 
     # ------------------------------------------------------------------ reading
 
@@ -216,15 +253,40 @@ class ModelAdapter(Generic[M]):
     def _result(self, found: Any, name: str) -> Any:
         if name == "keys_of":
             return [self.model.key_values(fields) for fields in found]
-        if found.__class__ is Page:
-            return Page(tuple(map(self.instance_of, found.items)), found.token)
         results: Any = found
-        if isinstance(found, (list, tuple)):
-            return self._results(results, tuple if isinstance(found, tuple) else list, name)
-        return self.instance_of(found)
+        if found.__class__ is Page:
+            return Page(tuple(self._shown(found.items)), found.token)
+        if isinstance(found, tuple):
+            return tuple(self._result(each, name) for each in results)
+        if isinstance(found, list):
+            return [self.shown(each) for each in results] if name == "get_many" else self._shown(results)
+        return self.shown(found)
 
-    def _results(self, found: Iterable[Any], kind: Callable[[Iterable[Any]], Any], name: str) -> Any:
-        return kind(self._result(each, name) for each in found)
+    def _shown(self, found: Iterable[Any]) -> list[Any]:
+        """Return the instances of entities, without those that are skipped."""
+        return [instance for each in found if (instance := self.shown(each)) is not None]
+
+    async def _first(self, read: Call, wanted: int, *args: Any, **kwargs: Any) -> Any:
+        """Return the first instances of one or several ranges, and read on if entities among them are skipped."""
+        reached, known = wanted, dict[Any, Any]()
+
+        def instances(entities: Iterable[Any]) -> list[Any]:
+            # Kept, so that a second read does not report an entity again
+            for each in entities:
+                if each.key not in known:
+                    known[each.key] = self.shown(each)
+            return [known[each.key] for each in entities if known[each.key] is not None]
+
+        while True:
+            found = await read(reached, *args, **kwargs)
+            lists = found if found and isinstance(found[0], list) else [found]
+            converted = list(map(instances, lists))
+            pairs = zip(lists, converted, strict=True)
+            lacking = max((wanted - len(some) for each, some in pairs if len(each) == reached), default=0)
+            if lacking <= 0:
+                trimmed = [each[:wanted] for each in converted]
+                return trimmed if lists is found else trimmed[0]
+            reached += lacking
 
 
 class _Writer:
@@ -239,7 +301,10 @@ class _Writer:
         entity = await self._function(self._entities, self._adapter.new_fields(instance), **options)
         return self._adapter.written(instance, entity)
 
-    append = insert
+    async def append(self, instance: Any, **options: Any) -> Any:
+        adapter = self._adapter
+        fields = adapter.model.accepted(self._entities._completed(adapter.new_fields(instance)))
+        return adapter.written(instance, await self._function(self._entities, fields, **options))
 
     async def insert_or_replace(self, instance: Any, **options: Any) -> Any:
         change = partial(self._adapter.rewrite, instance=instance)
@@ -278,13 +343,14 @@ class _Writer:
         return self._adapter.written(instance, await self._function(self._entities, entity, **options))
 
     async def merge(self, instance: Any, changes: Mapping[str, Any], **options: Any) -> Any:
-        adapter, stored = self._adapter, self._adapter.changes(changes)
-        given = {name: value for name, value in stored.items() if value is not None}
+        adapter = self._adapter
+        given = adapter.changes(changes)
         entity = await self._current(instance, options)
         if entity is None:
             change = partial(adapter.upgrade, changes=given)
             return adapter.instance_of(await self._entities.update(change, adapter.key_of(instance), **options))
         if adapter.version_of(entity) == adapter.model.version:
+            given = adapter.merged(entity, given)
             return adapter.instance_of(await self._function(self._entities, entity, given, **options))
         adapter.upgrade(entity, given)
         return adapter.instance_of(await self._entities.replace(entity, **options))
@@ -297,15 +363,15 @@ class _Writer:
 
     async def rename(self, instance: Any, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Any:
         entity = self._adapter.remembered(instance)
-        self._adapter.rewrite(entity, instance)
         retry_for = {name: fields.pop(name) for name in ("retry_for",) if name in fields}
-        given = self._adapter.model.key_fields({**(key or {}), **fields})
+        given = self._adapter.renamed(entity, instance, {**(key or {}), **fields})
         return self._adapter.instance_of(await self._function(self._entities, entity, given, **retry_for))
 
     async def update(self, change: Any, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Any:
         adapter = self._adapter
         options = {name: fields.pop(name) for name in ("retry_for",) if name in fields}
         if isinstance(change, adapter.model.model_class):
+            adapter.model.check_class(change)
             stored = adapter.changes({**(key or {}), **fields})
             by_fields = partial(adapter.upgrade, changes=stored)
             return adapter.instance_of(
@@ -367,10 +433,10 @@ class _Planner:
         return self._function(self._entities, entity)
 
     def merging(self, instance: Any, changes: Mapping[str, Any]) -> Any:
-        adapter, entity, stored = self._adapter, self._adapter.remembered(instance), self._adapter.changes(changes)
+        adapter, entity, given = self._adapter, self._adapter.remembered(instance), self._adapter.changes(changes)
         if adapter.version_of(entity) == adapter.model.version:
-            return self._function(self._entities, entity, stored)
-        adapter.upgrade(entity, {name: value for name, value in stored.items() if value is not None})
+            return self._function(self._entities, entity, adapter.merged(entity, given))
+        adapter.upgrade(entity, given)
         return self._entities.replacing(entity)
 
     def deleting(self, instance: Any) -> Any:
@@ -378,8 +444,7 @@ class _Planner:
 
     def renaming(self, instance: Any, fields: Mapping[str, Any]) -> Any:
         entity = self._adapter.remembered(instance)
-        self._adapter.rewrite(entity, instance)
-        return self._function(self._entities, entity, self._adapter.model.key_fields(fields))
+        return self._function(self._entities, entity, self._adapter.renamed(entity, instance, fields))
 
 
 class _Converted(AsyncGenerator[Any, None]):
@@ -393,7 +458,11 @@ class _Converted(AsyncGenerator[Any, None]):
         self._convert = convert
 
     async def asend(self, value: None) -> Any:
-        return self._convert(await self._items.asend(value))
+        while True:
+            converted = self._convert(await self._items.asend(value))
+            # What does not fit the model may be skipped
+            if converted is not None:
+                return converted
 
     async def athrow(self, *error: Any) -> Any:
         return await self._items.athrow(*error)
@@ -408,13 +477,14 @@ def adapter_of(
     derived: Sequence[Derived],
     mappings: Mappings,
     versions: Iterable[tuple[int, Upgrade]],
+    on_unrecognized: OnUnrecognized,
 ) -> ModelAdapter[M]:
     """Check a model against the other parts of a set, and return its adapter.
 
     :raises BadDesign: the class cannot be the model of the set
     """
     if model_class is None:
-        raise BadDesign("versions", versions, "the set has no model", "pass its class as model")
+        raise BadDesign("versions or on_unrecognized", NOT_SHOWN, "the set has no model", "pass its class as model")
     model = Model(model_class, home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
     known = {*mappings.written(model.members), *model.members}
     for each in derived:
@@ -424,7 +494,7 @@ def adapter_of(
             raise BadDesign(f"derived {each.name}", name, f"{model.name} has no such field", hint)
         if isinstance(each, Index):
             model.check_days(each.name, each.key)
-    return ModelAdapter(model, home)
+    return ModelAdapter(model, home, on_unrecognized)
 
 
 def names_of(model_class: type[Any]) -> StoredNames | None:

@@ -46,6 +46,10 @@ class Stored:
             raise BadDesign("name", self.name, "a property name is an identifier", "use letters, digits and _")
 
 
+class Streamed:
+    """The base of values that are sent in chunks, in place of bytes."""
+
+
 class StoredBy:
     """The base of annotations of fields that a property mapping stores."""
 

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..errors import BadDesign
+
 
 class DeclaredField(NamedTuple):
     """A field that `__init__` takes."""
@@ -18,6 +20,8 @@ class DeclaredField(NamedTuple):
 
 def declared_fields(given: type[Any]) -> Sequence[DeclaredField] | None:
     """Return the fields of a class; None if it is not one of these.
+
+    :raises BadDesign: it is a class of pydantic that takes fields which it does not declare
 
     >>> @dataclasses.dataclass
     ... class Employee:
@@ -33,6 +37,9 @@ def declared_fields(given: type[Any]) -> Sequence[DeclaredField] | None:
     if "__attrs_attrs__" in given.__dict__:
         return [_of_attrs(each) for each in given.__attrs_attrs__ if each.init]
     if hasattr(given, "__pydantic_fields__"):
+        if given.model_config.get("extra") == "allow":
+            rule = 'with extra="allow" it takes fields that it does not declare, and that would not be stored'
+            raise BadDesign("type", given.__name__, rule, 'declare them, or use extra="forbid"')
         return [_of_pydantic(name, each) for name, each in given.model_fields.items()]
     return None
 
@@ -48,5 +55,5 @@ def _of_attrs(each: Any) -> DeclaredField:
 
 
 def _of_pydantic(name: str, each: Any) -> DeclaredField:
-    alias = each.validation_alias if isinstance(each.validation_alias, str) else each.alias
-    return DeclaredField(name, alias or name, not each.is_required())
+    aliases = [*getattr(each.validation_alias, "choices", [each.validation_alias]), each.alias, name]
+    return DeclaredField(name, next(each for each in aliases if isinstance(each, str)), not each.is_required())

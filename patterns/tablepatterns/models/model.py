@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from string import Formatter
 from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from ..entity import Entity
-from ..errors import NOT_SHOWN, BadDesign, BadKey, BadProperty, UnrecognizedEntity, shown
+from ..errors import NOT_SHOWN, BadDesign, BadInput, BadKey, BadProperty, UnrecognizedEntity, one_line, said, shown
 from ..filters import Filter
 from ..key import Key
 from ..key.ranges import Between, Prefix
@@ -77,16 +77,79 @@ class Model(Generic[M]):
         return len(self.upgrades) + 1
 
     def fields(self, value: object) -> dict[str, Any]:
-        """Return the fields of a value as the set stores them.
+        """Return the fields of a value as the set stores them, once its class has accepted them.
+
+        :raises BadProperty: a value does not fit its field, or the class rejects the fields
+        :raises BadKey: a value does not fit a field of the key
+        """
+        return self.accepted(self.encoded(value))
+
+    def encoded(self, value: object) -> dict[str, Any]:
+        """Return the fields of a value as the set stores them, without asking its class.
 
         :raises BadProperty: a value does not fit its field
         :raises BadKey: a value does not fit a field of the key
         """
+        self.check_class(value)
         try:
             found = self._record.encoded(value)
         except TypeMismatch as mismatch:
             self._reject(mismatch)
         return found | {name: getattr(value, name) for name in self._days if name in found}
+
+    def check_class(self, value: object) -> None:
+        """Reject an instance of another class; a subclass may have fields that would be lost.
+
+        :raises BadInput: it is one
+        """
+        if type(value) is not self.model_class:
+            rule = f"the set has the model {self.name}, not {type(value).__name__}"
+            if isinstance(value, self.model_class):
+                rule += ", whose own fields would be lost"
+            raise BadInput("entity", NOT_SHOWN, rule, f"pass a {self.name}, or use without_model()")
+
+    def accepted(self, fields: Mapping[str, Any], entity: Entity | None = None) -> dict[str, Any]:
+        """Return fields that will be stored, once the class has accepted them; what it converts is converted.
+
+        An instance may have been changed since its class checked it, and a change of one field may not fit the others.
+
+        :param entity: the entity that they are stored in place of; None for a new one
+        :raises BadProperty: the class rejects the fields, or would change them again whenever they are read
+        :raises UnrecognizedEntity: fields that the entity already has do not fit the model
+        """
+        converted = self._converted(fields, entity)
+        if converted and self._converted(fields | converted, entity):
+            rule = "its class changes the field whenever an instance is built from the fields"
+            raise BadProperty(f"{self.name}.{min(converted)}", NOT_SHOWN, rule, "make __init__ keep its own results")
+        return {**fields, **converted}
+
+    def _converted(self, fields: Mapping[str, Any], entity: Entity | None) -> dict[str, Any]:
+        """Return those fields that the class converts to another value, as they are stored."""
+        try:
+            built = self._record.decoded(fields)
+        except TypeMismatch as mismatch:
+            if entity is None:
+                self._reject(mismatch)
+            self._unrecognized(entity, mismatch)
+        except Exception as error:  # noqa: BLE001 - a class may raise anything
+            subject = tuple(fields.get(name) for name in self._key.fields)
+            rule = f"its class rejects the fields{self._complaint(error)}"
+            rejected = BadProperty(self.name, subject, rule, "change them; nothing was written")
+            raise rejected from (None if self._secret else error)
+        again = self.encoded(built)
+        same = {name for name in again if name in fields and self._record.is_same(name, fields[name], again[name])}
+        return {name: value for name, value in again.items() if name in fields and name not in same}
+
+    def _complaint(self, error: Exception) -> str:
+        """Return the message of a class that rejects its fields, without secret values."""
+        details: Any = getattr(error, "errors", None)
+        if not callable(details):
+            return "" if self._secret else f" ({one_line(said(error))})"
+        # The message of pydantic quotes all values
+        lines = [(".".join(map(str, each["loc"])), each["msg"]) for each in cast("Any", details())]
+        secret = {"", *self._secret, *(self._record.members[name].parameter for name in self._secret)}
+        each = [f"{at}: {text}" for at, text in lines if not self._secret or at.partition(".")[0] not in secret]
+        return f" ({one_line('; '.join(each))})" if each else ""
 
     def field(self, name: str, value: object) -> Any:
         """Return one field as it is stored; an undeclared one is returned unchanged.
@@ -121,7 +184,13 @@ class Model(Generic[M]):
     def key_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of a key's fields, of the form that the key formats."""
         members = self._record.members
-        return {name: members[name].codec.decode(each) if name in members else each for name, each in fields.items()}
+        try:
+            return {
+                name: members[name].codec.decode(each) if name in members else each for name, each in fields.items()
+            }
+        except TypeMismatch as mismatch:
+            text = f"the key {dict(fields)} does not fit {self.name}: {mismatch.rule}; {mismatch.hint}"
+            raise UnrecognizedEntity(text) from None
 
     def filter(self, where: Filter) -> Filter:
         """Return the filter of the stored properties for a filter of fields.
@@ -139,9 +208,13 @@ class Model(Generic[M]):
 
     def rewritten(self, entity: Entity, version: int, value: object) -> dict[str, Any]:
         """Return the fields of an entity with a new value; undeclared and unchanged fields keep their stored form."""
-        before = self.upgraded(entity, version)
-        # Decoded again, since the caller may have changed the original value in place
-        old, new = self.fields(self._decoded(entity, before)), self.fields(value)
+        before, new = self.upgraded(entity, version), self.fields(value)
+        try:
+            # Decoded again, since the caller may have changed the original value in place
+            old = self.encoded(self._decoded(entity, before))
+        except UnrecognizedEntity:
+            # What does not fit the model is replaced as a whole
+            old = {}
         kept = {name: each for name, each in before.items() if name not in self._record.members}
         same = {name: before[name] for name in new if name in old and name in before and self._same(name, old, new)}
         return kept | new | same
@@ -153,12 +226,31 @@ class Model(Generic[M]):
         """
         fields = dict(entity)
         for number, upgrade in enumerate(self.upgrades[version - 1 :], version):
-            fields = dict(upgrade(fields))
+            fields = self._next_version(entity, number, upgrade, fields)
             for name in self._key.fields:
                 if name not in fields or fields[name] != entity[name]:
                     rule = f"it changed {name}, a field of the key"
                     raise BadDesign("upgrade", f"{self.name}.{number}", rule, "keep the fields of the key unchanged")
         return fields
+
+    def _next_version(self, entity: Entity, number: int, upgrade: Upgrade, fields: dict[str, Any]) -> dict[str, Any]:
+        """Call an upgrade.
+
+        :raises UnrecognizedEntity: it fails, or does not return fields
+        """
+        who = f"the upgrade of {self.name} from version {number} to {number + 1}"
+        try:
+            returned: object = upgrade(fields)
+        except Exception as error:  # noqa: BLE001 - an upgrade may raise anything
+            what = "" if self._secret else f": {one_line(said(error))}"
+            text = f"{who} raised {type(error).__name__} for the entity {entity.key}{what}; correct the upgrade"
+            raise UnrecognizedEntity(text, entity.key) from (None if self._secret else error)
+        if isinstance(returned, Coroutine):
+            returned.close()
+        if not isinstance(returned, Mapping):
+            text = f"{who} returned {type(returned).__name__} for the entity {entity.key}; return all its fields"
+            raise UnrecognizedEntity(text, entity.key)
+        return dict(cast("Mapping[str, Any]", returned))
 
     def check_days(self, index: str, key: Key) -> None:
         """Reject an index whose rows would hold a date of the primary key in another form than the key formats it.
@@ -184,16 +276,20 @@ class Model(Generic[M]):
         return same_value({name: old[name]}, {name: new[name]})
 
     def _decoded(self, entity: Entity, fields: Mapping[str, Any]) -> M:
-        who = f"the entity {entity.key} is not a valid {self.name}"
         try:
             return cast("M", self._record.decoded(fields))
         except TypeMismatch as mismatch:
-            text = f"{mismatch.path} = {shown(self._shown(mismatch))}: {mismatch.rule}; {mismatch.hint}"
-            raise UnrecognizedEntity(f"{who}: {text}") from None
-        except (TypeError, ValueError) as error:
-            text = f"{who}: its class rejects the fields; repair the entity or the class"
+            self._unrecognized(entity, mismatch)
+        except Exception as error:  # noqa: BLE001 - a class may raise anything
+            text = f"its class rejects the fields{self._complaint(error)}; repair the entity or the class"
+            text = f"the entity {entity.key} is not a valid {self.name}: {text}"
             # The error of the class may quote the values
-            raise UnrecognizedEntity(text) from (None if self._secret else error)
+            raise UnrecognizedEntity(text, entity.key) from (None if self._secret else error)
+
+    def _unrecognized(self, entity: Entity, mismatch: TypeMismatch) -> NoReturn:
+        text = f"{mismatch.path} = {shown(self._shown(mismatch))}: {mismatch.rule}; {mismatch.hint}"
+        who = f"the entity {entity.key} is not a valid {self.name}"
+        raise UnrecognizedEntity(f"{who}: {text}", entity.key) from None
 
     def _reject(self, mismatch: TypeMismatch) -> NoReturn:
         kind = BadKey if mismatch.path in self._key.fields else BadProperty

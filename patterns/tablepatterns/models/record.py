@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from inspect import isabstract
 from typing import Annotated, Any, Final, cast, get_args, get_origin, get_type_hints
 
 from ..errors import BadDesign
-from .annotations import check_whole
+from .annotations import Streamed, check_whole
 from .codecs import Nested, OptionalOf, codec_of
 from .declared_fields import declared_fields
-from .scalar_codecs import Codec, TypeMismatch
+from .scalar_codecs import BytesCodec, Codec, TypeMismatch
 
 _ABSENT: Final = object()
 
@@ -68,6 +68,10 @@ class Record:
         known = {} if seen is None else seen
         known[record_class] = self
         hints = _hints(record_class)
+        for field, hint in hints.items():
+            if isinstance(hint, InitVar):
+                rule = "an InitVar is not stored, so an instance could not be built as it was"
+                raise BadDesign("field", f"{record_class.__name__}.{field}", rule, "make it a field, or leave it out")
         for each in declared:
             annotations, hint = _without_annotations(hints[each.name])
             name = f"{record_class.__name__}.{each.name}"
@@ -85,8 +89,20 @@ class Record:
         return {name: stored for name, stored in found.items() if stored is not None}
 
     def encoded_field(self, name: str, value: object) -> Any:
-        """Return one field as a property."""
-        return _under(name, self.members[name].codec.encode, value)
+        """Return one field as a property; a stream in place of bytes stays as it is."""
+        codec = self.members[name].codec
+        if isinstance(value, Streamed) and isinstance(_required(codec), BytesCodec):
+            return value
+        return _under(name, codec.encode, value)
+
+    def is_same(self, name: str, some: object, other: object) -> bool:
+        """Whether two stored forms of a field are of the same value."""
+        if some is other:
+            return True
+        codec = self.members[name].codec
+        one, two = codec.encode(codec.decode(some)), codec.encode(codec.decode(other))
+        # NaN is not equal to itself
+        return one == two or (one != one and two != two)
 
     def decoded(self, stored: Mapping[str, Any]) -> Any:
         """Return the value that the fields are stored of; names that the dataclass lacks do not count.
@@ -95,11 +111,18 @@ class Record:
         :raises ValueError, TypeError: the class itself rejects its fields
         """
         given: dict[str, Any] = {}
+        streams: dict[str, Streamed] = {}
         for name, member in self.members.items():
             found = stored.get(name)
+            if isinstance(found, Streamed):
+                # Its content is not known here, so the class sees empty bytes
+                streams[name], found = found, b""
             if found is not None or _needed(name, member):
                 given[member.parameter] = None if found is None else _under(name, member.codec.decode, found)
-        return self.record_class(**given)
+        built = self.record_class(**given)
+        for name, stream in streams.items():
+            object.__setattr__(built, name, stream)
+        return built
 
     def to_json(self, value: object) -> dict[str, object]:
         """Return a nested value in JSON form."""
@@ -115,6 +138,11 @@ class Record:
             elif _needed(name, member):
                 given[member.parameter] = None
         return self.record_class(**given)
+
+
+def _required(codec: Codec) -> Codec:
+    """Return the codec of a value that is not None."""
+    return codec.inner if isinstance(codec, OptionalOf) else codec
 
 
 class Part(Nested):

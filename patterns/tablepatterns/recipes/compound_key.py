@@ -11,6 +11,7 @@ from ..entity import Entity
 from ..entity_set.derived import Derived, RowLayout
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.mapping import PropertyMapping
+from ..entity_set.model_adapter import OnUnrecognized
 from ..entity_set.model_recipes import E
 from ..entity_set.named_table import as_stored
 from ..entity_set.range_query import range_filter
@@ -52,6 +53,7 @@ class ChildSet(EntitySet[Account_co, E]):
     :param mappings: how fields of the children are stored, if not as they are
     :param model: the class of the children, as for `EntitySet`; `family` returns the parent as an entity
     :param versions: as for `EntitySet`
+    :param on_unrecognized: as for `EntitySet`
     :raises BadDesign: the parent's RowKey does not end with a field of fixed width, or the parts cannot be combined
 
     Guide: compound key pattern.
@@ -69,9 +71,17 @@ class ChildSet(EntitySet[Account_co, E]):
         mappings: Iterable[PropertyMapping] = (),
         model: type[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
+        on_unrecognized: OnUnrecognized = "raise",
     ) -> None:
         super().__init__(
-            account, table, parent.extended(child), derived=derived, mappings=mappings, model=model, versions=versions
+            account,
+            table,
+            parent.extended(child),
+            derived=derived,
+            mappings=mappings,
+            model=model,
+            versions=versions,
+            on_unrecognized=on_unrecognized,
         )
         self.parent = parent
 

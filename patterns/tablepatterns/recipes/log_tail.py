@@ -13,6 +13,7 @@ from ..entity_set.commit import commit
 from ..entity_set.derived import Derived
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.mapping import PropertyMapping
+from ..entity_set.model_adapter import OnUnrecognized
 from ..entity_set.model_recipes import E, writing
 from ..entity_set.range_query import partitions_of
 from ..key import Key, at_least
@@ -60,6 +61,7 @@ class LogTail(EntitySet[Account_co, E]):
     :param mappings: how fields are stored, if not as they are
     :param model: as for `EntitySet`; if its fields for the instant and the id may be None, `append` sets them
     :param versions: as for `EntitySet`
+    :param on_unrecognized: as for `EntitySet`
     :raises BadDesign: the account does not sort by key, or the parts cannot be combined
 
     Guide: log tail pattern.
@@ -79,10 +81,20 @@ class LogTail(EntitySet[Account_co, E]):
         mappings: Iterable[PropertyMapping] = (),
         model: type[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
+        on_unrecognized: OnUnrecognized = "raise",
     ) -> None:
         check_key_order(account, "the log tail needs results")
         key = Key(partition, f"{row_prefix}{{{at}:inverted}}_{{{entry}:uuid}}")
-        super().__init__(account, table, key, derived=derived, mappings=mappings, model=model, versions=versions)
+        super().__init__(
+            account,
+            table,
+            key,
+            derived=derived,
+            mappings=mappings,
+            model=model,
+            versions=versions,
+            on_unrecognized=on_unrecognized,
+        )
         self.at = at
         self.entry = entry
 
@@ -102,14 +114,15 @@ class LogTail(EntitySet[Account_co, E]):
         :raises EntityAlreadyExists: an entry with the same instant and id exists
         :raises BadKey: a field of the partition is missing, or the instant has no time zone
         """
-        given: Any = {name: value for name, value in entity.items() if value is not None}
-        if self.at not in given:
-            given[self.at] = self.account.now()
-        if self.entry not in given:
-            given[self.entry] = uuid4()
         written: E
-        (written,) = await commit(self.account, self.table, self._inserting(given), retry_for=retry_for)
+        write = self._inserting(self._completed(entity))
+        (written,) = await commit(self.account, self.table, write, retry_for=retry_for)
         return written
+
+    def _completed(self, entity: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of an entry with its instant and its id."""
+        given = {name: value for name, value in entity.items() if value is not None}
+        return {self.at: self.account.now(), self.entry: uuid4(), **given}
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[E]:

@@ -7,12 +7,13 @@ from typing import IO, Any, TypeAlias, cast
 
 from ...argument_types import checked
 from ...errors import BadProperty
+from ...models.annotations import Streamed
 from ...sdk.container import Container
 
 Stream: TypeAlias = IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
 
 
-class Upload:
+class Upload(Streamed):
     """A large value to stream from a file or from chunks of bytes; it is read back as bytes.
 
     A file is sent from its current position, on every write. An iterator can be sent only once: create a new `Upload`

@@ -53,7 +53,7 @@ class RekeyAdapter(ModelAdapter[Any]):
     """
 
     def __init__(self, adapter: ModelAdapter[Any], home: SetIdentity, key_fields: tuple[str, ...]) -> None:
-        super().__init__(adapter.model, home)
+        super().__init__(adapter.model, home, adapter.on_unrecognized)
         self._key_fields = key_fields
 
     def key_of(self, instance: object) -> dict[str, Any]:

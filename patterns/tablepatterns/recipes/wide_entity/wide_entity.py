@@ -15,7 +15,7 @@ from ...declared_rows import RowKind, StoreName
 from ...entity import WRITE_ID, Entity, Modify, modify, reading_of, remember, write_ids_of
 from ...entity_set.consistent_read import rows_at_once
 from ...entity_set.mapping import Action, Encoded, Mappings, Place, PropertyMapping
-from ...entity_set.model_adapter import adapter_of, mapped, names_of
+from ...entity_set.model_adapter import OnUnrecognized, adapter_of, mapped, names_of
 from ...entity_set.model_recipes import E, Modeled, updating, writing
 from ...entity_set.named_table import NamedTable
 from ...entity_set.range_query import range_filter
@@ -113,6 +113,7 @@ class WideEntity(Modeled[Account_co, E]):
     :param transaction_bytes: the size in bytes from which a write uses a new generation, up to 4,000,000
     :param model: as for `EntitySet`
     :param versions: as for `EntitySet`; `properties` must then include `ModelVersion`
+    :param on_unrecognized: as for `EntitySet`
     :raises BadTableName: the service would reject the table's name
     :raises BadDesign: a parameter is out of range, a name is given twice or reserved, or a property that a mapping
         stores is not in `properties`
@@ -133,6 +134,7 @@ class WideEntity(Modeled[Account_co, E]):
         transaction_bytes: int = limits.MAX_TRANSACTION_BYTES,
         model: type[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
+        on_unrecognized: OnUnrecognized = "raise",
     ) -> None:
         super().__init__(account)
         self.key = key
@@ -152,8 +154,8 @@ class WideEntity(Modeled[Account_co, E]):
             self.table = account.table(table) if names is None else NamedTable(account.table(table), names)
             self._identity = SetIdentity(identity_of(account), table.lower(), key)
             declared_rows(account).add(self._row_kinds())
-            if model is not None or versions:
-                self._adapter = adapter_of(model, self._identity, (), self._mappings, versions)
+            if model is not None or versions or on_unrecognized != "raise":
+                self._adapter = adapter_of(model, self._identity, (), self._mappings, versions, on_unrecognized)
 
     def _set_profile(self) -> SetProfile | None:
         return SetProfile("wide_entity", self.table.name, self.key, {"fixed": bool(self._layout.names)})
