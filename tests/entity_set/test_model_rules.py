@@ -199,9 +199,11 @@ SETS: dict[str, Callable[[Any, Any], Any]] = {
         on, "Bookings", KEY, model=kind, derived=[Summary(Key("{room}", "sum"), sums={"seats": "Seats"})]
     ),
     "wide": lambda on, kind: WideEntity(on, "Bookings", KEY, model=kind),
-    "rekey": lambda on, kind: Rekey(
-        EntitySet(on, "Bookings", KEY, model=kind), EntitySet(on, "New", Key("{hour:04d}", "{room}"), model=kind)
-    ).entities,
+    "rekey": lambda on, kind: (
+        Rekey(
+            EntitySet(on, "Bookings", KEY, model=kind), EntitySet(on, "New", Key("{hour:04d}", "{room}"), model=kind)
+        ).entities
+    ),
 }
 
 
@@ -249,7 +251,8 @@ def test_a_log_and_children_reject_what_the_class_rejects(kind: Any) -> None:
             write(spoiled(made(kind)))
         assert span.totals.requests == 0
     appended = log.append(made(kind))
-    assert appended.at is not None and log.latest(1, room="red") == [appended]
+    assert appended.at is not None
+    assert log.latest(1, room="red") == [appended]
 
 
 @pytest.mark.parametrize("kind", [OfDataclass, OfAttrs])
@@ -273,10 +276,14 @@ def test_the_error_has_the_message_of_the_class_and_no_secret() -> None:
     mappings = [EncryptedProperties(keys=LocalKey.generate("1"))]
     logins = EntitySet(storage, "Logins", Key("{user}", ""), model=Login, mappings=mappings)
     jones = logins.insert(Login(user="jones", pin="1234"))
-    for changes, text in (({"pin": "hunter2"}, "rejects the fields;"), ({"tries": 4}, r"\(tries: Input should be less")):
+    for changes, text in (
+        ({"pin": "hunter2"}, "rejects the fields;"),
+        ({"tries": 4}, r"\(tries: Input should be less"),
+    ):
         with pytest.raises(BadProperty, match=text) as caught:
             logins.update(jones, **changes)
-        assert "hunter2" not in str(caught.value) and caught.value.__cause__ is None
+        assert "hunter2" not in str(caught.value)
+        assert caught.value.__cause__ is None
     plain: Any = EntitySet(storage, "Bookings", KEY, model=OfPydantic)
     with pytest.raises(BadProperty) as caught:
         plain.insert(spoiled(made(OfPydantic)))
@@ -441,7 +448,9 @@ class MoreOfAttrs(OfAttrs):
     note: str = ""
 
 
-@pytest.mark.parametrize(("kind", "more"), [(OfDataclass, MoreOfDataclass), (OfPydantic, MoreOfPydantic), (OfAttrs, MoreOfAttrs)])
+@pytest.mark.parametrize(
+    ("kind", "more"), [(OfDataclass, MoreOfDataclass), (OfPydantic, MoreOfPydantic), (OfAttrs, MoreOfAttrs)]
+)
 def test_an_instance_of_a_subclass_is_rejected(kind: Any, more: Any) -> None:
     bookings: Any = EntitySet(storage := connect(), "Bookings", KEY, model=kind)
     first = bookings.insert(made(kind))
@@ -478,7 +487,7 @@ class Outer(pydantic.BaseModel):
 
 def test_a_class_of_pydantic_that_takes_undeclared_fields_is_rejected() -> None:
     for kind in (Open, Outer):
-        with pytest.raises(BadDesign, match='Open.*extra="allow"'):
+        with pytest.raises(BadDesign, match=r'Open.*extra="allow"'):
             EntitySet(connect(), "Bookings", KEY, model=kind)
 
 

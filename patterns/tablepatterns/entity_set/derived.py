@@ -17,12 +17,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..entity import Entity, identify
 from ..errors import BadDesign, BadProperty
+from ..key.formats import DATE
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
@@ -303,6 +306,7 @@ class Index(Derived):
             self.placement.name if isinstance(self.placement, InTable) else None,
             is_eventual=self.is_eventual,
             hides=INTENT_ID if self.is_unique else None,
+            texts=_texts(self.key, primary),
         )
 
     def row_key_pattern(self, key: Key) -> Key | None:
@@ -317,7 +321,7 @@ class Index(Derived):
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the entity's row; none if the entity lacks a field of the index key."""
-        return [self.key.keys_of(fields)] if has_fields(self.key, fields) else []
+        return [derived_keys(self.key, key, fields)] if has_fields(self.key, fields) else []
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that makes a row the entity's copy, or deletes it if the entity has no copy there."""
@@ -379,6 +383,8 @@ class RowLayout(NamedTuple):
     """Whether the rows are outside the entity's partition, so that their ETags do not guard the entity."""
     hides: str | None = None
     """The property that marks a row as a reservation, which is hidden from readers."""
+    texts: tuple[str, ...] = ()
+    """The dates in the key that the primary row holds as ISO text."""
 
     @property
     def is_complete(self) -> bool:
@@ -391,7 +397,7 @@ class RowLayout(NamedTuple):
         :param keys: the row's keys, if they are known already
         """
         own, include = self.key.fields, self.include
-        partition_key, row_key = keys or self.key.keys_of(fields)
+        partition_key, row_key = keys or self.key.keys_of(_with_dates(self.texts, fields))
         return {"PartitionKey": partition_key, "RowKey": row_key} | {
             name: value
             for name, value in fields.items()
@@ -434,7 +440,7 @@ class RowLayout(NamedTuple):
         if self.hides is not None and self.hides in row:
             return None
         fields = self.key.found(row["PartitionKey"], row["RowKey"])
-        return None if fields is None else _logical(row, fields)
+        return None if fields is None else _logical(row, self._as_stored(fields))
 
     def taken(self, row: Entity) -> Entity | None:
         """Return the same as `shown`, reusing the row; the caller must not use the row afterwards."""
@@ -444,12 +450,38 @@ class RowLayout(NamedTuple):
         if fields is None:
             return None
         del row["PartitionKey"], row["RowKey"]
-        row.update(fields)
+        row.update(self._as_stored(fields))
         return row
 
     def entity(self, row: Entity) -> Entity:
         """Return the entity in a row of this kind: its properties and the fields of its key."""
-        return _logical(row, self.key.parse(row["PartitionKey"], row["RowKey"]))
+        return _logical(row, self._as_stored(self.key.parse(row["PartitionKey"], row["RowKey"])))
+
+    def _as_stored(self, fields: Fields) -> Fields:
+        """Return the fields of the key in the form in which the primary row holds them."""
+        return {**fields, **{name: str(fields[name]) for name in self.texts}} if self.texts else fields
+
+
+def derived_keys(layout: Key, primary: Key, fields: Fields) -> Keys:
+    """Return the keys of the derived row of an entity, whose dates may be stored as ISO text."""
+    return layout.keys_of(_with_dates(_texts(layout, primary), fields))
+
+
+def _texts(layout: Key, primary: Key) -> tuple[str, ...]:
+    """Return the dates in a key that primary rows hold as text, since a property cannot be a date."""
+    return tuple(name for name, spec in layout.formats.items() if spec == DATE != primary.formats.get(name))
+
+
+def _with_dates(names: Sequence[str], fields: Fields) -> Fields:
+    return {**fields, **{name: _date(fields[name]) for name in names if name in fields}} if names else fields
+
+
+def _date(value: object) -> object:
+    """Return the date of an ISO text; anything else is returned unchanged, for the key to reject."""
+    with suppress(ValueError):
+        if isinstance(value, str) and (parsed := date.fromisoformat(value)).isoformat() == value:
+            return parsed
+    return value
 
 
 def has_fields(key: Key, fields: Fields) -> bool:

@@ -10,6 +10,7 @@ import inspect
 import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from itertools import count
@@ -18,6 +19,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
 from ..arguments import condition_of
 from ..entity import Entity, reading_of
 from ..errors import NOT_SHOWN, BadDesign, BadInput, EntityChanged, EntityNotFound, UnrecognizedEntity, said
+from ..key import Key
 from ..models.annotations import StoredBy, annotated, stored_names
 from ..models.instances import INSTANCES, can_be_remembered
 from ..models.model import Model, Upgrade
@@ -26,7 +28,7 @@ from ..retry import RETRY_FOR, check_retry_for
 from ..sdk.operation import ANY
 from ..sdk.table import Page
 from ..set_identity import SetIdentity
-from .derived import Derived, Index
+from .derived import Derived, Index, profile_of
 from .mapping import Mappings, PropertyMapping
 from .migration import Migration, Migrator
 from .named_table import StoredNames
@@ -222,14 +224,14 @@ class ModelAdapter(Generic[M]):
     def _asked(self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Any]:
         """Return the arguments of a recipe that reads, with stored names and values."""
         names = _parameters(function)
-        given = {name: self._argument(name, value) for name, value in kwargs.items() if name in names}
+        via = next((each for each in (*args, kwargs.get("via")) if isinstance(each, Derived)), None)
+        key = None if via is None else _key_of(via, self.home.key)
+        given = {name: self._argument(name, value, key) for name, value in kwargs.items() if name in names}
         fields = {name: value for name, value in kwargs.items() if name not in names}
-        return (
-            [self._argument(name, value) for name, value in zip(names, args, strict=False)] + list(args[len(names) :]),
-            given | self.model.key_fields(fields),
-        )
+        arguments = [self._argument(name, value, key) for name, value in zip(names, args, strict=False)]
+        return arguments + list(args[len(names) :]), given | self.model.key_fields(fields, key)
 
-    def _argument(self, name: str, value: Any) -> Any:
+    def _argument(self, name: str, value: Any, key: Key | None) -> Any:
         if value is None:
             return None
         if name == "where":
@@ -242,13 +244,13 @@ class ModelAdapter(Generic[M]):
             hint = "include all fields in the index, or use without_model().find(...)"
             raise BadInput("index", value.name, rule, hint)
         if name in ("via", "key") and isinstance(value, Mapping):
-            return self.model.key_fields(cast("Mapping[str, Any]", value))
+            return self.model.key_fields(cast("Mapping[str, Any]", value), key)
         if name in ("keys", "partitions") and hasattr(value, "__iter__"):
             return self._keys(value)
         return value
 
     def _keys(self, keys: Any) -> list[Any]:
-        return [self._argument("key", each) for each in keys]
+        return [self._argument("key", each, None) for each in keys]
 
     def _result(self, found: Any, name: str) -> Any:
         if name == "keys_of":
@@ -492,9 +494,17 @@ def adapter_of(
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(sorted(model.members))}"
             raise BadDesign(f"derived {each.name}", name, f"{model.name} has no such field", hint)
-        if isinstance(each, Index):
-            model.check_days(each.name, each.key)
+        if (key := _key_of(each, home.key)) is not None:
+            model.check_key(f"derived {each.name}", key, has_entities=isinstance(each, Index))
     return ModelAdapter(model, home, on_unrecognized)
+
+
+def _key_of(derived: Derived, primary: Key) -> Key | None:
+    """Return the key of derived rows; None if unknown."""
+    # Not every kind of derived data describes its rows
+    with suppress(BadDesign):
+        return profile_of(derived, primary).key
+    return None
 
 
 def names_of(model_class: type[Any]) -> StoredNames | None:

@@ -18,7 +18,7 @@ from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
 from ..retry import Overtaken
 from ..sdk.operation import ANY, Operation, plain
 from ..sdk.table import Table
-from .derived import Derived, Fields, Keys, RowLayout
+from .derived import Derived, Fields, Keys, RowLayout, derived_keys
 from .placement import InPartition, InTable
 from .range_query import range_filter
 
@@ -174,7 +174,7 @@ class SharedRows(Derived):
             return []
         if self.spread > 1:
             values[PART] = part_of(key.format({name: fields.get(name) for name in key.fields}), self.spread)
-        row = layout.format(values)
+        row = derived_keys(layout, key, values)
         if layout.overlaps(key) and self.may_be_primary(row, key):
             rule = "a primary row may have these keys"
             raise BadKey(self.name, row, rule, "give the rows their own RowKey prefix")

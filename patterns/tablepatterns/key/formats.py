@@ -25,6 +25,8 @@ class Format(ABC):
 
     name: str
 
+    spec: ClassVar[str] = ""
+    """The format in a template, with other numbers and patterns for some."""
     terminator: ClassVar[str] = ""
     """The terminator of the text if more of the key follows; it sorts before any continuation of the text."""
     descending: ClassVar[bool] = False
@@ -107,6 +109,7 @@ class Padded(Format):
     """An integer of 0 or more, in a fixed number of digits."""
 
     digits: int
+    spec: ClassVar[str] = "06d"
     reads_exactly: ClassVar[bool] = True
 
     @property
@@ -143,6 +146,7 @@ class Signed(Format):
     """
 
     digits: int
+    spec: ClassVar[str] = "+06d"
 
     @property
     def characters(self) -> Sequence[Characters]:
@@ -164,6 +168,8 @@ class Float(Format):
     >>> Float("Price").write(1.5)
     'bff8000000000000'
     """
+
+    spec: ClassVar[str] = "float"
 
     @property
     def characters(self) -> Sequence[Characters]:
@@ -249,6 +255,7 @@ def from_inverted_ticks(text: str) -> Ticks:
 class TickCount(Format):
     """An instant as its ticks of 100 nanoseconds, in 19 digits."""
 
+    spec: ClassVar[str] = "ticks"
     reads_exactly: ClassVar[bool] = True
 
     @property
@@ -265,6 +272,7 @@ class TickCount(Format):
 class InvertedTicks(Format):
     """An instant as the ticks until the end of the year 9999: newest first."""
 
+    spec: ClassVar[str] = "inverted"
     descending: ClassVar[bool] = True
     reads_exactly: ClassVar[bool] = True
 
@@ -318,6 +326,8 @@ _UNITS: Final = {
     "S": ("second", 2),
     "f": ("microsecond", 6),
 }
+DATE: Final = "%Y-%m-%d"
+INSTANT: Final = "%Y-%m-%dT%H"
 _EARLIEST: Final = ("1", "1", "1", "0", "0", "0", "0")
 _DIRECTIVE: Final = re.compile("%(.)")
 
@@ -331,6 +341,10 @@ class Calendar(Format):
     """
 
     pattern: str
+
+    @property
+    def spec(self) -> str:  # type: ignore[override]
+        return INSTANT if "%H" in self.pattern else DATE
 
     @staticmethod
     def allows(pattern: str) -> bool:
@@ -437,6 +451,7 @@ class Escaped(Format):
     'docs.2fa!231'
     """
 
+    spec: ClassVar[str] = "escape"
     terminator: ClassVar[str] = " "
 
     @property
@@ -464,6 +479,7 @@ _UUID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 class Uuid(Format):
     """A UUID in its usual 36 characters, lower case."""
 
+    spec: ClassVar[str] = "uuid"
     reads_exactly: ClassVar[bool] = True
 
     @property

@@ -67,6 +67,8 @@ class Key:
         """The names of the RowKey's fields, from left to right."""
         self.fields: Final = self.partition_fields + self.row_fields
         """The names of all fields, those of the PartitionKey first."""
+        self.formats: Final = {field.name: field.format.spec for field in (*self._partition.fields, *self._row.fields)}
+        """The format of each field, as the table above names it: `06d` for one with any number of digits."""
         self._names = frozenset(self.fields)
         self._last_partition: tuple[str, dict[str, object]] | None = None
         for name in self.fields:

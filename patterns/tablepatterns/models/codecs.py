@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import types
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence, Set
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, Final, Union, cast, get_args, get_origin
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from pathlib import PurePath
+from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
 from uuid import UUID
 
 from ..edm import Int64, Ticks
@@ -27,8 +29,12 @@ from .scalar_codecs import (
     FloatCodec,
     Int64Codec,
     IntCodec,
+    LiteralCodec,
     PlainCodec,
+    SecretCodec,
+    TextCodec,
     TicksCodec,
+    TimeCodec,
     TimedeltaCodec,
     TypeMismatch,
     UuidCodec,
@@ -40,6 +46,7 @@ class OptionalOf(Codec):
 
     def __init__(self, inner: Codec) -> None:
         self.inner = inner
+        self.in_keys, self.instead = inner.in_keys, inner.instead
 
     @property
     def name(self) -> str:
@@ -62,6 +69,7 @@ class Nested(Codec):
     """The base of types that are stored as JSON text."""
 
     is_comparable = False
+    instead = "use fields of single values in the key"
 
     def encode(self, value: object) -> object:
         part = self.to_json(value)
@@ -222,15 +230,36 @@ _SCALARS: Final[dict[object, Codec]] = {
     datetime: DatetimeCodec(),
     Ticks: TicksCodec(),
     date: DateCodec(),
+    time: TimeCodec(),
     timedelta: TimedeltaCodec(),
+    **{kind: TextCodec(kind) for kind in (IPv4Address, IPv6Address, IPv4Network, IPv6Network)},
     Decimal: DecimalCodec(),
     list: AnyJson(list),
     dict: AnyJson(dict),
 }
+_OF_PYDANTIC: Final[dict[str, Codec]] = {
+    "EmailStr": PlainCodec(str),
+    "AwareDatetime": DatetimeCodec(),
+    "PastDatetime": DatetimeCodec(),
+    "FutureDatetime": DatetimeCodec(),
+    "PastDate": DateCodec(),
+    "FutureDate": DateCodec(),
+}
 _KNOWN: Final = (
-    "str, bool, int, Int64, float, bytes, UUID, datetime, Ticks, date, timedelta, Decimal, an Enum, a dataclass, "
-    "list[...], tuple[...], dict[str, ...], and any of these or None"
+    "str, bool, int, Int64, float, bytes, UUID, datetime, Ticks, date, time, timedelta, Decimal, an IP address, a URL, "
+    "an Enum, a Literal, a dataclass, list[...], tuple[...], dict[str, ...], and any of these or None"
 )
+_INSTEAD: Final[dict[type, str]] = {
+    PurePath: "str, since a path depends on the operating system",
+    Set: "list[...] or tuple[..., ...], since a set has no order",
+    complex: "two floats",
+    Mapping: "dict[str, ...]",
+    str: "str, and Annotated for its constraints",
+    int: "int, and Annotated for its constraints",
+    tuple: "a dataclass, or tuple[...]",
+    Sequence: "list[...] or tuple[..., ...]",
+}
+"""What to use in place of a class that is not supported, or of its base."""
 
 
 def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
@@ -244,14 +273,41 @@ def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
     if get_origin(annotation) is Annotated:
         annotation, *given = get_args(annotation)
         check_whole(field, given)
-    annotation = getattr(annotation, "__supertype__", annotation)
-    if annotation in _SCALARS:
+    for alias in ("__supertype__", "__value__"):
+        if not isinstance(annotation, type) and hasattr(annotation, alias):
+            return codec_of(field, getattr(annotation, alias), inner)
+    if get_origin(annotation) is None and annotation in _SCALARS:
         return _SCALARS[annotation]
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _choice(field, annotation)
-    if isinstance(annotation, type) and declared_fields(annotation) is not None:
-        return inner(annotation)
+    if get_origin(annotation) is Literal:
+        return _literal(field, get_args(annotation))
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return _of_class(field, annotation, inner)
     return _generic(field, annotation, inner)
+
+
+def _of_class(field: str, annotation: type[Any], inner: Inner) -> Codec:
+    if issubclass(annotation, Enum):
+        return _choice(field, annotation)
+    if declared_fields(annotation) is not None:
+        return inner(annotation)
+    if annotation.__module__.partition(".")[0] in ("pydantic", "pydantic_core"):
+        if annotation.__name__ in _OF_PYDANTIC:
+            return _OF_PYDANTIC[annotation.__name__]
+        if hasattr(annotation, "get_secret_value"):
+            return SecretCodec(annotation)
+        if hasattr(annotation, "unicode_string"):
+            return TextCodec(annotation)
+    return _generic(field, annotation, inner)
+
+
+def _literal(field: str, values: Sequence[object]) -> Codec:
+    choices = [value for value in values if value is not None]
+    for kind in (str, int):
+        if choices and all(type(value) is kind for value in choices):
+            codec = LiteralCodec(choices, _SCALARS[kind])
+            return codec if len(choices) == len(values) else OptionalOf(codec)
+    rule = "a Literal has values that are all str or all int"
+    raise BadDesign(field, Literal[tuple(values)], rule, "use one type, or an Enum")
 
 
 def _choice(field: str, annotation: type[Enum]) -> Codec:
@@ -276,9 +332,21 @@ def _generic(field: str, annotation: Any, inner: Inner) -> Codec:
         return TupleOf([_part(field, each, inner) for each in parts], repeats=repeats)
     if origin is dict and arguments[0] is str:
         return DictOf(_part(field, arguments[1], inner))
+    kind: Any = origin if isinstance(origin, type) else annotation
+    near = [use for known, use in _INSTEAD.items() if isinstance(kind, type) and issubclass(kind, known)]
+    if getattr(annotation, "__name__", "") == "NaiveDatetime":
+        near = ["datetime with a time zone, such as pydantic's AwareDatetime"]
+    if origin in (Union, types.UnionType):
+        near = ["one of its types, or one type and None"]
     rule = "this type is not supported"
-    raise BadDesign(field, annotation, rule, f"use one of {_KNOWN}")
+    raise BadDesign(field, annotation, rule, f"use {near[0]}" if near else f"use one of {_KNOWN}")
 
 
 def _part(field: str, annotation: Any, inner: Inner) -> Codec:
-    return AnyJson() if annotation in (Any, object) else codec_of(field, annotation, inner)
+    if annotation in (Any, object):
+        return AnyJson()
+    codec = codec_of(field, annotation, inner)
+    if isinstance(codec, SecretCodec):
+        rule = "a part of a field cannot be secret by itself"
+        raise BadDesign(field, annotation, rule, "make it a field of its own: Annotated[SecretStr, Encrypted()]")
+    return codec

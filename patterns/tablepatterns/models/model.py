@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from string import Formatter
 from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
+from ..edm import Int64
 from ..entity import Entity
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadKey, BadProperty, UnrecognizedEntity, one_line, said, shown
 from ..filters import Filter
 from ..key import Key
+from ..key.formats import DATE
 from ..key.ranges import Between, Prefix
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
-from .codecs import OptionalOf
 from .model_filter import ModelFilter
-from .record import Record
-from .scalar_codecs import Codec, DateCodec, TypeMismatch
+from .record import Record, required
+from .scalar_codecs import SecretCodec, TypeMismatch
 
 M = TypeVar("M")
 Upgrade: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -62,7 +62,9 @@ class Model(Generic[M]):
         self._record = Record(model_class)
         self._secret = frozenset(secret)
         self._check_names()
+        self._check_secrets()
         self._days = _days(key, self._record)
+        self._check_formats("key", key)
         codecs = {name: member.codec for name, member in self._record.members.items()}
         self._filter = ModelFilter(codecs, self.name, self._secret)
 
@@ -163,12 +165,14 @@ class Model(Generic[M]):
         except TypeMismatch as mismatch:
             self._reject(mismatch)
 
-    def key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def key_fields(self, fields: Mapping[str, Any], key: Key | None = None) -> dict[str, Any]:
         """Return values, or ranges of values, of the fields of a key in the form that the key formats.
 
+        :param key: a key of derived rows; None for the primary key
         :raises BadKey: a value does not fit its field
         """
-        plain = self._days | (fields.keys() - self._record.members.keys())
+        days = self._days if key is None else _days(key, self._record)
+        plain = days | (fields.keys() - self._record.members.keys())
         return {name: value if name in plain else self._encoded_value(name, value) for name, value in fields.items()}
 
     def _encoded_value(self, name: str, value: Any) -> Any:
@@ -217,7 +221,8 @@ class Model(Generic[M]):
             old = {}
         kept = {name: each for name, each in before.items() if name not in self._record.members}
         same = {name: before[name] for name in new if name in old and name in before and self._same(name, old, new)}
-        return kept | new | same
+        # A number of 64 bits that was read from a key is an int
+        return kept | new | {name: value for name, value in same.items() if not isinstance(new[name], Int64)}
 
     def upgraded(self, entity: Entity, version: int) -> dict[str, Any]:
         """Return the fields of an entity in the current version.
@@ -252,23 +257,51 @@ class Model(Generic[M]):
             raise UnrecognizedEntity(text, entity.key)
         return dict(cast("Mapping[str, Any]", returned))
 
-    def check_days(self, index: str, key: Key) -> None:
-        """Reject an index whose rows would hold a date of the primary key in another form than the key formats it.
+    def check_key(self, place: str, key: Key, *, has_entities: bool) -> None:
+        """Reject a key of derived rows that does not hold the values of its fields in their order.
 
-        :raises BadDesign: they would
+        :param place: the derived data, in errors
+        :param has_entities: whether the rows hold the fields of an entity
+        :raises BadDesign: it does not
         """
-        for name in sorted(self._days.difference(key.fields)):
-            rule = f"the primary key formats the date {name}, and the rows of the index would need it as a property"
-            hint = f"format {name} in the key of the index too, or as {{{name}}} in the primary key"
-            raise BadDesign(f"index {index}", key.row_template, rule, hint)
-        for name in sorted(set(key.fields).intersection(self._record.members)):
-            codec = self._record.members[name].codec
-            if _is_day(codec) and (name in _days(key, self._record)) != (name in self._days):
-                form = (
-                    "as in the primary key" if name in self._days else f"as {{{name}}}, since a date is stored as text"
-                )
-                rule = "the key formats the date in another form than the entity stores it"
-                raise BadDesign(f"index {index}", key.row_template, rule, f"write it {form}")
+        self._check_formats(place, key)
+        for name in sorted(self._days):
+            if name not in key.fields and has_entities:
+                rule = f"the primary key formats the date {name}, and the rows of the index would need it as a property"
+                hint = f"format {name} in the key of the index too, or as {{{name}}} in the primary key"
+                raise BadDesign(place, key.row_template, rule, hint)
+            if key.formats.get(name, DATE) != DATE:
+                rule = f"the primary key formats {name} as a date, and this key in another form"
+                raise BadDesign(place, key.row_template, rule, f"write {{{name}:{DATE}}} in both, or {{{name}}}")
+
+    def check_days(self, place: str, key: Key) -> None:
+        """Reject a key of a copy of the entities that formats a date in another form than the primary key.
+
+        :raises BadDesign: it does
+        """
+        self.check_key(place, key, has_entities=True)
+        for name in sorted(_days(key, self._record) - self._days):
+            rule = f"it formats {name} as a date, and the primary key in another form"
+            raise BadDesign(place, key.row_template, rule, f"write {{{name}}}, or {{{name}:{DATE}}} in both")
+
+    def _check_formats(self, place: str, key: Key) -> None:
+        for name, spec in key.formats.items():
+            codec = self._record.members[name].codec if name in self._record.members else None
+            if codec is None or spec in codec.in_keys:
+                continue
+            field = f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
+            if not codec.in_keys:
+                rule = f"a key does not hold values of {self.name}.{name}, which is {codec.name}, in their order"
+                raise BadDesign(place, field, rule, codec.instead)
+            known = " or ".join(f"{{{name}:{each}}}" if each else f"{{{name}}}" for each in codec.in_keys)
+            rule = f"{self.name}.{name} is {codec.name}, which this format does not take"
+            raise BadDesign(place, field, rule, f"write {known}")
+
+    def _check_secrets(self) -> None:
+        for name, member in self._record.members.items():
+            if isinstance(required(member.codec), SecretCodec) and name not in self._secret:
+                field, rule = f"{self.model_class.__name__}.{name}", "a secret is not stored as plain text"
+                raise BadDesign(field, member.codec.name, rule, "encrypt it: Annotated[SecretStr, Encrypted()]")
 
     def _same(self, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
         if name in self._key.fields:
@@ -315,10 +348,4 @@ class Model(Generic[M]):
 
 def _days(key: Key, record: Record) -> set[str]:
     """Return the date fields that the key formats with a date format."""
-    pieces = [*Formatter().parse(key.partition_template), *Formatter().parse(key.row_template)]
-    named = {name for _, name, spec, _ in pieces if name is not None and "%" in (spec or "")}
-    return {name for name in named if name in record.members and _is_day(record.members[name].codec)}
-
-
-def _is_day(codec: Codec) -> bool:
-    return isinstance(codec.inner if isinstance(codec, OptionalOf) else codec, DateCodec)
+    return {name for name, spec in key.formats.items() if spec == DATE and name in record.members}

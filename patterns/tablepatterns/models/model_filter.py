@@ -57,7 +57,7 @@ class ModelFilter:
             rule = f"{codec.name} is stored as text, which the service cannot compare by value"
             raise BadFilter(subject, value, rule, "compare the instances that are read")
         if not codec.is_sorted and each.operator not in ("eq", "ne"):
-            raise BadFilter(subject, value, f"members of {codec.name} have no order", "use == or !=, joined with |")
+            raise BadFilter(subject, value, f"values of {codec.name} have no order", "use == or !=, joined with |")
         try:
             return Comparison(each.name, each.operator, _stored(codec, each.value))
         except TypeMismatch as mismatch:

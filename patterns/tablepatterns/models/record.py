@@ -11,7 +11,7 @@ from ..errors import BadDesign
 from .annotations import Streamed, check_whole
 from .codecs import Nested, OptionalOf, codec_of
 from .declared_fields import declared_fields
-from .scalar_codecs import BytesCodec, Codec, TypeMismatch
+from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
 
 _ABSENT: Final = object()
 
@@ -78,6 +78,9 @@ class Record:
             if seen is not None:
                 check_whole(name, annotations)
             codec = codec_of(name, hint, lambda part: Part(known.get(part) or Record(part, known)))
+            if seen is not None and isinstance(required(codec), SecretCodec):
+                rule = "a part of a field cannot be secret by itself"
+                raise BadDesign(name, hint, rule, "make it a field of the model: Annotated[SecretStr, Encrypted()]")
             self.members[each.name] = Member(codec, each.has_default, each.parameter, annotations)
 
     def encoded(self, value: object) -> dict[str, Any]:
@@ -91,7 +94,7 @@ class Record:
     def encoded_field(self, name: str, value: object) -> Any:
         """Return one field as a property; a stream in place of bytes stays as it is."""
         codec = self.members[name].codec
-        if isinstance(value, Streamed) and isinstance(_required(codec), BytesCodec):
+        if isinstance(value, Streamed) and isinstance(required(codec), BytesCodec):
             return value
         return _under(name, codec.encode, value)
 
@@ -140,7 +143,7 @@ class Record:
         return self.record_class(**given)
 
 
-def _required(codec: Codec) -> Codec:
+def required(codec: Codec) -> Codec:
     """Return the codec of a value that is not None."""
     return codec.inner if isinstance(codec, OptionalOf) else codec
 

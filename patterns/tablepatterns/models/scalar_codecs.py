@@ -5,15 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from datetime import date, datetime, timedelta, timezone
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from math import isfinite
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from ..edm import Int64, Ticks
+from ..key.formats import DATE, INSTANT
 from ..limits import DATETIME_MIN, INT64_MAX, INT64_MIN
 
 
@@ -39,6 +40,10 @@ class TypeMismatch(ValueError):
         return TypeMismatch(self.value, self.rule, self.hint, f"{step}{between}{self.path}")
 
 
+TEXT: Final = ("", "escape")
+INTEGER: Final = ("06d", "+06d")
+
+
 class Codec(ABC):
     """One type of a field. What is encoded decodes to an equal value; anything else is a `TypeMismatch`, both ways."""
 
@@ -46,6 +51,10 @@ class Codec(ABC):
     """Whether equal values have the same stored form, so that filters may compare them."""
     is_sorted: ClassVar[bool] = True
     """Whether the stored forms sort as the values do."""
+    in_keys: Sequence[str] = ()
+    """The formats in which keys hold the values in their order."""
+    instead: str = "use a field of another type in the key"
+    """What to do if a key cannot hold the values in their order."""
 
     @property
     @abstractmethod
@@ -80,8 +89,11 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 class PlainCodec(Codec):
     """A type that the service stores unchanged: str, bool, bytes or UUID."""
 
+    instead = "use an int of 0 or 1, or a str such as the hex() of bytes"
+
     def __init__(self, kind: type) -> None:
         self._kind = kind
+        self.in_keys = {str: TEXT, UUID: ("uuid",)}.get(kind, ())
 
     @property
     def name(self) -> str:
@@ -98,6 +110,8 @@ class PlainCodec(Codec):
 
 class IntCodec(Codec):
     """An integer. If it was stored as Edm.Int64, it is read as `Int64`, so that a write keeps the stored type."""
+
+    in_keys = INTEGER
 
     @property
     def name(self) -> str:
@@ -146,6 +160,8 @@ class Int64Codec(IntCodec):
 class FloatCodec(Codec):
     """A float; an int is accepted if a float can represent it."""
 
+    in_keys = ("float",)
+
     @property
     def name(self) -> str:
         return "float"
@@ -173,6 +189,8 @@ class FloatCodec(Codec):
 
 class DatetimeCodec(Codec):
     """An aware datetime, read back in UTC."""
+
+    in_keys = ("ticks", "inverted", INSTANT)
 
     @property
     def name(self) -> str:
@@ -213,6 +231,8 @@ class DatetimeCodec(Codec):
 class TicksCodec(Codec):
     """An instant with the service's precision of 100 ns."""
 
+    in_keys = ("ticks", "inverted")
+
     @property
     def name(self) -> str:
         return "Ticks"
@@ -238,6 +258,8 @@ class TicksCodec(Codec):
 class DateCodec(Codec):
     """A date, stored as ISO text, which sorts; a key with a date format has the date itself."""
 
+    in_keys = ("", "escape", DATE)
+
     @property
     def name(self) -> str:
         return "date"
@@ -255,6 +277,8 @@ class DateCodec(Codec):
 
 class TimedeltaCodec(Codec):
     """A length of time, stored in microseconds."""
+
+    in_keys = INTEGER
 
     @property
     def name(self) -> str:
@@ -285,6 +309,7 @@ class DecimalCodec(Codec):
     """A decimal number, stored as text with all its digits."""
 
     is_comparable = False
+    instead = "use an int of the smallest unit, such as cents"
 
     @property
     def name(self) -> str:
@@ -310,6 +335,7 @@ class EnumCodec(Codec):
 
     def __init__(self, kind: type[Enum]) -> None:
         self._kind = kind
+        self.in_keys = INTEGER if all(isinstance(each.value, int) for each in kind) else TEXT
 
     @property
     def name(self) -> str:
@@ -326,6 +352,93 @@ class EnumCodec(Codec):
             return self._kind(stored)
         except ValueError as error:
             raise self.mismatch(stored, f"use a value of {self.name}, or add it there") from error
+
+
+class LiteralCodec(Codec):
+    """One of several values of the same type."""
+
+    def __init__(self, values: Sequence[object], inner: Codec) -> None:
+        self._values = values
+        self._inner = inner
+        self.in_keys = inner.in_keys
+
+    @property
+    def name(self) -> str:
+        return f"one of {', '.join(map(repr, self._values))}"
+
+    def encode(self, value: object) -> object:
+        encoded = self._inner.encode(value)
+        if encoded not in self._values:
+            raise self.mismatch(value, "use one of them, or add it to the type")
+        return encoded
+
+    def decode(self, stored: object) -> object:
+        return self.encode(stored)
+
+
+class TimeCodec(Codec):
+    """A time of day without a time zone, stored as ISO text with microseconds, which sorts."""
+
+    in_keys = TEXT
+
+    @property
+    def name(self) -> str:
+        return "a time without a time zone"
+
+    def encode(self, value: object) -> object:
+        if not isinstance(value, time) or value.tzinfo is not None:
+            raise self.mismatch(value, "use replace(tzinfo=None), and store the time zone in another field")
+        return value.isoformat("microseconds")
+
+    def decode(self, stored: object) -> object:
+        parsed = _parsed(self, stored, time.fromisoformat)
+        self.encode(parsed)
+        return parsed
+
+
+class TextCodec(Codec):
+    """A type that is stored as its text, such as an IP address or a URL."""
+
+    is_sorted = False
+    instead = "use a str in the key"
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    @property
+    def name(self) -> str:
+        return self._kind.__name__
+
+    def encode(self, value: object) -> object:
+        if not isinstance(value, self._kind):
+            raise self.mismatch(value, f"use {self.name}(...)")
+        return str(value)
+
+    def decode(self, stored: object) -> object:
+        return _parsed(self, stored, self._kind)
+
+
+class SecretCodec(Codec):
+    """A secret of pydantic, which only an encrypted field may be."""
+
+    is_comparable = False
+
+    def __init__(self, kind: type[Any]) -> None:
+        self._kind = kind
+
+    @property
+    def name(self) -> str:
+        return self._kind.__name__
+
+    def encode(self, value: object) -> object:
+        if not isinstance(value, self._kind):
+            raise self.mismatch(value, f"use {self.name}(...)")
+        return value.get_secret_value()
+
+    def decode(self, stored: object) -> object:
+        if not isinstance(stored, (str, bytes)):
+            raise self.mismatch(stored)
+        return self._kind(stored)
 
 
 class BytesCodec(PlainCodec):
