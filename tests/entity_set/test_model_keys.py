@@ -26,6 +26,7 @@ from tablepatterns import (
     IntraPartitionIndex,
     Key,
     LogTail,
+    PartitionSpread,
     Summary,
     Ticks,
     WideEntity,

@@ -6,13 +6,15 @@ the ETag of the row that the caller read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
-from ..entity import Entity, identify, remember, write_ids_of
+from typing_extensions import TypeVar
+
+from ..entity import Entity, identify, reading_of, remember, write_ids_of
 from ..errors import (
     BadInput,
     DerivedDataMismatch,
@@ -64,8 +66,12 @@ class Reading(NamedTuple):
     """The set."""
 
 
+E = TypeVar("E", default=Entity)
+"""What a set takes and returns: its model, or `Entity`."""
+
+
 @dataclass(frozen=True)
-class Write:
+class Write(Generic[E]):
     """A validated change of one entity, to be committed alone or together with others of its partition.
 
     Returned by `inserting`, `replacing`, `merging` and `deleting` of an `EntitySet`. Nothing has been sent yet.
@@ -93,12 +99,16 @@ class Write:
     """The kinds of derived data whose rows older entities may still lack."""
     names: StoredNames | None = field(default=None, repr=False)
     """The stored names of the model's fields; None if they are the same."""
+    shown: Callable[[Entity], E] | None = field(default=None, repr=False, compare=False)
+    """Returns what the caller gets of the written entity; None for the entity itself."""
 
     async def encoded(self) -> Write:
         """Return this write with its fields in their stored form."""
         if self.mappings is None or not self.mappings.each or self.given is not None:
             return self
-        change, before = await self.mappings.encode(self.change)
+        reading = reading_of(self.entity)
+        decoded = reading.fields if isinstance(reading, Reading) and self.change.old is reading.stored else {}
+        change, before = await self.mappings.encode(self.change, decoded)
         return replace(self, change=change, before=before, given=self.change.new)
 
     @property

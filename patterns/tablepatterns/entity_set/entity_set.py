@@ -729,15 +729,15 @@ class EntitySet(Modeled[Account_co, E]):
 
     @planning
     @checked
-    def inserting(self, entity: Mapping[str, Any]) -> Write:
+    def inserting(self, entity: Mapping[str, Any]) -> Write[E]:
         """Return the change that `insert` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return self._inserting(entity)
+        return cast("Write[E]", self._inserting(entity))
 
     @planning
     @checked
-    def replacing(self, entity: Mapping[str, Any]) -> Write:
+    def replacing(self, entity: Mapping[str, Any]) -> Write[E]:
         """Return the change that `replace` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return self._replacing(entity)
+        return cast("Write[E]", self._replacing(entity))
 
     def _replacing(self, entity: Mapping[str, Any]) -> Write:
         reading, read = self._as_read(entity, whole=True)
@@ -746,9 +746,9 @@ class EntitySet(Modeled[Account_co, E]):
 
     @planning
     @checked
-    def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
+    def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write[E]:
         """Return the change that `merge` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return self._merging(entity, changes)
+        return cast("Write[E]", self._merging(entity, changes))
 
     def _merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
         self._mappings.check_merge()
@@ -758,9 +758,9 @@ class EntitySet(Modeled[Account_co, E]):
 
     @planning
     @checked
-    def deleting(self, entity: Mapping[str, Any]) -> Write:
+    def deleting(self, entity: Mapping[str, Any]) -> Write[E]:
         """Return the change that `delete` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return self._deleting(entity)
+        return cast("Write[E]", self._deleting(entity))
 
     def _deleting(self, entity: Mapping[str, Any]) -> Write:
         reading, read = self._as_read(entity, whole=bool(self.derived))
@@ -768,9 +768,9 @@ class EntitySet(Modeled[Account_co, E]):
 
     @planning
     @checked
-    def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
+    def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write[E], Write[E]]:
         """Return the two changes that `rename` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return self._renaming(entity, fields)
+        return cast("tuple[Write[E], Write[E]]", self._renaming(entity, fields))
 
     def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
         self._identity.check(entity)

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from ..entity import Entity
+from ..errors import NOT_SHOWN, BadInput
 from ..recipe import Account
 from ..set_identity import SetIdentity
 from .derived import Index, Keys, RowLayout
@@ -24,6 +25,7 @@ class _AnySet(Protocol):
 
     _identity: SetIdentity
     _mappings: Mappings
+    _adapter: ModelAdapter[Any] | None
 
 
 def mappings_of(entity_set: _AnySet) -> Mappings:
@@ -64,9 +66,22 @@ def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
     return entity_set._intents
 
 
-def adapter_or_none(entity_set: EntitySet[Any, Any]) -> ModelAdapter[Any] | None:
+def adapter_or_none(entity_set: _AnySet) -> ModelAdapter[Any] | None:
     """Return the adapter of a set's model; None if the set has no model."""
     return entity_set._adapter
+
+
+def key_of(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, Any]:
+    """Return an entity as it is, and the key fields of an instance of a set's model.
+
+    :raises BadInput: it is neither
+    """
+    if isinstance(entity, Mapping):
+        return cast("Mapping[str, Any]", entity)
+    if adapter is None:
+        rule = f"it must be a mapping, not {type(entity).__name__}"
+        raise BadInput("entity", NOT_SHOWN, rule, "pass an entity that was read, or a mapping of its fields")
+    return adapter.key_of(entity)
 
 
 async def entity_of(entity_set: EntitySet[Account], row: Entity, via: Index | None = None) -> Entity | None:

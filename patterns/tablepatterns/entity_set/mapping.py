@@ -38,6 +38,10 @@ class Place:
     """The maximum size of the entity in bytes; larger than a row if the entity is stored in several rows."""
     read: Collection[str] | None = ()
     """The requested fields; None for all."""
+    stored: Fields = field(default_factory=dict[str, Any], repr=False)
+    """The stored fields that a write replaces, as they were read; empty if unknown."""
+    before: Fields = field(default_factory=dict[str, Any], repr=False)
+    """The same fields as they were decoded."""
 
 
 @dataclass(frozen=True)
@@ -202,15 +206,19 @@ class Mappings:
             names = [written for name in names for written in mapping.written(name)]
         return list(dict.fromkeys(names))
 
-    async def encode(self, change: Change) -> tuple[Change, tuple[Action, ...]]:
-        """Return the stored form of a change, and the actions to run before the write."""
+    async def encode(self, change: Change, before: Fields) -> tuple[Change, tuple[Action, ...]]:
+        """Return the stored form of a change, and the actions to run before the write.
+
+        :param before: the fields of `change.old` as they were decoded; empty if unknown
+        """
         if not self.each or change.new is None:
             return change, ()
         fields: Fields = change.new
         if change.merged is not None:
             self.check_merge()
             fields = {name: value for name, value in fields.items() if name in change.merged}
-        encoded = await self.encode_at(self._place(change.new), fields)
+        place = replace(self._place(change.new), stored=change.old or {}, before=before)
+        encoded = await self.encode_at(place, fields)
         if change.merged is None:
             return replace(change, new=encoded.fields), encoded.before
         kept = {**(change.old or {}), **{name: change.new[name] for name in self.key.fields}}

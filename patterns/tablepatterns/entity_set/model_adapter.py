@@ -11,6 +11,7 @@ import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from itertools import count
@@ -426,27 +427,31 @@ class _Planner:
     def inserting(self, instance: Any) -> Any:
         write = self._function(self._entities, self._adapter.new_fields(instance))
         INSTANCES.remember(instance, self._adapter.home, write.entity)
-        return write
+        return replace(write, shown=partial(self._adapter.written, instance))
 
     def replacing(self, instance: Any) -> Any:
         entity = self._adapter.remembered(instance)
         self._adapter.rewrite(entity, instance)
         INSTANCES.remember(instance, self._adapter.home, entity)
-        return self._function(self._entities, entity)
+        return replace(self._function(self._entities, entity), shown=partial(self._adapter.written, instance))
 
     def merging(self, instance: Any, changes: Mapping[str, Any]) -> Any:
         adapter, entity, given = self._adapter, self._adapter.remembered(instance), self._adapter.changes(changes)
         if adapter.version_of(entity) == adapter.model.version:
-            return self._function(self._entities, entity, adapter.merged(entity, given))
-        adapter.upgrade(entity, given)
-        return self._entities.replacing(entity)
+            write = self._function(self._entities, entity, adapter.merged(entity, given))
+        else:
+            adapter.upgrade(entity, given)
+            write = self._entities.replacing(entity)
+        return replace(write, shown=adapter.instance_of)
 
     def deleting(self, instance: Any) -> Any:
-        return self._function(self._entities, self._adapter.remembered(instance))
+        write = self._function(self._entities, self._adapter.remembered(instance))
+        return replace(write, shown=lambda _: instance)
 
     def renaming(self, instance: Any, fields: Mapping[str, Any]) -> Any:
         entity = self._adapter.remembered(instance)
-        return self._function(self._entities, entity, self._adapter.renamed(entity, instance, fields))
+        writes = self._function(self._entities, entity, self._adapter.renamed(entity, instance, fields))
+        return tuple(replace(write, shown=self._adapter.instance_of) for write in writes)
 
 
 class _Converted(AsyncGenerator[Any, None]):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..argument_types import checked
-from ..entity import Entity
-from ..entity_set.commit import Write, commit
+from ..entity_set.commit import E, Write, commit
 from ..recipe import Account_co, Pattern, recipe
 from ..retry import RETRY_FOR
 
@@ -54,8 +53,10 @@ class EntityGroupTransaction(Pattern[Account_co]):
         return f"table {self.table.name}"
 
     @recipe
-    async def commit(self, *changes: Write, retry_for: float = RETRY_FOR) -> list[Entity]:
+    async def commit(self, *changes: Write[E], retry_for: float = RETRY_FOR) -> list[E]:
         """Apply all the changes or none, and return each entity with its new ETag. Cost: 1 transaction.
+
+        A change of a set with a model returns an instance.
 
         :param changes: made by `inserting`, `replacing`, `merging` and `deleting` of sets on this table
         :param retry_for: the seconds to keep retrying while others write rows that entities share, such as totals and
@@ -69,4 +70,6 @@ class EntityGroupTransaction(Pattern[Account_co]):
 
         Guide: entity group transactions.
         """
-        return await commit(self.account, self.table, *changes, retry_for=retry_for)
+        entities = await commit(self.account, self.table, *changes, retry_for=retry_for)
+        pairs = zip(changes, entities, strict=True)
+        return [entity if write.shown is None else write.shown(entity) for write, entity in pairs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, cast
+from typing import Any, Generic, cast
 from uuid import uuid4
 
 from ..argument_types import checked
@@ -11,7 +11,8 @@ from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import check_read_from, primary_keys, primary_layout
+from ..entity_set.internals import adapter_or_none, check_read_from, primary_keys, primary_layout
+from ..entity_set.model_recipes import E
 from ..entity_set.safe_move import Relocation, Route, check_arrived
 from ..entity_set.transit import MOVED_FROM, MOVING_TO
 from ..errors import (
@@ -31,7 +32,7 @@ from ..recipe import Account, Account_co, Pattern, bound_async, recipe
 from ..retry import RETRY_FOR, contended
 
 
-class PartitionMove(Pattern[Account_co]):
+class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     """Move an entity to another partition, by an insert and a delete that a worker completes after a crash.
 
     Use it if a field of the PartitionKey changes, such as the department of an employee. No entity group transaction
@@ -76,7 +77,7 @@ class PartitionMove(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        entity_set: EntitySet[Account_co, Any],
+        entity_set: EntitySet[Account_co, E],
         *,
         queue: str | None = None,
         kind: str | None = None,
@@ -85,6 +86,7 @@ class PartitionMove(Pattern[Account_co]):
         super().__init__(cast("Account_co", entity_set.account))
         table = entity_set.table.name
         self.entity_set: EntitySet[Account] = entity_set.without_model()
+        self._models = adapter_or_none(entity_set)
         self.queue = f"{table.lower()}-moves" if queue is None else queue
         self.kind = f"move {table}" if kind is None else kind
         self.lease = lease
@@ -105,13 +107,13 @@ class PartitionMove(Pattern[Account_co]):
     @recipe
     async def move(
         self,
-        entity: Entity,
+        entity: E,
         key: Mapping[str, Any] | None = None,
         /,
         *,
         retry_for: float = RETRY_FOR,
         **fields: Any,
-    ) -> Entity:
+    ) -> E:
         """Give an entity another key in another partition, and return it with its new key.
 
         After an error that is not listed here, the move may have begun; a worker completes it. You may call `move`
@@ -133,9 +135,8 @@ class PartitionMove(Pattern[Account_co]):
 
         Guide: one-to-many relationships (moving an employee).
         """
-        check_read_from(self.entity_set, entity)
-        moving = entity.copy()
-        route = self._route(moving, fields_of(key, fields))
+        moving, changes = self._moving(entity, fields_of(key, fields))
+        route = self._route(moving, changes)
         self.entity_set.replacing(moving)
         lease = await Lease.on_new(self.account, self._messages, Envelope(self.kind, _body(route)), self.lease)
         if moving.get(MOVING_TO) != route.claim:
@@ -149,7 +150,20 @@ class PartitionMove(Pattern[Account_co]):
         await lease.complete()
         if moved is None:
             raise EntityNotFound(f"the entity was moved to {route.goal}, and deleted or moved again since")
-        return moved
+        return cast(
+            "E", moved if self._models is None or isinstance(entity, Entity) else self._models.instance_of(moved)
+        )
+
+    def _moving(self, entity: object, fields: Mapping[str, Any]) -> tuple[Entity, Mapping[str, Any]]:
+        """Return a copy of the entity to move, and the changed fields of its key."""
+        if isinstance(entity, Entity):
+            check_read_from(self.entity_set, entity)
+            return entity.copy(), fields
+        if self._models is None:
+            rule = f"it must be an entity, not {type(entity).__name__}"
+            raise BadInput("entity", NOT_SHOWN, rule, "pass an entity that was read from the set")
+        moving = self._models.remembered(entity)
+        return moving, self._models.renamed(moving, entity, fields)
 
     async def handle(self, lease: Lease) -> None:
         """Complete an interrupted move; a `Worker` calls this.

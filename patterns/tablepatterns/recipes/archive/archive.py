@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any, Generic, cast
 
 from ...argument_types import checked
 from ...arguments import fields_of
 from ...entity import Entity
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import check_read_from, is_read_from, mappings_of, primary_keys
+from ...entity_set.internals import adapter_or_none, check_read_from, is_read_from, key_of, mappings_of, primary_keys
+from ...entity_set.model_recipes import E
 from ...errors import NOT_SHOWN, BadDesign, BadMessage
 from ...key import Key
 from ...messages.envelope import Envelope
@@ -25,7 +26,7 @@ from .move import Move
 from .stores import Keys, Rows, Snapshot, Store
 
 
-class Archive(Pattern[Account_co]):
+class Archive(Pattern[Account_co], Generic[Account_co, E]):
     """Move inactive entities to another table, to blobs or to files, and back, without losing any.
 
     Use it to keep the active table small, such as when former employees leave it but must still be found. No entity
@@ -95,7 +96,7 @@ class Archive(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        entity_set: EntitySet[Account_co, Any],
+        entity_set: EntitySet[Account_co, E],
         target: EntitySet[Account_co, Any] | Store,
         *,
         children: Mapping[OneToMany[Account_co], EntitySet[Account_co, Any] | Store] | None = None,
@@ -105,17 +106,18 @@ class Archive(Pattern[Account_co]):
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         table = entity_set.table.name
-        entity_set, target = entity_set.without_model(), _without_model(target)
-        self.entity_set = entity_set
+        self._models = adapter_or_none(entity_set)
+        self.entity_set = entities = entity_set.without_model()
+        target = _without_model(target)
         self.queue = f"{table.lower()}-archive" if queue is None else queue
         self.kind = f"archive {table}" if kind is None else kind
         self._base64 = base64
         self._messages = self.account.queue(self.queue)
         relations = {each: _without_model(to) for each, to in (children or {}).items()}
-        self._children = tuple(_children(entity_set, target, each, to) for each, to in relations.items())
+        self._children = tuple(_children(entities, target, each, to) for each, to in relations.items())
         totals = [totals_of(each.parents, each.children, each.names) for each in relations]
-        self._here: Store = Rows(bound_async(entity_set), entity_set.key, _joined(totals))
-        _check_place(entity_set, target)
+        self._here: Store = Rows(bound_async(entities), entities.key, _joined(totals))
+        _check_place(entities, target)
         if isinstance(target, EntitySet):
             totals = [totals_of(target, to, each.names) for each, to in relations.items() if isinstance(to, EntitySet)]
             self._there: Store = Rows(bound_async(target), entity_set.key, _joined(totals))
@@ -123,7 +125,7 @@ class Archive(Pattern[Account_co]):
             self._there = target
 
     @recipe
-    async def archive(self, entity: Mapping[str, Any]) -> str:
+    async def archive(self, entity: E | Mapping[str, Any]) -> str:
         """Request that an entity be archived with its children, and return the id of the message.
 
         The worker archives the entity as it is when it processes the message. If the entity is gone by then, there is
@@ -141,7 +143,7 @@ class Archive(Pattern[Account_co]):
         return await self._send({"entity": list(keys)})
 
     @recipe
-    async def restore(self, entity: Mapping[str, Any]) -> str:
+    async def restore(self, entity: E | Mapping[str, Any]) -> str:
         """Request that an entity be moved back with its children, and return the id of the message.
 
         Nothing is overwritten: if the set has a different entity with this key, the message goes to the poison queue,
@@ -154,14 +156,14 @@ class Archive(Pattern[Account_co]):
         :raises BadInput: it was read from another set
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        place = self._there.entities if isinstance(self._there, Rows) else self.entity_set
-        if not is_read_from(place, entity):
-            check_read_from(self.entity_set, entity)
-        keys = primary_keys(self.entity_set, entity)
+        place, fields = self._there.entities if isinstance(self._there, Rows) else self.entity_set, self._fields(entity)
+        if not is_read_from(place, fields):
+            check_read_from(self.entity_set, fields)
+        keys = primary_keys(self.entity_set, fields)
         return await self._send({"entity": list(keys), "back": True})
 
     @recipe
-    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
         """Return an entity from the archive, or None.
 
         Cost: 1 table transaction from a set; from blobs 1 blob read + 1 other blob transactions, as much as 22 table
@@ -171,13 +173,16 @@ class Archive(Pattern[Account_co]):
         :param fields: a value for every field of the set's key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        keys = self.entity_set.key.format(fields_of(key, fields))
+        keys = self.entity_set.key.format(self._key_fields(fields_of(key, fields)))
         snapshot = await self._there.get(keys)
-        return None if snapshot is None else _entity(self.entity_set.key, keys, snapshot)
+        if snapshot is None:
+            return None
+        entity, models = _entity(self.entity_set.key, keys, snapshot), self._models
+        return cast("E", entity if models is None else models.model.value(entity, models.version_of(entity)))
 
     @stream
     async def children(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[Entity]:
-        """Yield the archived children of an entity.
+        """Yield the archived children of an entity, as entities also if their set has a model.
 
         Cost: to list them, 1 table transaction per page of up to 1,000 from a set, or 1 list transaction per 5,000 from
         blobs; for each child, the cost of `get`.
@@ -186,7 +191,8 @@ class Archive(Pattern[Account_co]):
         :param fields: a value for every field of the set's key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        parent = self.entity_set.key.parse(*self.entity_set.key.format(fields_of(key, fields)))
+        keys = self.entity_set.key.format(self._key_fields(fields_of(key, fields)))
+        parent = self.entity_set.key.parse(*keys)
         for kind in self._children:
             async for keys in kind.back().of(parent):
                 snapshot = await kind.destination.get(keys)
@@ -221,9 +227,16 @@ class Archive(Pattern[Account_co]):
                 rule = f"it does not have a key of {self.entity_set.key!r}"
                 raise BadMessage("entity", NOT_SHOWN, rule, "send it with `archive` or `restore`")
 
-    def _keys_of(self, entity: Mapping[str, Any]) -> Keys:
-        check_read_from(self.entity_set, entity)
-        return primary_keys(self.entity_set, entity)
+    def _keys_of(self, entity: E | Mapping[str, Any]) -> Keys:
+        fields = self._fields(entity)
+        check_read_from(self.entity_set, fields)
+        return primary_keys(self.entity_set, fields)
+
+    def _fields(self, entity: E | Mapping[str, Any]) -> Mapping[str, Any]:
+        return key_of(self._models, entity)
+
+    def _key_fields(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        return fields if self._models is None else self._models.model.key_fields(fields)
 
 
 def _entity(key: Key, keys: Keys, snapshot: Snapshot) -> Entity:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, cast
+from typing import Any, Generic, cast
 
 from azure.core.exceptions import AzureError, HttpResponseError
 
@@ -16,7 +16,8 @@ from ...argument_types import check_least, checked
 from ...entity import Entity
 from ...entity_set.commit import execute_steps
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import primary_keys
+from ...entity_set.internals import adapter_or_none, primary_keys
+from ...entity_set.model_recipes import E
 from ...errors import BadToken, LoadInterrupted, said
 from ...limits import MAX_TRANSACTION_BYTES
 from ...rate_limit import Pace
@@ -41,7 +42,7 @@ class _Run:
     retry_for: float
 
 
-class BulkLoad(Pattern[Account_co]):
+class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     """Load any number of entities into a set, with their derived data, and resume after a failure.
 
     Use it for large inputs, such as millions of flights from a file.
@@ -81,7 +82,7 @@ class BulkLoad(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        entity_set: EntitySet[Account_co, Any],
+        entity_set: EntitySet[Account_co, E],
         *,
         max_concurrency: int = 8,
         max_per_second: float | None = None,
@@ -91,6 +92,7 @@ class BulkLoad(Pattern[Account_co]):
         check_least("max_concurrency", max_concurrency, 1)
         check_least("window", window, 1)
         self.entity_set = entity_set.without_model()
+        self._models = adapter_or_none(entity_set)
         self.max_concurrency = max_concurrency
         self.max_per_second = Pace(self.account, max_per_second)
         self.window = window
@@ -98,7 +100,7 @@ class BulkLoad(Pattern[Account_co]):
     @recipe
     async def load(
         self,
-        entities: Iterable[Mapping[str, Any]],
+        entities: Iterable[E | Mapping[str, Any]],
         *,
         mode: Mode = "insert",
         progress: Callable[[Progress], None] | None = None,
@@ -119,9 +121,9 @@ class BulkLoad(Pattern[Account_co]):
         >>> load.load(staff, resume=token)
         LoadResult(entities=5, already_stored=0, transactions=2, partitions=2, bytes=102, atomicity='chunk')
 
-        :param entities: fields, as for `EntitySet.insert`; the input is read once, one window at a time
-        :param mode: whether to reject or to replace existing entities. A resumed load with `insert` accepts an existing
-            entity if it is equal
+        :param entities: fields or instances, as for `EntitySet.insert`; the input is read once, one window at a time
+        :param mode: whether to reject or to replace existing entities, with all their properties. A resumed load with
+            `insert` accepts an existing entity if it is equal
         :param progress: called before each window and after each chunk, from any thread but one call at a time
         :param resume: the token of an interrupted load of the same input into the same set
         :param retry_for: the seconds to keep retrying a chunk while others write the same rows
@@ -148,7 +150,7 @@ class BulkLoad(Pattern[Account_co]):
 
     def _run(
         self,
-        entities: Iterable[Mapping[str, Any]],
+        entities: Iterable[E | Mapping[str, Any]],
         mode: Mode,
         progress: Callable[[Progress], None] | None,
         resume: str | None,
@@ -158,7 +160,15 @@ class BulkLoad(Pattern[Account_co]):
         digest = KeyDigest(self.entity_set.table.name.lower(), key.partition_template, key.row_template)
         mark = LoadPosition(digest.text()) if resume is None else LoadPosition.parse(resume)
         planner = Planner(self.entity_set, mode, self.max_per_second, resumed=resume is not None)
-        return _Run(enumerate(entities), digest, planner, Tally(mark, progress), retry_for)
+        return _Run(self._fields(entities), digest, planner, Tally(mark, progress), retry_for)
+
+    def _fields(self, entities: Iterable[E | Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        for position, entity in enumerate(entities):
+            with at_input(position):
+                fields = (
+                    entity if isinstance(entity, Mapping) or self._models is None else self._models.entity_of(entity)
+                )
+            yield position, fields
 
     async def _unfinished_window(self, run: _Run) -> list[PlannedEntity]:
         """Return the unwritten entities of the interrupted window, if the input is the same."""

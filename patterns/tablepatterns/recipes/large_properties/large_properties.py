@@ -120,7 +120,15 @@ class LargeProperties(PropertyMapping):
         stored = {name: self._plain(name, value) for name, value in fields.items()}
         container = place.account.container(self.container)
         before: list[Action] = []
+        kept = {
+            name: place.stored[name]
+            for name in self._names.intersection(fields)
+            if self._keeps_blob(name, stored[name], place)
+        }
+        stored |= kept
         for name in self._too_large(stored, place):
+            if name in kept:
+                continue
             value = stored[name]
             blob = BlobName(place.table, place.key, name, uuid4().hex, isinstance(value, str)).check()
             before.append(_sending(container, str(blob), name, value))
@@ -159,6 +167,15 @@ class LargeProperties(PropertyMapping):
         if size <= self.above:
             return size, 0
         return 2 * (_ADDRESS + len(self.container) + address), size
+
+    def _keeps_blob(self, name: str, value: object, place: Place) -> bool:
+        """Whether a value is the one that was read from the entity's own blob: blobs never change, so it can stay."""
+        known = place.before.get(name)
+        # Values of other types may have been changed in place
+        if type(value) not in (str, bytes) or type(known) is not type(value) or known != value:
+            return False
+        blob = linked(place.stored.get(name), self.container)
+        return blob is not None and blob.is_of(place.table, place.key, name)
 
     def _too_large(self, fields: Fields, place: Place) -> list[str]:
         """Return the properties to store in blobs: large ones, and as many others as necessary, largest first."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final, Generic, cast
 
 from ...argument_types import checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import check_read_from, mappings_of
+from ...entity_set.internals import adapter_or_none, check_read_from, key_of, mappings_of
+from ...entity_set.model_recipes import E
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT
@@ -70,7 +71,7 @@ class LargePropertyReport:
         return not self.missing and not self.orphans and not self.foreign
 
 
-class LargePropertyStore(Pattern[Account_co]):
+class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     """Stream large values, and delete orphaned blobs.
 
     Use it to clean up blobs of overwritten or deleted values and of writers that crashed, and to read values that are
@@ -113,7 +114,7 @@ class LargePropertyStore(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, entity_set: EntitySet[Account_co, Any] | WideEntity[Account_co, Any]) -> None:
+    def __init__(self, entity_set: EntitySet[Account_co, E] | WideEntity[Account_co, E]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         found = [each for each in mappings_of(entity_set).each if isinstance(each, LargeProperties)]
         if not found:
@@ -121,16 +122,17 @@ class LargePropertyStore(Pattern[Account_co]):
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it a LargeProperties")
         (self.large,) = found
         self.entity_set = entity_set.without_model()
+        self._models = adapter_or_none(entity_set)
         self.container = self.account.container(self.large.container)
 
     @stream
-    async def open(self, entity: Mapping[str, Any], name: str) -> AsyncIterator[bytes]:
+    async def open(self, entity: E | Mapping[str, Any], name: str) -> AsyncIterator[bytes]:
         """Yield a large value in chunks, without loading it as a whole; text in UTF-8.
 
         A value in the entity is one chunk; a missing property yields nothing. Cost: 1 table + 1 blob read transactions,
         as much as 12 table operations; beyond 32 MiB another read for each 4 MiB.
 
-        :param entity: a mapping with the key fields, such as an entity that was read
+        :param entity: an entity or instance that was read, or a mapping with the key fields
         :param name: the property
         :raises EntityNotFound: there is no such entity
         :raises LargeValueMissing: the blob is missing, or belongs to another entity
@@ -140,8 +142,9 @@ class LargePropertyStore(Pattern[Account_co]):
         Guide: large entities pattern.
         """
         self._check_readable(name)
-        check_read_from(self.entity_set, entity)
-        keys = self._rows.key(entity)
+        fields = key_of(self._models, entity)
+        check_read_from(self.entity_set, fields)
+        keys = self._rows.key(fields)
         stored = await self._rows.stored(keys, [name])
         if stored is None:
             raise EntityNotFound(f"there is no entity {keys}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
 from uuid import uuid4
 
@@ -264,7 +264,7 @@ class WideEntity(Modeled[Account_co, E]):
         state, read = self._read_state(entity)
         if not given:
             return read  # type: ignore[return-value] # as in _entity
-        now = await self._merged(state.stored, await self._encoded(state.stored, given), retry_for)
+        now = await self._merged(state.stored, await self._encoded(state.stored, given, read), retry_for)
         return self._entity(now, {**state.fields, **given} if self._mappings.each else now.fields, read)
 
     @updating
@@ -406,7 +406,7 @@ class WideEntity(Modeled[Account_co, E]):
         """Write a whole entity in place of an old one, or none."""
         check_retry_for(retry_for)
         given = self._properties(entity)
-        encoded = await self._encoded(old, given)
+        encoded = await self._encoded(old, given, into)
         parts = self._layout.arrange(encoded.fields, old.places)
         now = await self._put(old, parts, rewritten(old, parts), encoded.before, retry_for)
         await self._discard(old, old.orphans)
@@ -421,7 +421,7 @@ class WideEntity(Modeled[Account_co, E]):
 
     async def _merge_into_any(self, fields: Mapping[str, Any], given: dict[str, Any], retry_for: float) -> E:
         nothing = self._empty(fields)
-        encoded = await self._encoded(nothing, given)
+        encoded = await self._encoded(nothing, given, Entity())
         known = Entity(self._key_fields(fields) | given)
         if self._layout.names and given:
             parts = enumerate(self._layout.arrange(encoded.fields, {}))
@@ -526,9 +526,16 @@ class WideEntity(Modeled[Account_co, E]):
 
     # -- validation
 
-    async def _encoded(self, old: Stored, given: dict[str, Any]) -> Encoded:
-        """Return the encoded fields, and the actions that must come first."""
-        return await self._mappings.encode_at(self._place(old), given) if self._mappings.each else Encoded(given)
+    async def _encoded(self, old: Stored, given: dict[str, Any], entity: Entity) -> Encoded:
+        """Return the encoded fields, and the actions that must come first.
+
+        :param entity: the entity to update, with what was read
+        """
+        if not self._mappings.each:
+            return Encoded(given)
+        state = reading_of(entity)
+        before = state.fields if isinstance(state, ReadState) and state.stored is old else {}
+        return await self._mappings.encode_at(replace(self._place(old), stored=old.fields, before=before), given)
 
     def _properties(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
