@@ -102,7 +102,7 @@ class Write(Generic[E]):
     shown: Callable[[Entity], E] | None = field(default=None, repr=False, compare=False)
     """Returns what the caller gets of the written entity; None for the entity itself."""
 
-    async def encoded(self) -> Write:
+    async def encoded(self) -> Write[E]:
         """Return this write with its fields in their stored form."""
         if self.mappings is None or not self.mappings.each or self.given is not None:
             return self
@@ -116,9 +116,9 @@ class Write(Generic[E]):
         """Whether this change may write rows that other entities contribute to."""
         return any(map(attrgetter("shares_rows"), self.derived))
 
-    async def with_lookups(self, rows: RowReader) -> Write:
+    async def with_lookups(self, rows: RowReader) -> Write[E]:
         """Return this write with the fields that it looks up in other sets."""
-        write = self
+        write: Write[E] = self
         for each in self.derived:
             if not isinstance(each, LookedUpFields):
                 continue
@@ -127,7 +127,7 @@ class Write(Generic[E]):
                 write = replace(write.writing(change), guards=(*write.guards, *((each, guard) for guard in guards)))
         return write
 
-    def writing(self, change: Change) -> Write:
+    def writing(self, change: Change) -> Write[E]:
         """Return this write with another change, whose added properties are in their stored form."""
         if change is self.change:
             return self
@@ -194,7 +194,7 @@ class Step(NamedTuple):
         return self.owner is not None and self.owner.shares_rows
 
 
-async def commit(account: Account, table: Table, *writes: Write, retry_for: float) -> list[Any]:
+async def commit(account: Account, table: Table, *writes: Write[Any], retry_for: float) -> list[Any]:
     """Commit all changes with their derived rows, or none, and return the written entities.
 
     If another writer changed a row that entities share, the changes are planned again. The result is typed Any because
@@ -207,7 +207,7 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
     :raises TooMuchContention: other writers changed a shared row during every attempt
     """
     check_retry_for(retry_for)
-    encoded: list[Write] = []
+    encoded: list[Write[Any]] = []
     shares_rows, renames = False, False
     for write in writes:
         _check_home(write, account, table)
@@ -250,7 +250,7 @@ def _named_table(table: Table, writes: Sequence[Write]) -> Table:
     return table
 
 
-def _check_home(write: Write, account: Account, table: Table) -> None:
+def _check_home(write: Write[Any], account: Account, table: Table) -> None:
     home = write.of
     if home.table != table.name.lower():
         rule = f"a transaction has one table, and this is a transaction of {table.name!r}"

@@ -10,7 +10,7 @@ from ..argument_types import checked
 from ..edm import Ticks
 from ..errors import BadFilter
 from .expression import Comparison, Filter, ModelComparison, Operator, check_name
-from .literals import MODEL_TYPES, Comparable, Value
+from .literals import Comparable, Value, is_of_model
 
 _SYSTEM_TYPES: Final[Mapping[str, type]] = {"PartitionKey": str, "RowKey": str, "Timestamp": Ticks}
 
@@ -100,7 +100,7 @@ class Property:
         if isinstance(value, Property):
             hint = "read the entities and compare in Python"
             raise BadFilter(self.name, value, "a property compares only with a constant", hint)
-        of_model = isinstance(value, MODEL_TYPES) and not isinstance(value, (str, int, datetime))
+        of_model = is_of_model(value) and not isinstance(value, (str, int, datetime))
         kind = ModelComparison if of_model else Comparison
         comparison = kind(self.name, operator, cast("Value", value))
         expected = _SYSTEM_TYPES.get(self.name, comparison.kind)

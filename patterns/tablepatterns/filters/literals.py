@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from math import isfinite
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -17,17 +18,23 @@ from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 Value: TypeAlias = str | bool | int | float | UUID | bytes
 """A value of an entity; `Int64` and `Ticks` are distinct integer types."""
 
-Comparable: TypeAlias = Value | datetime | date | Decimal | timedelta | Enum
+Address: TypeAlias = IPv4Address | IPv6Address | IPv4Network | IPv6Network
+Comparable: TypeAlias = Value | datetime | date | time | Decimal | timedelta | Enum | Address
 """A value that callers can compare with a property; an aware datetime becomes `Ticks`."""
 
-MODEL_TYPES: Final = (date, Decimal, timedelta, Enum)
-"""Types of model fields that the service lacks; a set with a model compares their stored form."""
+_MODEL_TYPES: Final = (date, time, Decimal, timedelta, Enum, IPv4Address, IPv6Address, IPv4Network, IPv6Network)
 
 _INTEGER: Final = re.compile(r"-?[0-9]+L?")
 _DOUBLE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)")
 _GUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2})*")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def is_of_model(value: object) -> bool:
+    """Whether the service lacks the type of a value, and a set with a model compares its stored form."""
+    # A URL of pydantic is told by its method
+    return isinstance(value, _MODEL_TYPES) or hasattr(value, "unicode_string")
 
 
 def typed(name: str, value: object) -> Value:
@@ -47,7 +54,7 @@ def typed(name: str, value: object) -> Value:
             return bytes(value)
         case _:
             hint = "compare with str, bool, int, Int64, float, an aware datetime, Ticks, UUID or bytes"
-            if isinstance(value, MODEL_TYPES):
+            if is_of_model(value):
                 hint += ", or query a set with a model"
             raise BadFilter(name, value, f"a filter has no literal for {type(value).__name__}", hint)
 

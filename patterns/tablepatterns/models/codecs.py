@@ -65,6 +65,11 @@ class OptionalOf(Codec):
         return None if part is None else self.inner.from_json(part)
 
 
+def required(codec: Codec) -> Codec:
+    """Return the codec of a value that is not None."""
+    return codec.inner if isinstance(codec, OptionalOf) else codec
+
+
 class Nested(Codec):
     """The base of types that are stored as JSON text."""
 
@@ -346,7 +351,7 @@ def _part(field: str, annotation: Any, inner: Inner) -> Codec:
     if annotation in (Any, object):
         return AnyJson()
     codec = codec_of(field, annotation, inner)
-    if isinstance(codec, SecretCodec):
+    if isinstance(required(codec), SecretCodec):
         rule = "a part of a field cannot be secret by itself"
         raise BadDesign(field, annotation, rule, "make it a field of its own: Annotated[SecretStr, Encrypted()]")
     return codec

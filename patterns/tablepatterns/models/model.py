@@ -14,8 +14,9 @@ from ..key.formats import DATE
 from ..key.ranges import Between, Prefix
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
+from .codecs import required
 from .model_filter import ModelFilter
-from .record import Record, required
+from .record import Record
 from .scalar_codecs import SecretCodec, TypeMismatch
 
 M = TypeVar("M")
@@ -120,7 +121,7 @@ class Model(Generic[M]):
         :raises UnrecognizedEntity: fields that the entity already has do not fit the model
         """
         converted = self._converted(fields, entity)
-        if converted and self._converted(fields | converted, entity):
+        if converted and self._converted({**fields, **converted}, entity):
             rule = "its class changes the field whenever an instance is built from the fields"
             raise BadProperty(f"{self.name}.{min(converted)}", NOT_SHOWN, rule, "make __init__ keep its own results")
         return {**fields, **converted}

@@ -11,7 +11,7 @@ from ..errors import NOT_SHOWN, BadFilter
 from ..filters import Filter
 from ..filters.expression import And, Comparison, Junction, Not, Or
 from ..limits import SYSTEM_PROPERTIES
-from .codecs import OptionalOf
+from .codecs import required
 from .scalar_codecs import Codec, DatetimeCodec, EnumCodec, TicksCodec, TypeMismatch
 
 
@@ -51,7 +51,7 @@ class ModelFilter:
             near = get_close_matches(each.name, self._codecs, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(self._codecs)}"
             raise BadFilter("where", each.name, f"{self._model} has no such field", hint)
-        codec = codec.inner if isinstance(codec, OptionalOf) else codec
+        codec = required(codec)
         subject = f"{self._model}.{each.name}"
         if not codec.is_comparable:
             rule = f"{codec.name} is stored as text, which the service cannot compare by value"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, cast, get_args, get_origin, get_type_h
 
 from ..errors import BadDesign
 from .annotations import Streamed, check_whole
-from .codecs import Nested, OptionalOf, codec_of
+from .codecs import Nested, OptionalOf, codec_of, required
 from .declared_fields import declared_fields
 from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
 
@@ -141,11 +141,6 @@ class Record:
             elif _needed(name, member):
                 given[member.parameter] = None
         return self.record_class(**given)
-
-
-def required(codec: Codec) -> Codec:
-    """Return the codec of a value that is not None."""
-    return codec.inner if isinstance(codec, OptionalOf) else codec
 
 
 class Part(Nested):

@@ -165,9 +165,9 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     def _fields(self, entities: Iterable[E | Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         for position, entity in enumerate(entities):
             with at_input(position):
-                fields = (
-                    entity if isinstance(entity, Mapping) or self._models is None else self._models.entity_of(entity)
-                )
+                fields: Any = entity
+                if self._models is not None and not isinstance(entity, Mapping):
+                    fields = self._models.entity_of(entity)
             yield position, fields
 
     async def _unfinished_window(self, run: _Run) -> list[PlannedEntity]:
