@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tablepatterns as tp
 from tablepatterns import Encrypted, EntitySet, Key, Large, Stored, prop
-from tablepatterns.errors import TablePatternsError
+from tablepatterns.errors import TablePatternsError, UnrecognizedEntity
 
 
 # -- model
@@ -36,6 +36,34 @@ def main(storage: tp.Storage) -> None:
     jones = Employee("Sales", 223, "jonesj@contoso.com", date(2024, 3, 1))
     employees.insert(jones)
     print(employees.get(department="Sales", employee_id=223))
+
+    # -- unrecognized
+    @dataclass
+    class Booking:
+        room: str
+        hour: int
+        seats: int
+
+        def __post_init__(self) -> None:
+            if self.seats > 100:
+                raise ValueError("a room has 100 seats")
+
+    skipped: list[UnrecognizedEntity] = []
+    bookings = EntitySet(
+        storage,
+        "Bookings",
+        Key("{room}", "{hour:02d}"),
+        model=Booking,
+        on_unrecognized=skipped.append,
+    )
+    booking = bookings.insert(Booking("red", 9, 12))
+    try:
+        bookings.update(booking, seats=500)
+    except TablePatternsError as error:
+        print(error)
+    entities = bookings.without_model()
+    entities.insert({"room": "red", "hour": 10, "seats": 500})
+    print(list(bookings.range(room="red")), [each.key for each in skipped])
     # -- write
     jones.salary = Decimal("4200.50")
     employees.replace(jones)
