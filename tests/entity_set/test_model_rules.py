@@ -531,3 +531,25 @@ def test_an_upgrade_that_fails_names_table_entity_and_version(upgrade: Any, text
         storage, "Bookings", KEY, model=OfDataclass, versions=[(1, upgrade)], on_unrecognized="skip"
     )
     assert list(skipping.range(room="red")) == []
+
+
+@pytest.mark.parametrize("derived", [BY_SEATS, IndexEntity("seats", key=Key("{room}", "limit_{seats:04d}"))])
+def test_what_nothing_can_be_derived_from_does_not_stop_the_jobs(derived: Any) -> None:
+    reported: list[UnrecognizedEntity] = []
+    for on_unrecognized in ("raise", reported.append):
+        storage = connect()
+        bookings: Any = EntitySet(
+            storage, "Bookings", KEY, model=OfDataclass, derived=[derived], on_unrecognized=on_unrecognized
+        )
+        bookings.insert(made(OfDataclass))
+        foreign = {"PartitionKey": "red", "RowKey": "0007", "seats": "many"}
+        storage.tables.get_table_client("Bookings").create_entity(foreign)
+        for job in (bookings.verify, bookings.repair, bookings.backfill):
+            if on_unrecognized == "raise":
+                with pytest.raises(UnrecognizedEntity, match=r"\('red', '0007'\).*seats = 'many'"):
+                    job(derived)
+            else:
+                job(derived)
+        if on_unrecognized != "raise":
+            assert bookings.verify(derived).entities == 1
+    assert {each.key for each in reported} == {("red", "0007")}

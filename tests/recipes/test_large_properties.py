@@ -153,20 +153,24 @@ async def test_what_it_costs(storage: Any, engine: Any, table_name: str) -> None
         ("get", lambda: staff.get(**JONES)),
         ("get without", lambda: staff.take(1, select=["Age"], **JONES)),
         ("merge other", lambda: staff.merge(held[0], {"Age": 35})),
-        ("merge", lambda: staff.merge(held[0], {"Photo": PHOTO})),
-        ("replace", lambda: staff.replace(held[0])),
+        ("merge what stays", lambda: staff.merge(held[0], {"Photo": PHOTO})),
+        ("merge", lambda: staff.merge(held[0], {"Photo": PHOTO[1:]})),
+        ("replace what stays", lambda: staff.replace(held[0])),
+        ("replace", lambda: staff.replace(held[0] | {"Photo": PHOTO})),
         ("delete", lambda: staff.delete(held[0])),
     ]:
         with engine.ledger.span() as span:
             found = await call()
-        held[0] = found if word in ("insert", "get") else held[0]
+        held[0] = found if word in ("insert", "get", "replace") else held[0]
         costs[word] = span.totals.requests
     assert costs == {
         "insert": 2,
         "get": 2,
         "get without": 1,
         "merge other": 1,
+        "merge what stays": 1,
         "merge": 2,
+        "replace what stays": 1,
         "replace": 2,
         "delete": 1,
     }

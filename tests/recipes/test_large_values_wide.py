@@ -140,8 +140,10 @@ async def test_a_partition_of_entities_costs_one_query_while_all_blobs_are_neede
     for name in ("a", "b", "c"):
         entity = await wide.insert(JONES | {"Name": name, "Text": "x" * 40, "Photo": PHOTO})
     engine.clock.advance(3600)
-    await wide.replace(await wide.merge(entity, {"Plan": PLAN}))
-    await wide.replace(await wide.insert(JONES | {"Name": "d", "Text": "x" * 40, "Photo": PHOTO}))
+    merged = await wide.merge(entity, {"Plan": PLAN})
+    await wide.replace(merged | {"Photo": PHOTO + PHOTO[:1], "Plan": PLAN + PLAN[:1]})
+    new = await wide.insert(JONES | {"Name": "d", "Text": "x" * 40, "Photo": PHOTO})
+    await wide.replace(new | {"Photo": PHOTO + PHOTO[:1]})
     with engine.ledger.span() as span:
         assert await LargePropertyStore(wide).collect_orphans(grace=timedelta(minutes=30)) == CollectionReport(
             seen=8, marked=1

@@ -306,7 +306,7 @@ class Index(Derived):
             self.placement.name if isinstance(self.placement, InTable) else None,
             is_eventual=self.is_eventual,
             hides=INTENT_ID if self.is_unique else None,
-            texts=_texts(self.key, primary),
+            texts=_texts(self.key, primary) if DATE in self.key.formats.values() else (),
         )
 
     def row_key_pattern(self, key: Key) -> Key | None:
@@ -321,7 +321,9 @@ class Index(Derived):
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the entity's row; none if the entity lacks a field of the index key."""
-        return [derived_keys(self.key, key, fields)] if has_fields(self.key, fields) else []
+        if DATE in self.key.formats.values():
+            fields = with_dates(self.key, key, fields)
+        return [self.key.keys_of(fields)] if has_fields(self.key, fields) else []
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that makes a row the entity's copy, or deletes it if the entity has no copy there."""
@@ -397,7 +399,7 @@ class RowLayout(NamedTuple):
         :param keys: the row's keys, if they are known already
         """
         own, include = self.key.fields, self.include
-        partition_key, row_key = keys or self.key.keys_of(_with_dates(self.texts, fields))
+        partition_key, row_key = keys or self.key.keys_of(_dated(self.texts, fields) if self.texts else fields)
         return {"PartitionKey": partition_key, "RowKey": row_key} | {
             name: value
             for name, value in fields.items()
@@ -440,7 +442,7 @@ class RowLayout(NamedTuple):
         if self.hides is not None and self.hides in row:
             return None
         fields = self.key.found(row["PartitionKey"], row["RowKey"])
-        return None if fields is None else _logical(row, self._as_stored(fields))
+        return None if fields is None else _logical(row, self._as_stored(fields) if self.texts else fields)
 
     def taken(self, row: Entity) -> Entity | None:
         """Return the same as `shown`, reusing the row; the caller must not use the row afterwards."""
@@ -450,21 +452,22 @@ class RowLayout(NamedTuple):
         if fields is None:
             return None
         del row["PartitionKey"], row["RowKey"]
-        row.update(self._as_stored(fields))
+        row.update(self._as_stored(fields) if self.texts else fields)
         return row
 
     def entity(self, row: Entity) -> Entity:
         """Return the entity in a row of this kind: its properties and the fields of its key."""
-        return _logical(row, self._as_stored(self.key.parse(row["PartitionKey"], row["RowKey"])))
+        fields = self.key.parse(row["PartitionKey"], row["RowKey"])
+        return _logical(row, self._as_stored(fields) if self.texts else fields)
 
     def _as_stored(self, fields: Fields) -> Fields:
         """Return the fields of the key in the form in which the primary row holds them."""
-        return {**fields, **{name: str(fields[name]) for name in self.texts}} if self.texts else fields
+        return {**fields, **{name: str(fields[name]) for name in self.texts}}
 
 
-def derived_keys(layout: Key, primary: Key, fields: Fields) -> Keys:
-    """Return the keys of the derived row of an entity, whose dates may be stored as ISO text."""
-    return layout.keys_of(_with_dates(_texts(layout, primary), fields))
+def with_dates(layout: Key, primary: Key, fields: Fields) -> Fields:
+    """Return the fields of an entity with dates for the key of a derived row that it holds as text."""
+    return _dated(_texts(layout, primary), fields)
 
 
 def _texts(layout: Key, primary: Key) -> tuple[str, ...]:
@@ -472,8 +475,8 @@ def _texts(layout: Key, primary: Key) -> tuple[str, ...]:
     return tuple(name for name, spec in layout.formats.items() if spec == DATE != primary.formats.get(name))
 
 
-def _with_dates(names: Sequence[str], fields: Fields) -> Fields:
-    return {**fields, **{name: _date(fields[name]) for name in names if name in fields}} if names else fields
+def _dated(names: Sequence[str], fields: Fields) -> Fields:
+    return {**fields, **{name: _date(fields[name]) for name in names if name in fields}}
 
 
 def _date(value: object) -> object:

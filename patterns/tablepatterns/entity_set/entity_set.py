@@ -43,7 +43,7 @@ from ..set_identity import SetIdentity
 from .commit import Reading, Source, Step, Write, commit, execute_steps
 from .compatibility import check_backfilling, check_compatible, intents_of, kinds_of
 from .consistent_read import one_pass, rows_at_once
-from .derived import Change, Derived, Fields, Index, Keys, Primary, RowLayout, derived_keys
+from .derived import Change, Derived, Fields, Index, Keys, Primary, RowLayout, with_dates
 from .intents import Intents
 from .maintenance import Drift, Inspector, ProgressCallback, Repairer, Report, WalkPage, walk
 from .mapping import Mappings, PropertyMapping
@@ -153,6 +153,7 @@ class EntitySet(Modeled[Account_co, E]):
                 self._adapter = adapter_of(
                     model, self._identity, self.derived, self._mappings, versions, on_unrecognized
                 )
+                self._rows.report = self._adapter.report
 
     _pattern: ClassVar[str] = "entity_set"
 
@@ -1173,7 +1174,9 @@ class EntitySet(Modeled[Account_co, E]):
             raise EntityNotFound(f"the entity {keys} no longer exists; it was read from an index")
         current, shape = self._primary.entity(row), reading.source.shape
         # A key does not say whether its numbers are stored in 32 bits or in 64
-        has_key = shape.has_row(current) and derived_keys(shape.key, self.key, current) == reading.source.key
+        has_key = (
+            shape.has_row(current) and shape.key.keys_of(with_dates(shape.key, self.key, current)) == reading.source.key
+        )
         if not has_key or not same_value(current, reading.stored, apart_from=shape.key.fields):
             raise EntityChanged(f"the entity {keys} changed since it was read from an index; read it again and retry")
         source = Source(self._primary, keys, row.etag or "", write_ids_of(row))

@@ -287,7 +287,8 @@ async def walk(
     stores: list[RowStore] = [primaries] if own is primaries or not to_orphans else [primaries, own]
     mark = Mark.parse(resume, f"{work} {primaries.name.lower()} {rows.key!r} {derived.name}")
     async for number, items, following in pages(stores, mark):
-        entities = [rows.primary_of(row) for row in items if number == 0 and rows.is_primary(row)]
+        found = [rows.primary_of(row) for row in items if number == 0 and rows.is_primary(row)]
+        entities = [entity for entity in found if rows.can_derive(derived, entity)]
         yield WalkPage(
             {entity.row: entity for entity in entities},
             {(row["PartitionKey"], row["RowKey"]): row for row in items if stores[number] is own},

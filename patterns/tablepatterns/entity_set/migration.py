@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ..argument_types import check_least, check_not_awaitable, checked
 from ..entity import Entity
-from ..errors import EntityNotFound
+from ..errors import EntityNotFound, UnrecognizedEntity
 from ..models.model import Model
 from ..rate_limit import Pace
 from ..retry import RETRY_FOR, check_retry_for
@@ -26,6 +26,8 @@ class Upgrader(Protocol):
     def version_of(self, entity: Entity) -> int: ...
 
     def upgrade(self, entity: Entity, changes: Mapping[str, Any]) -> None: ...
+
+    def report(self, error: UnrecognizedEntity) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,7 @@ class Migrator:
         done = Migration()
         async for _, items, following in pages([rows.primaries], mark):
             own = [row for row in items if rows.is_primary(row)]
-            stale = [
-                (row["PartitionKey"], row["RowKey"]) for row in own if self._adapter.version_of(row) < model.version
-            ]
+            stale = [(row["PartitionKey"], row["RowKey"]) for row in own if self._is_stale(row)]
             calls: list[Coroutine[Any, Any, bool]] = [self._rewrite(keys, pace, retry_for) for keys in stale]
             written = await entities.account.gather(*calls, max_concurrency=max_concurrency)
             token = following.text() if following else None
@@ -96,7 +96,17 @@ class Migrator:
             await self._entities.update(self._upgrade, self._rows.key.parse(*keys), retry_for=retry_for)
         except (_IsCurrent, EntityNotFound):
             return False
+        except UnrecognizedEntity as error:
+            self._adapter.report(error)
+            return False
         return True
+
+    def _is_stale(self, row: Entity) -> bool:
+        try:
+            return self._adapter.version_of(row) < self._adapter.model.version
+        except UnrecognizedEntity as error:
+            self._adapter.report(error)
+            return False
 
     def _upgrade(self, entity: Entity) -> None:
         adapter = self._adapter

@@ -104,14 +104,18 @@ class ModelAdapter(Generic[M]):
         try:
             return self.instance_of(entity)
         except UnrecognizedEntity as error:
-            if self.on_unrecognized == "raise":
-                raise
-            if callable(self.on_unrecognized):
-                self.on_unrecognized(error)
-            else:
-                table, number = self.home.table, next(self._skipped)
-                log.warning("skipped an entity in %s, the %d. since the start: %s", table, number, said(error))
+            self.report(error)
             return None
+
+    def report(self, error: UnrecognizedEntity) -> None:
+        """Report an entity that does not fit the model and is skipped; raise the error if it is not to be skipped."""
+        if self.on_unrecognized == "raise":
+            raise error
+        if callable(self.on_unrecognized):
+            self.on_unrecognized(error)
+        else:
+            table, number = self.home.table, next(self._skipped)
+            log.warning("skipped entity %d of the table %s since the start: %s", number, table, said(error))
 
     def version_of(self, entity: Entity) -> int:
         """Return the model version in which an entity was written.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from ..entity import Entity, identify, write_ids_of
-from ..errors import DuplicateIndexValue, EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
+from ..errors import (
+    BadInput,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    OutcomeUnknown,
+    UnrecognizedEntity,
+    said,
+)
 from ..key import Key
 from ..recipe import Account
 from ..retry import Overtaken, contended
@@ -137,6 +146,8 @@ class DerivedRows:
         self.key = key
         names = {each.table(table.name) for each in derived} - {table.name}
         self._tables = {table.name: table} | {name: named_like(table, account.table(name)) for name in names}
+        self.report: Callable[[UnrecognizedEntity], None] | None = None
+        """Takes what a model does not recognize; None if the set has no model."""
         stores = {each: each.row_store(account) for each in derived}
         self._stores = {each: store for each, store in stores.items() if store is not None}
 
@@ -152,6 +163,22 @@ class DerivedRows:
         """Read a primary row. Cost: 1 transaction."""
         found = await self.primaries.get(*row)
         return Primary(self.key, row, None) if found is None else self.primary_of(found)
+
+    def can_derive(self, derived: Derived, primary: Primary) -> bool:
+        """Whether rows can be derived from an entity; if not, report it.
+
+        :raises UnrecognizedEntity: they cannot, and such entities are not to be skipped
+        :raises BadInput: the same, in a set without a model
+        """
+        try:
+            primary.parts(derived)
+        except BadInput as error:
+            if self.report is None:
+                raise
+            text = f"{derived.name} cannot be derived from the entity {primary.row}: {said(error)}"
+            self.report(UnrecognizedEntity(text, primary.row))
+            return False
+        return True
 
     def is_primary(self, row: Entity) -> bool:
         """Whether a row of the table is a primary row of the set."""

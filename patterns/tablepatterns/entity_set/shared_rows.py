@@ -14,11 +14,12 @@ from ..edm import entity_size, ordinal, utf16_length
 from ..entity import Entity, write_ids_of
 from ..errors import BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
 from ..key import Key
+from ..key.formats import DATE
 from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
 from ..retry import Overtaken
 from ..sdk.operation import ANY, Operation, plain
 from ..sdk.table import Table
-from .derived import Derived, Fields, Keys, RowLayout, derived_keys
+from .derived import Derived, Fields, Keys, RowLayout, with_dates
 from .placement import InPartition, InTable
 from .range_query import range_filter
 
@@ -174,7 +175,7 @@ class SharedRows(Derived):
             return []
         if self.spread > 1:
             values[PART] = part_of(key.format({name: fields.get(name) for name in key.fields}), self.spread)
-        row = derived_keys(layout, key, values)
+        row = layout.format(with_dates(layout, key, values) if DATE in layout.formats.values() else values)
         if layout.overlaps(key) and self.may_be_primary(row, key):
             rule = "a primary row may have these keys"
             raise BadKey(self.name, row, rule, "give the rows their own RowKey prefix")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..argument_types import checked
 from ..entity import Entity, storable, write_ids_of
-from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout, RowProfile, derived_keys
+from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout, RowProfile, with_dates
 from ..entity_set.intents import Intents, LookedUpFields
 from ..entity_set.placement import InBlobs, InPartition, InTable, Placement, check_partition
 from ..entity_set.row_store import RowReader
@@ -125,7 +125,7 @@ class CopiedFields(Copies):
         values = {name: fields.get(name) for name in self.key.fields}
         if any(value is None for value in values.values()):
             return []
-        row = derived_keys(self.key, key, values)
+        row = self.key.format(with_dates(self.key, key, values))
         if self.placement in (InPartition(), InTable()) and key.matches(*row):
             raise BadKey(self.name, row, "a copied entity could have these keys", "give each its own RowKey prefix")
         return [row]

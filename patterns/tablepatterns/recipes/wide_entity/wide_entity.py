@@ -317,8 +317,7 @@ class WideEntity(Modeled[Account_co, E]):
         if force:
             await self._retry_on_current(entity, self._delete, retry_for)
             return
-        state, _ = self._read_state(entity)
-        await self._delete(state.stored)
+        await self._delete(self._read_state(entity)[0].stored)
 
     @recipe
     async def sweep(
@@ -376,8 +375,8 @@ class WideEntity(Modeled[Account_co, E]):
     def _place(self, found: Stored) -> Place:
         # The keys of the head, since a property may move to another part
         key = found.partition_key, found.first
-        read = None if found.is_whole else ()
-        return Place(self.account, self.table.name, key, room=MAX_PARTS * self._layout.part_bytes, read=read)
+        room, read = MAX_PARTS * self._layout.part_bytes, None if found.is_whole else ()
+        return Place(self.account, self.table.name, key, room=room, read=read)
 
     def _key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}
@@ -386,9 +385,8 @@ class WideEntity(Modeled[Account_co, E]):
         return Stored(*self._rows.format(self._key_fields(fields) | {PART: 1}))
 
     def _selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
-        if names is None:
-            return None
-        return (*limits.SYSTEM_PROPERTIES, PARTS, WRITE_ID, *(name for name in names if name not in self.key.fields))
+        fixed = (*limits.SYSTEM_PROPERTIES, PARTS, WRITE_ID)
+        return None if names is None else (*fixed, *(name for name in names if name not in self.key.fields))
 
     def _entity(self, found: Stored, fields: Fields, into: Entity | None = None) -> E:
         """Return the entity for the caller, with its read state."""
@@ -527,12 +525,7 @@ class WideEntity(Modeled[Account_co, E]):
     # -- validation
 
     async def _encoded(self, old: Stored, given: dict[str, Any], entity: Entity) -> Encoded:
-        """Return the encoded fields, and the actions that must come first.
-
-        :param entity: the entity to update, with what was read
-        """
-        if not self._mappings.each:
-            return Encoded(given)
+        """Return the encoded fields, and the actions that must come first; `entity` is what was read."""
         state = reading_of(entity)
         before = state.fields if isinstance(state, ReadState) and state.stored is old else {}
         return await self._mappings.encode_at(replace(self._place(old), stored=old.fields, before=before), given)
