@@ -82,6 +82,8 @@ async def test_all_entities_of_a_type_are_one_range_query(storage: Any, engine: 
     assert (record.query_class, record.examined) == ("range query", 5)
     some = await values(staff.range_of(Employee, Department="Sales", EmployeeId=between(1, 2)))
     assert [each.EmployeeId for each in some] == [1, 2]
+    some = await values(staff.range_of(Employee, Department="Sales", where=prop("EmployeeId") >= 3))
+    assert [each.EmployeeId for each in some] == [3, 4]
 
 
 @pytest.mark.guide("G-280", "G-325")

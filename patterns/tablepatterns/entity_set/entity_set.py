@@ -277,14 +277,15 @@ class EntitySet(Modeled[Account_co, E]):
         undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
         :param via: an index to read and order by; None for the primary rows
-        :param where: a further condition on properties; the service checks it on every row of the range
+        :param where: a further condition on fields; the service checks it on every row of the range
         :param allow: the worst class of query to allow with `where`; `QueryClass.PARTITION_SCAN` allows reading a whole
             partition for the rows that match
         :param select: the properties to read; key fields are always included
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: the partition, and the known fields of the row key
         :raises BadKey: the fields do not describe a range
-        :raises BadFilter: `where` would need a scan that `allow` does not permit
+        :raises BadFilter: `where` would need a scan that `allow` does not permit, or the key does not allow a condition on
+            one of its fields
 
         Guide: range query; server-side projection.
         """
@@ -367,15 +368,17 @@ class EntitySet(Modeled[Account_co, E]):
         Raises `BadFilter`, without sending a request, if the query is of a worse class than `allow`, such as a table
         scan. Cost: 1 transaction per page.
 
-        :param where: any filter on PartitionKey, RowKey and properties
+        :param where: any filter on fields, PartitionKey and RowKey; a key field that follows others in its template can
+            be compared only where those have a value, by `==` joined by `&`
         :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
         :param select: the properties to read; key fields are always included
-        :raises BadFilter: the query is of a worse class; the error gives the reason and a better query
+        :raises BadFilter: the query is of a worse class; the error gives the reason and a better query. Or the key does
+            not allow a condition on one of its fields
 
         Guide: query classes.
         """
+        where = self._stored_filter(where)
         reject_scans(where, allow)
-        self._mappings.check_filter(where)
         async for row in self.table.query(
             where, select=self._primary.selected(None if select is None else self._stored(select))
         ):
@@ -389,10 +392,12 @@ class EntitySet(Modeled[Account_co, E]):
         Cost: 1 transaction per page. The service ends a page at 1,000 results, at the end of a partition, or after five
         seconds of reading, so a large table takes many, however few entities match.
 
+        :param where: as for `query`
+        :raises BadFilter: the key does not allow a condition on one of its fields
+
         Guide: table scan.
         """
-        self._mappings.check_filter(where)
-        async for row in self.table.query(where):
+        async for row in self.table.query(None if where is None else self._stored_filter(where)):
             if (entity := self._primary.taken(row)) is not None:
                 yield await self._read(entity, self._primary)
 
@@ -1050,6 +1055,11 @@ class EntitySet(Modeled[Account_co, E]):
             self._mappings.check_filter(where)
         shape = self._primary if via is None else self._shape(via)
         return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
+
+    def _stored_filter(self, where: Filter) -> Filter:
+        """Return the filter of the primary rows for a filter of fields, or raise BadFilter."""
+        self._mappings.check_filter(where)
+        return self.key.stored_filter(where)
 
     def _stored(self, select: Sequence[str]) -> Sequence[str]:
         if not self._mappings.each:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 
 from ..entity import Entity
 from ..errors import NOT_SHOWN, BadInput
+from ..filters import Filter
 from ..recipe import Account
 from ..set_identity import SetIdentity
 from .derived import Index, Keys, RowLayout
@@ -82,6 +83,20 @@ def key_of(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, An
         rule = f"it must be a mapping, not {type(entity).__name__}"
         raise BadInput("entity", NOT_SHOWN, rule, "pass an entity that was read, or a mapping of its fields")
     return adapter.key_of(entity)
+
+
+def as_stored(
+    entity_set: EntitySet[Any, Any], where: Filter | None, fields: Mapping[str, Any]
+) -> tuple[Filter | None, dict[str, Any]]:
+    """Return a filter and key fields of a set's model with stored values, for reads of the set without its model.
+
+    :raises BadFilter: the model lacks a field of the filter, or a value does not fit its field
+    :raises BadKey: a value does not fit its field
+    """
+    if entity_set._adapter is None:
+        return where, dict(fields)
+    model = entity_set._adapter.model
+    return None if where is None else model.filter(where), model.key_fields(fields)
 
 
 async def entity_of(entity_set: EntitySet[Account], row: Entity, via: Index | None = None) -> Entity | None:

@@ -11,6 +11,7 @@ from ..argument_types import check_least
 from ..errors import BadFilter
 from ..filters import Filter, QueryClass, comparisons, prop, reject_scans
 from ..key import Key, KeyRange
+from ..key.ranges import Between, Prefix
 from .derived import RowLayout
 
 _PARTITION_KEY: Final = prop("PartitionKey")
@@ -38,12 +39,13 @@ class Question:
 
         :param allow: the worst class of query to allow with `where`
         :raises BadKey: the fields do not describe a range of the key
-        :raises BadFilter: `where` names a property that the rows do not have, or would need a scan
+        :raises BadFilter: `where` names a property that the rows lack, compares a key field in a way that the key does
+            not allow, or would need a scan
         """
         bounds = range_filter(shape.key.range(fields))
         if where is None:
             return cls(shape, bounds, shape.selected(select))
-        _check(shape, where)
+        where = condition(shape, where, fields)
         check_class(bounds & where, allow)
         return cls(shape, bounds & where, shape.selected(select))
 
@@ -89,11 +91,20 @@ def check_class(expression: Filter, allow: QueryClass) -> None:
     reject_scans(expression, allow, hint=", or allow=QueryClass.PARTITION_SCAN")
 
 
-def _check(shape: RowLayout, where: Filter) -> None:
+def condition(shape: RowLayout, where: Filter, fields: Mapping[str, Any]) -> Filter:
+    """Return a condition on the entities of a range as one on its rows.
+
+    :param fields: the fields that describe the range
+    :raises BadFilter: the rows lack a property, or their key does not allow a condition on one of its fields
+    """
     for name in sorted({each.name for each in comparisons(where)}):
-        if name in limits.SYSTEM_PROPERTIES[:2] or name in shape.key.fields:
-            rule = "it is a part of the key, and a condition on the key belongs in the range"
-            raise BadFilter("where", name, rule, "give it as a keyword")
+        if name in shape.key.fields:
+            continue
+        if name in limits.SYSTEM_PROPERTIES[:2]:
+            rule = f"the range gives the keys, by the fields {', '.join(shape.key.fields)}"
+            raise BadFilter("where", name, rule, "give those fields as keywords, or compare them")
         if name != "Timestamp" and not shape.holds(name):
             rule = f"the rows of this index hold no such property, so nothing would match; they hold {shape.include}"
             raise BadFilter("where", name, rule, "include the property in the index, or read the primary rows")
+    known = {name: value for name, value in fields.items() if not isinstance(value, (Prefix, Between))}
+    return shape.key.stored_filter(where, known)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 from ..argument_types import checked
-from ..edm import ordinal
 from ..errors import BadDesign, BadKey
+from ..filters import Filter
 from ..limits import MAX_KEY_UNITS, MAX_KEY_UNITS_LOOSE
-from .ranges import Between, KeyRange, Prefix, after_prefix
-from .template import Field, Template
+from .key_filter import stored_filter
+from .ranges import Between, KeyRange, Prefix
+from .template import Field, Template, field_range
 
 
 class Key:
@@ -222,10 +222,30 @@ class Key:
         _reject_given(after, asked, fields)
         question = fields.get(asked.name)
         if isinstance(question, Between):
-            return _between(partition_key, known, asked, question, last=not after)
+            return field_range(partition_key, known, asked, question, last=not after)
         if isinstance(question, Prefix):
             known += asked.write_prefix(question.text)
         return KeyRange.beginning_with(partition_key, known)
+
+    @checked
+    def stored_filter(self, where: Filter, known: Mapping[str, object] | None = None) -> Filter:
+        """Return a filter with its conditions on this key's fields as conditions on PartitionKey and RowKey.
+
+        Of this key's rows it selects those whose fields match, every one and no other. A field that is not the first
+        one of its template needs the fields before it to be known, from `known` or from `==` joined by `&`.
+
+        >>> from tablepatterns.filters import prop
+        >>> reviews = Key("{Department}", "empid_{EmployeeId:06d}_{Year:04d}")
+        >>> print(reviews.stored_filter((prop("EmployeeId") == 123) & (prop("Year") >= 2012) & (prop("Rating") > 3)))
+        RowKey ge 'empid_000123_2012' and RowKey lt 'empid_000123`' and Rating gt 3
+
+        :param where: a filter on the fields of entities
+        :param known: key fields that have this value in all entities that are read
+        :raises BadFilter: the keys do not allow the condition, or a value cannot be part of a key
+
+        Guide: range query.
+        """
+        return stored_filter((self._partition, self._row), where, known or {})
 
     @checked
     def family(self, fields: Mapping[str, object]) -> KeyRange:
@@ -309,34 +329,3 @@ def _reject_given(after: Sequence[Field], open_field: Field, fields: Mapping[str
             raise BadKey(
                 field.name, fields[field.name], rule, f"give {open_field.name} a single value, or omit this field"
             )
-
-
-def _between(partition_key: str, known: str, asked: Field, question: Between, *, last: bool) -> KeyRange:
-    if not asked.sorts:
-        rule = f"keys do not sort by a text field that is followed by {asked.tail!r}"
-        raise BadKey(asked.name, question, rule, f"use the format {{{asked.name}:escape}}, or make it the last field")
-    if asked.format.descending:
-        question = question.reversed()
-    texts = [known + asked.write(end) for end in (question.low, question.high) if end is not None]
-    if texts != sorted(texts, key=ordinal):
-        raise BadKey(asked.name, question, "its lower bound is above its upper bound", "swap the two")
-    rows = KeyRange.beginning_with(partition_key, known)
-    if question.low is not None:
-        rows = _from(rows, texts[0], question.low_inclusive, last)
-    if question.high is not None:
-        rows = _to(rows, texts[-1], question.high_inclusive, last)
-    return rows
-
-
-def _from(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
-    """Start at a value, or after all its rows, of which there are several if more fields follow."""
-    if last or inclusive:
-        return replace(rows, lower=text, lower_inclusive=inclusive)
-    return replace(rows, lower=after_prefix(text))
-
-
-def _to(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
-    """End at a value, or before it."""
-    if last or not inclusive:
-        return replace(rows, upper=text, upper_inclusive=inclusive)
-    return replace(rows, upper=after_prefix(text))

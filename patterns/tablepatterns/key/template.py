@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from string import Formatter
 
-from ..edm import utf16_length
+from ..edm import ordinal, utf16_length
 from ..errors import MISSING, BadDesign, BadKey, said
 from .formats import FORBIDDEN, Format, format_of
+from .ranges import Between, KeyRange, after_prefix
 from .template_language import Automaton, Characters
 
 
@@ -187,3 +188,39 @@ def _field(form: Format, literal: str, *, last: bool) -> Field:
         rule, hint = "the end of the text cannot be determined", "put literal text between them"
         raise BadDesign(f"the separator after {{{form.name}}}", literal, rule, f"{hint}, or use {{{form.name}:escape}}")
     return Field(form, form.terminator + literal)
+
+
+def field_range(partition_key: str, known: str, asked: Field, question: Between, *, last: bool) -> KeyRange:
+    """Return the rows whose RowKeys begin with known text and continue with values of a field in a range.
+
+    :param last: whether no field follows
+    :raises BadKey: keys do not sort by the field, or a bound cannot be part of a key
+    """
+    if not asked.sorts:
+        rule = f"keys do not sort by a text field that is followed by {asked.tail!r}"
+        raise BadKey(asked.name, question, rule, f"use the format {{{asked.name}:escape}}, or make it the last field")
+    if asked.format.descending:
+        question = question.reversed()
+    texts = [known + asked.write(end) for end in (question.low, question.high) if end is not None]
+    if texts != sorted(texts, key=ordinal):
+        raise BadKey(asked.name, question, "its lower bound is above its upper bound", "swap the two")
+    rows = KeyRange.beginning_with(partition_key, known)
+    if question.low is not None:
+        rows = _from(rows, texts[0], question.low_inclusive, last)
+    if question.high is not None:
+        rows = _to(rows, texts[-1], question.high_inclusive, last)
+    return rows
+
+
+def _from(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
+    """Start at a value, or after all its rows, of which there are several if more fields follow."""
+    if last or inclusive:
+        return replace(rows, lower=text, lower_inclusive=inclusive)
+    return replace(rows, lower=after_prefix(text))
+
+
+def _to(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
+    """End at a value, or before it."""
+    if last or not inclusive:
+        return replace(rows, upper=text, upper_inclusive=inclusive)
+    return replace(rows, upper=after_prefix(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from ..argument_types import checked
@@ -11,6 +12,7 @@ from ..arguments import via_and_fields
 from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import as_stored
 from ..errors import BadInput, EntityChanged, EntityNotFound, LimitExceeded
 from ..filters import Filter, QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
@@ -66,6 +68,7 @@ class BulkDelete(Pattern[Account_co]):
     def __init__(self, entity_set: EntitySet[Account_co, Any], *, max_per_second: float | None = None) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         self.entity_set = entity_set.without_model()
+        self._as_stored = partial(as_stored, entity_set)
         self.max_per_second = Pace(self.account, max_per_second)
 
     @recipe
@@ -107,7 +110,7 @@ class BulkDelete(Pattern[Account_co]):
         done = Deleted()
         found: list[Entity] = []
         most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.entity_set.derived)))
-        condition, given = via_and_fields(where, key, fields)
+        condition, given = self._as_stored(*via_and_fields(where, key, fields))
         async for entity in self._matching(condition, given, allow):
             if found and (entity.partition_key != found[0].partition_key or len(found) == most):
                 await self._delete(found, done, retry_for)

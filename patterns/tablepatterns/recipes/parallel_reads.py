@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from ..argument_types import check_least, checked
 from ..entity import Entity
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import as_stored
 from ..errors import BadDesign, BadInput
 from ..filters import Filter, QueryClass
 from ..recipe import Account, Account_co, Pattern, recipe
@@ -96,6 +98,7 @@ class ParallelReads(Pattern[Account_co]):
         check_least("max_concurrency", max_concurrency, 1, BadDesign)
         self.entity_set: EntitySet[Account] = entity_set.without_model()
         self.max_concurrency = max_concurrency
+        self._as_stored = partial(as_stored, entity_set)
 
     @recipe
     async def ranges(
@@ -116,13 +119,16 @@ class ParallelReads(Pattern[Account_co]):
         :param allow: as for `EntitySet.range`
         :param select: the properties to read
         :raises BadKey: the fields do not make a range; nothing was read
-        :raises BadFilter: `where` names something that is not a property, or needs a scan
+        :raises BadFilter: `where` cannot be applied to the rows, or needs a scan
 
         Guide: asynchronous and parallel operations.
         """
 
         async def read(fields: Mapping[str, Any]) -> list[Entity]:
-            return [each async for each in self.entity_set.range(via, fields, where=where, allow=allow, select=select)]
+            condition, keys = self._as_stored(where, fields)
+            return [
+                entity async for entity in self.entity_set.range(via, keys, where=condition, allow=allow, select=select)
+            ]
 
         key = self.entity_set.key if via is None else via.key
         return await self._read_all(read, asked, key.range)
@@ -138,8 +144,8 @@ class ParallelReads(Pattern[Account_co]):
         """
 
         async def read(fields: Mapping[str, Any]) -> list[Entity]:
-            found = await self.entity_set.get(fields)
-            return [] if found is None else [found]
+            entity = await self.entity_set.get(self._as_stored(None, fields)[1])
+            return [] if entity is None else [entity]
 
         return await self._read_all(read, asked, self.entity_set.key.format)
 
@@ -151,7 +157,7 @@ class ParallelReads(Pattern[Account_co]):
     ) -> ParallelResult:
         wanted = list(asked)
         for fields in wanted:
-            check(fields)
+            check(self._as_stored(None, fields)[1])
 
         async def result(fields: Mapping[str, Any]) -> Read:
             try:

@@ -13,8 +13,8 @@ from ...entity import Entity
 from ...entity_set.derived import Index, RowLayout
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import derived_rows, mappings_of, primary_layout
-from ...entity_set.range_query import Question, check_class, range_filter
-from ...errors import BadInput, BadProperty, UnrecognizedEntity
+from ...entity_set.range_query import check_class, condition, range_filter
+from ...errors import BadFilter, BadInput, BadProperty, UnrecognizedEntity
 from ...filters import Filter, QueryClass
 from ...key import KeyRange
 from ...sdk.table import Table
@@ -244,17 +244,21 @@ class RowQuery:
         if via is not None:
             return cls._via(registry.indexed(entity_class, via), via, where, types[0].model.key_fields(fields))
         ranges: list[KeyRange] = []
+        conditions: set[Filter | None] = set()
         for each in types:
             asked = each.model.key_fields(fields)
-            _check(each.entity_set, primary_layout(each.entity_set), where, asked)
+            conditions.add(_condition(each.entity_set, primary_layout(each.entity_set), where, asked))
             ranges.append(each.entity_set.key.range(asked))
+        if len(conditions) > 1:
+            rule = "the types do not store its fields in the same way: some of them in their keys"
+            raise BadFilter("where", str(where), rule, "query each type with range_of, or give it as a keyword")
         keys = bounding_range(ranges)
         is_of_all = entity_class is object and not any(
             name in each.entity_set.key.row_fields for each in types for name in fields
         )
         # An entity of unknown type may be anywhere in the partition
         keys = KeyRange.beginning_with(keys.partition_key, "") if is_of_all else keys
-        return cls(types[0].entity_set.table, keys, where)
+        return cls(types[0].entity_set.table, keys, conditions.pop())
 
     @classmethod
     def _via(cls, entities: EntitySet[Any], via: Index, where: Filter | None, asked: Mapping[str, Any]) -> RowQuery:
@@ -262,7 +266,7 @@ class RowQuery:
         if not shape.is_complete:
             rule = "its rows have only some properties, and a value needs all"
             raise BadInput("index", via.name, rule, "query the set, which returns entities")
-        _check(entities, shape, where, asked)
+        where = _condition(entities, shape, where, asked)
         table = entities.table if shape.table is None else derived_rows(entities).table(shape.table)
         return cls(table, via.key.range(asked), where)
 
@@ -283,6 +287,8 @@ class RowQuery:
         return self.keys.partition_key, self.keys.row_key
 
 
-def _check(entities: EntitySet[Any], shape: RowLayout, where: Filter | None, asked: Mapping[str, Any]) -> None:
+def _condition(
+    entities: EntitySet[Any], shape: RowLayout, where: Filter | None, asked: Mapping[str, Any]
+) -> Filter | None:
     mappings_of(entities).check_filter(where)
-    Question.of(shape, where, None, asked, QueryClass.TABLE_SCAN)
+    return None if where is None else condition(shape, where, asked)

@@ -151,10 +151,11 @@ class Plans:
     def query(self, where: Filter) -> QueryPlan:
         """Return the plan of `EntitySet.query`, and suggest an index of the set that answers it better.
 
-        :raises BadFilter: the filter names a property that the set stores encoded
+        :raises BadFilter: the filter names a property that the set stores encoded, or compares a field of the key in a
+            way that the key does not allow
         """
         mappings_of(self._set).check_filter(where)
-        return _plan(where, self._set)
+        return _plan(self._set.key.stored_filter(where), self._set)
 
     def scan(self, where: Filter | None = None) -> QueryPlan:
         """Return the plan of `EntitySet.scan`.

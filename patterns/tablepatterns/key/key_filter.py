@@ -1,0 +1,204 @@
+"""Translate conditions on key fields, which rows hold only in their keys, to conditions on PartitionKey and RowKey."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Final
+
+from ..edm import Ticks
+from ..errors import BadFilter, BadKey
+from ..filters import And, Comparison, Filter, Interval, Not, Or, comparisons, key_bounds, prefix_end
+from .formats import FORBIDDEN, Calendar, Float, Format, Text
+from .ranges import Between, KeyRange, after_prefix
+from .template import Template, field_range
+
+_KEYS: Final = ("PartitionKey", "RowKey")
+
+
+def stored_filter(templates: Sequence[Template], where: Filter, known: Mapping[str, object]) -> Filter:
+    """Return the filter that selects the same entities by their rows; see `Key.stored_filter`."""
+    # A field that is a whole key under the key's own name is stored as the filter says
+    places = {
+        field.name: (template, position)
+        for template in templates
+        for position, field in enumerate(template.fields)
+        if template.text != f"{{{template.half}}}"
+    }
+    if not any(each.name in places for each in comparisons(where)):
+        return where
+    return _junction(And, _KeyFilter(places).terms(where, known))
+
+
+class _KeyFilter:
+    """Translates a filter.
+
+    :param places: for each field of the key, its template and position
+    """
+
+    def __init__(self, places: Mapping[str, tuple[Template, int]]) -> None:
+        self._places = places
+
+    def terms(self, where: Filter, known: Mapping[str, object]) -> list[Filter]:
+        """Return the terms that, joined by `and`, select the entities that match; all have the known values."""
+        match where:
+            case Comparison() if where.name in self._places:
+                return [*self._comparison(where, known)]
+            case Not(term=term):
+                return [Not(_junction(And, self.terms(term, known)))]
+            case Or(terms=terms):
+                return [_junction(Or, [_junction(And, self.terms(term, known)) for term in terms])]
+            case And(terms=terms):
+                return self._all(terms, known)
+            case _:
+                return [where]
+
+    def _all(self, terms: Sequence[Filter], known: Mapping[str, object]) -> list[Filter]:
+        equal = {each.name: each.value for each in terms if isinstance(each, Comparison) and each.operator == "eq"}
+        # Each term needs to be right only where the other terms hold
+        known = {**known, **{name: value for name, value in equal.items() if name in self._places}}
+        found: list[Filter] = []
+        pending = list(terms)
+        while pending:
+            term = pending.pop(0)
+            prefix = self._prefix_of(term, pending)
+            if prefix is None:
+                found += self.terms(term, known)
+            else:
+                pending.remove(prefix)
+                found += self._prefixed(term, known)
+        return _tightened(found)
+
+    def _prefix_of(self, term: Filter, others: Sequence[Filter]) -> Comparison | None:
+        """Return the other half of `startswith`, if the term is one half and keys do not sort by the field."""
+        if not isinstance(term, Comparison) or term.name not in self._places or term.operator != "ge":
+            return None
+        template, position = self._places[term.name]
+        if template.fields[position].sorts or not isinstance(term.value, str) or not term.value:
+            return None
+        end = Comparison(term.name, "lt", prefix_end(term.value) or "")
+        return end if end in others else None
+
+    def _prefixed(self, term: Filter, known: Mapping[str, object]) -> Iterator[Filter]:
+        assert isinstance(term, Comparison)  # noqa: S101 - what `_prefix_of` takes
+        template, position = self._places[term.name]
+        start = _start(template, position, term, known)
+        try:
+            text = start + template.fields[position].write_prefix(term.value)
+        except BadKey as error:
+            raise _rejected(term, error) from error
+        yield from _within(template.half, _interval(KeyRange.beginning_with("", text)))
+
+    def _comparison(self, comparison: Comparison, known: Mapping[str, object]) -> Iterator[Filter]:
+        template, position = self._places[comparison.name]
+        start = _start(template, position, comparison, known)
+        field, is_last = template.fields[position], position == len(template.fields) - 1
+        operator, value = comparison.operator, _value(field.format, comparison.value)
+        try:
+            if operator in ("eq", "ne"):
+                text = start + field.write(value)
+                rows = KeyRange("", text, True, text, True) if is_last else KeyRange.beginning_with("", text)
+            elif not field.sorts:
+                rule = f"keys do not sort by a text field that is followed by {field.tail!r}"
+                hint = f"use ==, startswith, or the format {{{field.name}:escape}}"
+                raise BadKey(field.name, comparison.value, rule, hint)
+            else:
+                if isinstance(field.format, Text) and isinstance(value, str) and (bad := FORBIDDEN.search(value)):
+                    # No key holds the character, so the next one that a key may hold bounds the same keys
+                    value = after_prefix(value[: bad.end()])
+                    operator = "lt" if operator in ("lt", "le") else "ge"
+                rows = field_range("", start, field, _between(operator, value), last=is_last)
+        except BadKey as error:
+            raise _rejected(comparison, error) from error
+        inside = [*_within(template.half, _interval(rows))]
+        if operator != "ne":
+            yield from inside
+        elif rows.row_key is not None:
+            yield Comparison(template.half, "ne", rows.row_key)
+        else:
+            yield Not(_junction(And, inside))
+
+
+def _start(template: Template, position: int, comparison: Comparison, known: Mapping[str, object]) -> str:
+    """Return the text of the key up to a field; the fields before it must have known values."""
+    before = template.fields[:position]
+    unknown = [field.name for field in before if field.name not in known]
+    if unknown:
+        names = " and ".join(unknown)
+        rule = f"{comparison.name} is stored only inside the {template.half} {template.text!r}, after {names}"
+        hint = f"also compare {names} with ==, joined by &, or read without this condition and filter in Python"
+        raise BadFilter("where", _text(comparison), rule, hint)
+    try:
+        return template.head + "".join(field.write(_value(field.format, known[field.name])) for field in before)
+    except BadKey as error:
+        raise _rejected(comparison, error) from error
+
+
+def _value(form: Format, value: object) -> object:
+    """Return a value of a filter as the format of the field takes it."""
+    match form, value:
+        case Float(), int() if not isinstance(value, (bool, Ticks)):
+            # The service compares a Double with an integer literal by value
+            return float(value)
+        case Calendar(), Ticks() if not value % 10:
+            return value.datetime()
+        case Calendar(), str():
+            # A text filter has no literal for a date
+            try:
+                day = date.fromisoformat(value)
+            except ValueError:
+                return value
+            return day if day.isoformat() == value else value
+        case _:
+            return value
+
+
+def _between(operator: str, value: object) -> Between:
+    if operator in ("gt", "ge"):
+        return Between(value, None, "both" if operator == "ge" else "neither")
+    return Between(None, value, "both" if operator == "le" else "neither")
+
+
+def _interval(rows: KeyRange) -> Interval:
+    return Interval(rows.lower or "", rows.lower_inclusive, rows.upper, rows.upper_inclusive)
+
+
+def _within(half: str, keys: Interval) -> Iterator[Comparison]:
+    """Yield the comparisons of a key with a range; at least one, which may always be true."""
+    if keys.exact is not None:
+        yield Comparison(half, "eq", keys.exact)
+        return
+    if keys.lower or keys.upper is None:
+        yield Comparison(half, "ge" if keys.lower_inclusive else "gt", keys.lower)
+    if keys.upper is not None:
+        yield Comparison(half, "le" if keys.upper_inclusive else "lt", keys.upper)
+
+
+def _tightened(terms: Sequence[Filter]) -> list[Filter]:
+    """Join the ranges of each key, because a filter may make only 15 comparisons."""
+    found: list[Filter] = []
+    for half in _KEYS:
+        ranges = [
+            each for each in terms if isinstance(each, Comparison) and each.name == half and each.operator != "ne"
+        ]
+        bounds = key_bounds(_junction(And, ranges)) if ranges else None
+        if bounds is None or bounds.empty:
+            found += ranges
+        else:
+            found += _within(half, bounds.partition_keys if half == "PartitionKey" else bounds.row_keys)
+    kept = [
+        each for each in terms if not (isinstance(each, Comparison) and each.name in _KEYS and each.operator != "ne")
+    ]
+    return found + kept
+
+
+def _junction(kind: type[And | Or], terms: Sequence[Filter]) -> Filter:
+    return terms[0] if len(terms) == 1 else kind(*terms)
+
+
+def _rejected(comparison: Comparison, error: BadKey) -> BadFilter:
+    return BadFilter("where", _text(comparison), f"{error.subject} is stored in the key, and {error.rule}", error.hint)
+
+
+def _text(comparison: Comparison) -> str:
+    return f"{comparison.name} {comparison.operator} {comparison.value!r}"
