@@ -12,7 +12,6 @@ from support.guarantees import explore_guarantee
 from tablepatterns import Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import (
-    BadDesign,
     BadInput,
     BadKey,
     DerivedDataMismatch,
@@ -235,19 +234,40 @@ async def test_what_was_not_read_whole_or_is_being_moved_is_rejected(engine: Eng
     assert span.totals.requests == 0
 
 
-async def test_a_rename_that_keeps_a_key_of_a_unique_eventual_index_is_rejected(engine: Engine) -> None:
+@pytest.mark.parametrize("call", ["rename", "transaction"])
+def test_a_move_keeps_the_key_of_a_unique_eventual_index(engine: Engine, call: str) -> None:
     unique = InterPartitionIndex(Key("email", "{Email}"), table="Emails", unique=True)
     storage = connect(engine)
-    storage.queues.create_queue("staff-intents")
     staff = staff_of(storage, "Staff", unique)
     entity = staff.insert(jones())
-    with engine.ledger.span() as span, pytest.raises(BadDesign, match="reserved its index key"):
+    if call == "rename":
         staff.rename(entity, EmployeeId=224)
-    assert span.totals.requests == 0
-    entity["Email"] = "jo@contoso.com"
-    staff.rename(entity, EmployeeId=224)
-    assert staff.find(unique, Email="jo@contoso.com")["EmployeeId"] == 224
-    assert staff.find(unique, Email="jonesj@contoso.com") is None
+    else:
+        changes = staff.deleting(entity), staff.inserting(jones(EmployeeId=224))
+        _, entity = EntityGroupTransaction(storage, "Staff").commit(*changes)
+    assert staff.find(unique, Email="jonesj@contoso.com") == entity
+    assert staff.process_intents() == 0
+    with pytest.raises(DuplicateIndexValue, match="is already used by another entity"):
+        staff.insert(jones(EmployeeId=1))
+    staff.rename(entity, EmployeeId=225)
+    assert not staff.verify(unique).drifts
+    staff.insert(jones(EmployeeId=226, Email="jo@contoso.com"))
+    first, second = (staff.get(Department="Sales", EmployeeId=number) for number in (225, 226))
+    swap = staff.merging(first, {"Email": "jo@contoso.com"}), staff.merging(second, {"Email": "jonesj@contoso.com"})
+    EntityGroupTransaction(storage, "Staff").commit(*swap)
+    assert staff.find(unique, Email="jonesj@contoso.com")["EmployeeId"] == 226
+    assert not staff.verify(unique).drifts
+
+
+def test_a_move_of_an_entity_that_changed_reports_that_and_keeps_the_copy(engine: Engine) -> None:
+    unique = InterPartitionIndex(Key("email", "{Email}"), table="Emails", unique=True)
+    staff = staff_of(connect(engine), "Staff", unique)
+    entity = staff.insert(jones())
+    staff.rename(staff.get(**OLD), EmployeeId=224)
+    with pytest.raises(EntityChanged):
+        staff.rename(entity, EmployeeId=225)
+    assert staff.find(unique, Email="jonesj@contoso.com")["EmployeeId"] == 224
+    assert not staff.verify(unique).drifts
 
 
 def test_a_move_within_the_partition_names_rename() -> None:

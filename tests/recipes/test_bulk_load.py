@@ -124,7 +124,7 @@ async def test_a_conflict_in_an_index_names_the_entity_and_the_index(
     there = jones(Department="D0", EmployeeId=500, Email="55@contoso.com")
     await employees.insert(there)
     with pytest.raises(
-        LoadInterrupted, match=r"^entity 55 .*email_\{Email\}: another entity has the index key"
+        LoadInterrupted, match=r"^entity 55 .*is already used by another entity .*unique index email_\{Email\}"
     ) as stop:
         await BulkLoad(employees).load(staff(60))
     assert isinstance(stop.value.__cause__, DuplicateIndexValue)

@@ -52,7 +52,7 @@ async def test_a_duplicate_of_a_unique_key_is_rejected_and_writes_nothing(
         staff.merge(other, {"Email": COPY[1]}),
         staff.insert_or_replace(jones(EmployeeId=225)),
     ):
-        with pytest.raises(DuplicateIndexValue, match="another entity has the index key"):
+        with pytest.raises(DuplicateIndexValue, match="is already used by another entity in partition"):
             await write
         assert await rows_of(storage, table_name) == before
     assert await intents(storage, table_name) == 0

@@ -24,8 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..entity import Entity, identify
-from ..errors import BadDesign, BadProperty
-from ..key.formats import DATE
+from ..errors import BadDesign, BadProperty, shown
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
@@ -318,6 +317,19 @@ class Index(Derived):
         names = {*self.key.fields, *primary.key.fields}
         fields = primary.fields or {}
         return self.shape(primary.key).row({name: value for name, value in fields.items() if name in names})
+
+    def duplicate(self, primary: Key, keys: Keys) -> str:
+        """Return the message of the error for a second entity with the same key.
+
+        :param primary: the key of the set's primary rows
+        :param keys: the keys of the index row
+        """
+        values = self.key.parse(*keys)
+        names = [name for name in self.key.fields if name not in primary.partition_fields] or self.key.fields
+        used = " with ".join(f"{name} {shown(values[name])}" for name in names)
+        place = "" if set(names).intersection(self.key.partition_fields) else f" in partition {shown(keys[0])}"
+        rule = f"{used} is already used by another entity{place} (unique index {self.name})"
+        return f"{rule}. Nothing was written; choose another value."
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the entity's row; none if the entity lacks a field of the index key."""

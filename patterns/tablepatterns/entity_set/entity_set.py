@@ -284,8 +284,8 @@ class EntitySet(Modeled[Account_co, E]):
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: the partition, and the known fields of the row key
         :raises BadKey: the fields do not describe a range
-        :raises BadFilter: `where` would need a scan that `allow` does not permit, or the key does not allow a condition on
-            one of its fields
+        :raises BadFilter: `where` would need a scan that `allow` does not permit, or the key does not allow a condition
+            on one of its fields
 
         Guide: range query; server-side projection.
         """
@@ -702,7 +702,8 @@ class EntitySet(Modeled[Account_co, E]):
         """Give an entity another RowKey in its partition, unless it changed since it was read.
 
         One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; readers
-        always see the entity exactly once. Derived data elsewhere is updated as for other writes. The given entity gets
+        always see the entity exactly once. Derived data elsewhere is updated as for other writes, and the entity keeps its
+        keys in unique indexes. The given entity gets
         the new key and ETag, and other changes made to it are written too. Large properties are uploaded again, under
         the new key. For another partition use `PartitionMove`.
 
@@ -720,10 +721,10 @@ class EntitySet(Modeled[Account_co, E]):
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: the entity does not exist any more
         :raises EntityAlreadyExists: another entity has the new key; this one keeps its own
+        :raises DuplicateIndexValue: another entity has the same key in an index
         :raises BadKey: a field does not belong to the key, or its value cannot be part of a key
         :raises BadInput: the key stays the same, or is in another partition; or the entity was not read completely from
             this set, or is being moved to another partition
-        :raises BadDesign: the entity would keep its key in a unique index outside the partition
 
         Guide: modifying entities; entity group transactions.
         """
@@ -792,7 +793,6 @@ class EntitySet(Modeled[Account_co, E]):
         if old[0] != new[0]:
             rule = f"a transaction stays in one partition, and the entity is in {old[0]!r}"
             raise BadInput("PartitionKey", new[0], rule, "use PartitionMove")
-        self._check_reservations(insertion.change, reading)
         return self._deleting(read), replace(insertion, entity=read)
 
     def reconciler(self) -> Intents:
@@ -1131,16 +1131,6 @@ class EntitySet(Modeled[Account_co, E]):
     def _inserting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change of `inserting`, once the arguments are checked."""
         return self._write(Change(self.key, None, self._fields(entity)))
-
-    def _check_reservations(self, change: Change, reading: Reading) -> None:
-        """Reject a rename that would keep the entity's key in a unique index outside the partition."""
-        for each in self.derived:
-            if not isinstance(each, Index) or not each.is_unique or change.new is None:
-                continue
-            if set(each.keys(self.key, reading.stored)).intersection(each.keys(self.key, change.new)):
-                rule = "the entity has reserved its index key under the old RowKey until its copies are updated"
-                hint = "change a field of the index key too, or use an index that is not unique"
-                raise BadDesign(f"index {each.name}", change.row[1], rule, hint)
 
     def _writing(
         self, entity: Entity, reading: Reading, new: Fields | None, merged: frozenset[str] | None = None

@@ -8,13 +8,14 @@ from collections import defaultdict
 from collections.abc import Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
 
 from azure.core.exceptions import AzureError
 
 from ..entity import Entity
-from ..errors import NOT_SHOWN, BadMessage, EntityAlreadyExists, EntityChanged, LeaseLost
+from ..errors import NOT_SHOWN, BadMessage, EntityAlreadyExists, EntityChanged, LeaseLost, LimitExceeded
 from ..key import Key
 from ..limits import MAX_MESSAGE_BYTES
 from ..messages.envelope import Envelope
@@ -202,19 +203,32 @@ class Intents:
         """Send an intent, and return the lease of its message, which stays hidden. Cost: 1 transaction."""
         return await Lease.on_new(self._account, self._queue, Envelope(self.kind, intent.body()), self._seconds)
 
-    async def reserve(
-        self, trace: Trace, primary: Primary, intent: UUID, lease: Lease, retry_for: float
-    ) -> Entity | None:
+    async def reserve(self, trace: Trace, change: Change, sent: SentIntent, retry_for: float) -> Entity | None:
         """Reserve a unique key for an entity about to be written; return the row, or None if the index is not unique.
 
         :raises DuplicateIndexValue: another entity has the key, or is about to
-        :raises EntityChanged: another writer of the same entity is about to give it this key
+        :raises EntityChanged: another writer of the same entity, or of one that gives up the key, is changing it
         :raises LeaseLost: the message of the intent was delivered to another process
         """
         derived = self.derived(trace)
         if not isinstance(derived, Index) or not derived.is_unique:
             return None
-        return await reserve(self._account, self._rows, derived, trace.keys, primary, intent, lease, retry_for)
+        givers = [
+            other.row
+            for other in (sent.changes[claim.row] for claim in sent.intent.claims)
+            if trace in self.before(other) and not self._rows.wants(derived, trace.keys, other.result)
+        ]
+        return await reserve(
+            self._account,
+            self._rows,
+            derived,
+            trace.keys,
+            change.result,
+            sent.intent.id,
+            sent.lease,
+            retry_for,
+            givers,
+        )
 
     async def handle(self, lease: Lease, retry_for: float = RETRY_FOR) -> None:
         """Update the rows that a message names; afterwards the message may be deleted.
@@ -237,35 +251,73 @@ class Intents:
         :param known: the entities that were just written and their expected rows, which saves reading them
         :param retry_for: the seconds to keep retrying while others write an entity
         """
-        nothing: tuple[None, Assumed] = (None, {})
-        calls = [
-            self._reconcile(lease, claim, intent.id, retry_for, *known.get(claim.row, nothing))
-            for claim in intent.claims
-        ]
+        calls = [self._reconcile(lease, claims, intent.id, retry_for, known) for claims in self._groups(intent.claims)]
         # One by one: entities that share rows would conflict with each other
         await self._at_once(calls, 1 if any(each.shares_rows for each in self._derived.values()) else 8)
 
+    def shares(self, claims: Iterable[Claim]) -> list[Sequence[Claim]]:
+        """Split claims into those of each message.
+
+        :raises LimitExceeded: entities that pass unique keys to each other do not fit into one message
+        """
+        groups = self._groups(claims)
+        found = list(shares(chain.from_iterable(groups), self.kind))
+        for group in groups:
+            if len(group) > 1 and not any(group[0] in share and group[-1] in share for share in found):
+                rule = (
+                    f"entities that pass keys of an index to each other are in one message of {MAX_MESSAGE_BYTES} bytes"
+                )
+                raise LimitExceeded("changes", len(group), rule, "commit fewer changes at a time")
+        return found
+
+    def _groups(self, claims: Iterable[Claim]) -> list[list[Claim]]:
+        """Group claims that name the same row of an index: its key passes from one entity to the other."""
+        groups: dict[Trace, list[Claim]] = {}
+        separate: list[list[Claim]] = []
+        for claim in claims:
+            own = [trace for trace in claim.traces if not self.derived(trace).shares_rows]
+            joined = {id(groups[trace]): groups[trace] for trace in own if trace in groups}
+            group = [claim, *chain.from_iterable(joined.values())]
+            separate = [other for other in separate if id(other) not in joined] + [group]
+            groups |= {trace: group for member in group for trace in member.traces}
+        return separate
+
     async def _reconcile(
-        self, lease: Lease, claim: Claim, intent: UUID, retry_for: float, known: Primary | None, rows: Assumed
+        self,
+        lease: Lease,
+        claims: Sequence[Claim],
+        intent: UUID,
+        retry_for: float,
+        known: Mapping[Keys, tuple[Primary, Assumed]],
     ) -> None:
-        seen, assumed_next = known, rows
+        seen = {claim.row: known[claim.row][0] for claim in claims if claim.row in known}
+        expected = {trace: row for claim in claims if claim.row in known for trace, row in known[claim.row][1].items()}
 
         async def attempt() -> None:
-            nonlocal seen, assumed_next
-            now, assumed = seen or await self._rows.primary(claim.row), assumed_next
-            seen, assumed_next = None, {}
-            await self._repair(lease, claim, intent, now, assumed)
-            seen = await self._rows.primary(claim.row)
-            if seen.etag != now.etag:
+            nonlocal seen, expected
+            now = [(claim, seen.get(claim.row) or await self._rows.primary(claim.row)) for claim in claims]
+            assumed, seen, expected = expected, {}, {}
+            await self._repair(lease, now, intent, assumed)
+            seen = {claim.row: await self._rows.primary(claim.row) for claim in claims}
+            if any(seen[claim.row].etag != primary.etag for claim, primary in now):
                 raise Overtaken
 
         await contended(self._account, attempt, retry_for)
 
-    async def _repair(self, lease: Lease, claim: Claim, intent: UUID, now: Primary, assumed: Assumed) -> None:
+    async def _repair(
+        self, lease: Lease, claims: Sequence[tuple[Claim, Primary]], intent: UUID, assumed: Assumed
+    ) -> None:
         """Update each row: insert new rows before deleting old ones, so that readers always find one of the two."""
-        wanted = [trace for trace in claim.traces if self._rows.wants(self.derived(trace), trace.keys, now)]
-        for traces in (wanted, [trace for trace in claim.traces if trace not in wanted]):
-            await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace in traces])
+        wanted: list[tuple[Trace, Primary]] = []
+        unwanted: list[tuple[Trace, Primary]] = []
+        for claim, primary in claims:
+            for trace in claim.traces:
+                is_wanted = self._rows.wants(self.derived(trace), trace.keys, primary)
+                (wanted if is_wanted else unwanted).append((trace, primary))
+        # The row of a key that passes to another entity is replaced: in between, a third one could take the key
+        kept = {trace for trace, _ in wanted if not self.derived(trace).shares_rows}
+        for part in (wanted, [(trace, now) for trace, now in unwanted if trace not in kept]):
+            await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace, now in part])
 
     async def _repair_row(self, lease: Lease, trace: Trace, intent: UUID, now: Primary, assumed: Assumed) -> None:
         derived = self.derived(trace)
@@ -358,14 +410,13 @@ class SentIntents:
 
     async def _announce(self, intents: Intents, claimed: Sequence[tuple[Claim, Change]]) -> None:
         changes = {claim.row: change for claim, change in claimed}
-        for share in shares([claim for claim, _ in claimed], intents.kind):
+        for share in intents.shares([claim for claim, _ in claimed]):
             intent = Intent(uuid4(), tuple(share))
             sent = SentIntent(intents, intent, changes, await intents.send(intent))
             self._sent.append(sent)
             for claim in share:
                 for trace in sent.new(claim):
-                    result = changes[claim.row].result
-                    row = await intents.reserve(trace, result, intent.id, sent.lease, self._retry_for)
+                    row = await intents.reserve(trace, changes[claim.row], sent, self._retry_for)
                     if row is not None:
                         sent.reserved[trace] = row
 

@@ -61,6 +61,7 @@ async def reserve(
     intent: UUID,
     lease: Lease,
     retry_for: float,
+    givers: Collection[Keys] = (),
 ) -> Entity:
     """Reserve a key for a primary row about to be written, and return the reservation. Cost: 1 transaction.
 
@@ -68,6 +69,8 @@ async def reserve(
 
     :param primary: the entity as it will be
     :param intent: the id of the intent; whichever process holds its message may remove the reservation
+    :param givers: the primary keys of entities that give up the key in the same transaction. The reservation replaces
+        their copy: the intent names them too, so the copy comes back if the transaction fails
     :param lease: the message of the intent
     :param retry_for: the seconds to keep retrying while others write the row
     :raises DuplicateIndexValue: another entity has the key, or is about to
@@ -85,7 +88,7 @@ async def reserve(
         except OVERTAKEN as error:
             row = await table.get(*keys)
             if row is not None:
-                await _check_free(account, rows, index, keys, row, primary, intent)
+                await _check_free(account, rows, index, keys, row, primary, intent, givers)
             operation = Operation.insert(wanted) if row is None else Operation.replace(wanted, row.etag or ANY)
             raise Overtaken from error
         row = Entity(wanted)
@@ -96,16 +99,32 @@ async def reserve(
 
 
 async def _check_free(
-    account: Account, rows: DerivedRows, index: Index, keys: Keys, row: Entity, primary: Primary, intent: UUID
+    account: Account,
+    rows: DerivedRows,
+    index: Index,
+    keys: Keys,
+    row: Entity,
+    primary: Primary,
+    intent: UUID,
+    givers: Collection[Keys],
 ) -> None:
-    is_own = index.primary_keys_of(rows.key, row) == [primary.row]
+    owners = index.primary_keys_of(rows.key, row) or []
+    if any(owner in givers for owner in owners):
+        return
+    is_own = owners == [primary.row]
     # One intent may name several entities, only one of which can have the key
     is_reserved_now = is_reserved(row, intent if is_own else None, account.now())
     if is_own and is_reserved_now:
-        raise EntityChanged(f"another writer is about to change the entity {primary.row}; read it again and retry")
+        raise _changing(primary.row)
     if not is_own and (is_reserved_now or await rows.is_claimed(index, keys, row)):
-        text = f"{index.name}: another entity has the index key {keys}; nothing has changed; choose another value"
-        raise DuplicateIndexValue(text)
+        for giver in givers:
+            if is_reserved_now or not rows.wants(index, keys, await rows.primary(giver)):
+                raise _changing(giver)
+        raise DuplicateIndexValue(index.duplicate(rows.key, keys))
+
+
+def _changing(row: Keys) -> EntityChanged:
+    return EntityChanged(f"another writer is changing the entity {row}; read it again and retry")
 
 
 class Finding(Enum):
@@ -230,7 +249,7 @@ class DerivedRows:
     ) -> Finding | None:
         """Return the finding if the row must not be written; None if it may be."""
         is_own = derived.primary_keys_of(self.key, row) == [primary.row]
-        is_held = is_reserved(row, intent if is_own else None, self._account.now())
+        is_held = is_reserved(row, intent, self._account.now())
         if is_own:
             # Another writer of this entity has reserved the key, unless the entity already has it
             return Finding.RIGHT if is_held and not is_wanted else None

@@ -28,7 +28,8 @@ class EntityGroupTransaction(Pattern[Account_co]):
     1
 
     Consistency: all changes with all their derived rows are applied, or none is. Each is conditional on the ETag that
-    the caller read. An error names the change that failed; nothing was written.
+    the caller read. An error names the change that failed; nothing was written. Values of unique indexes may pass from
+    one entity to another: delete a booking and insert it at another hour, or swap the values of two entities.
 
     A transaction cannot span partitions or tables, hold more than 100 operations or 4 MB, or touch one entity twice.
     All of this is checked before any request.
@@ -66,6 +67,7 @@ class EntityGroupTransaction(Pattern[Account_co]):
         :raises EntityChanged: an entity changed since it was read; `index` says which operation failed
         :raises EntityAlreadyExists: an entity to be inserted exists
         :raises EntityNotFound: an entity to be changed does not exist
+        :raises DuplicateIndexValue: an entity outside the transaction, or two in it, have the same key in an index
         :raises TransactionFailed: the service rejected the transaction for another reason
 
         Guide: entity group transactions.
