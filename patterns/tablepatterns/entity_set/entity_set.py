@@ -702,7 +702,7 @@ class EntitySet(Modeled[Account_co, E]):
         """Give an entity another RowKey in its partition, unless it changed since it was read.
 
         One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; readers
-        always see the entity exactly once. Derived data elsewhere is updated as for other writes, and the entity keeps its
+        always see the entity exactly once. Derived data elsewhere is updated as for other writes; the entity keeps its
         keys in unique indexes. The given entity gets
         the new key and ETag, and other changes made to it are written too. Large properties are uploaded again, under
         the new key. For another partition use `PartitionMove`.

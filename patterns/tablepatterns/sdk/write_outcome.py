@@ -7,7 +7,7 @@ from enum import Enum
 
 from ..entity import Entity, write_ids_of
 from ..same_value import same_value
-from ..write_id import WriteId, WriteIds, inserted, is_complete
+from ..write_id import WriteId, inserted, is_complete
 from .operation import ANY, Operation, plain
 
 
@@ -57,12 +57,14 @@ def is_own(write_id: WriteId, row: Entity | None) -> bool:
 def is_newest(write_id: WriteId, operation: Operation, row: Entity | None) -> bool:
     """Return whether a row is as the write with this id left it.
 
-    A merge by another program keeps the id, so the properties are compared too.
+    A merge by another program keeps the id, so the properties are compared too. If only the merged ones are known,
+    those are compared: a change of others could as well have come before the merge.
     """
-    left = operation.result
-    newest: WriteIds = () if row is None else write_ids_of(row)[:1]
-    is_first = newest in ((write_id,), (inserted(write_id),))
-    return is_first and row is not None and left is not None and same_value(row, left)
+    if row is None or operation.kind == "delete":
+        return False
+    if operation.has_room and write_ids_of(row)[:1] not in ((write_id,), (inserted(write_id),)):
+        return False
+    return _is_as_sent(operation, row) if operation.result is None else same_value(row, operation.result)
 
 
 def _decided(found: Sequence[WriteOutcome]) -> WriteOutcome:
