@@ -306,7 +306,7 @@ async def test_a_message_of_derived_data_that_is_not_declared_is_rejected(storag
 
 async def test_a_set_without_eventual_derived_data_has_no_intents(storage: Any, table_name: str) -> None:
     staff = EntitySet(storage, table_name, BY_ID)
-    with pytest.raises(BadInput, match="leave this out"):
+    with pytest.raises(BadInput, match="has no intents; remove this call"):
         staff.reconciler()
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..entity import Entity, identify
 from ..errors import BadDesign, BadProperty, shown
+from ..key.formats import DATE
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
 from ..sdk.operation import ANY, Operation

@@ -1052,14 +1052,21 @@ class EntitySet(Modeled[Account_co, E]):
         allow: QueryClass,
     ) -> Question:
         if where is not None:
-            self._mappings.check_filter(where)
+            self._check_filter(where)
         shape = self._primary if via is None else self._shape(via)
         return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
 
     def _stored_filter(self, where: Filter) -> Filter:
         """Return the filter of the primary rows for a filter of fields, or raise BadFilter."""
+        stored = self.key.stored_filter(where)
+        self._check_filter(where)
+        return stored
+
+    def _check_filter(self, where: Filter) -> None:
+        """Reject a filter on encoded fields, and one that does not fit the schema."""
         self._mappings.check_filter(where)
-        return self.key.stored_filter(where)
+        if self.schema is not None:
+            self.schema.check_filter(where)
 
     def _stored(self, select: Sequence[str]) -> Sequence[str]:
         if not self._mappings.each:
@@ -1268,8 +1275,8 @@ class EntitySet(Modeled[Account_co, E]):
 
     def _required_intents(self) -> Intents:
         if self._intents is None:
-            rule = "all of its derived data is in the primary's partition, and changes with each entity"
-            raise BadInput("set", self.table.name, rule, "leave this out")
+            rule = "it has no derived data outside its partition, so it has no intents"
+            raise BadInput("set", self.table.name, rule, "remove this call")
         return self._intents
 
     def _declare(self) -> None:

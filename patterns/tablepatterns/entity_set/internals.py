@@ -85,6 +85,14 @@ def key_of(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, An
     return adapter.key_of(entity)
 
 
+def check_filter(entity_set: EntitySet[Any, Any], where: Filter) -> None:
+    """Reject a filter on encoded fields, and one that does not fit the set's schema.
+
+    :raises BadFilter: a field is encoded or undeclared, or of a different type
+    """
+    entity_set._check_filter(where)
+
+
 def as_stored(
     entity_set: EntitySet[Any, Any], where: Filter | None, fields: Mapping[str, Any]
 ) -> tuple[Filter | None, dict[str, Any]]:

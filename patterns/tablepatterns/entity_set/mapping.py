@@ -183,12 +183,12 @@ class Mappings:
                 rule = f"{mapping.name} writes only whole entities"
                 raise BadInput("merge", mapping.name, rule, "read the entity, change it, and replace it")
 
-    def check_filter(self, where: Filter | None) -> None:
+    def check_filter(self, where: Filter) -> None:
         """Reject a filter on encoded fields.
 
         :raises BadFilter: the filter names an encoded field
         """
-        names = {each.name for each in comparisons(where)} if where is not None else set[str]()
+        names = {each.name for each in comparisons(where)}
         for mapping in self.each:
             for name in sorted(names.intersection(mapping.fields)):
                 rule = f"{mapping.name} stores it encoded, so no condition on it can match"

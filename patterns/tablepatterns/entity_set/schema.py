@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import date, datetime
 from typing import Any
 
 from ..argument_types import checked
-from ..errors import MISSING, NOT_SHOWN, BadDesign, BadProperty
+from ..edm import Int64, Ticks
+from ..errors import MISSING, NOT_SHOWN, BadDesign, BadFilter, BadProperty
+from ..filters import Filter, comparisons
+from ..limits import SYSTEM_PROPERTIES
 
 
 class Schema:
@@ -59,3 +63,33 @@ class Schema:
         for name in sorted(self.required - given.keys()):
             if not in_part:
                 raise BadProperty(name, MISSING, "the schema requires the field", "give it a value")
+
+    @checked
+    def check_filter(self, where: Filter) -> None:
+        """Reject a filter on fields that entities do not have, and with values that their fields never equal.
+
+        :param where: the filter
+        :raises BadFilter: a field is undeclared, or of a different type
+        """
+        for each in comparisons(where):
+            wanted = self.fields.get(each.name)
+            if wanted is None:
+                if not self.is_open and each.name not in SYSTEM_PROPERTIES:
+                    raise BadFilter(
+                        "where", each.name, f"the schema has only {', '.join(self.fields)}", "use one of them"
+                    )
+            elif not _is_comparable(each.value, wanted):
+                rule = f"the schema requires {wanted.__name__}, which never equals another type"
+                raise BadFilter(each.name, each.value, rule, f"compare with a value of type {wanted.__name__}")
+
+
+def _is_comparable(value: object, wanted: type) -> bool:
+    """Whether a filter may compare a field of a type with a value, as the filter holds it."""
+    if isinstance(value, wanted):
+        return wanted is not int or not isinstance(value, (bool, Ticks))
+    if issubclass(wanted, datetime):
+        return isinstance(value, Ticks)
+    if issubclass(wanted, date):
+        return isinstance(value, str)
+    is_number = isinstance(value, int) and not isinstance(value, (bool, Ticks))
+    return is_number and wanted in (float, int, Int64)

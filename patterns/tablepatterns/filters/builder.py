@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import Enum
 from typing import Final, NoReturn, cast
 
 from ..argument_types import checked
 from ..edm import Ticks
-from ..errors import BadFilter
+from ..errors import BadFilter, shown
 from .expression import Comparison, Filter, ModelComparison, Operator, check_name
 from .literals import Comparable, Value, is_of_model
+from .matching import matcher
 
 _SYSTEM_TYPES: Final[Mapping[str, type]] = {"PartitionKey": str, "RowKey": str, "Timestamp": Ticks}
 
@@ -74,9 +76,14 @@ class Property:
 
         :param low: the least value that matches
         :param high: the greatest value that matches
-        :raises BadFilter: a value has no literal
+        :raises BadFilter: a value has no literal, or the least is above the greatest
         """
-        return (self >= low) & (self <= high)
+        least, greatest = self >= low, self <= high
+        is_ordered = least.kind is greatest.kind and not issubclass(least.kind, Enum)
+        if is_ordered and not matcher(greatest)({self.name: least.value}.get):
+            rule = f"its least value is above its greatest, {shown(high)}, so it would match nothing"
+            raise BadFilter(self.name, low, rule, "swap the two")
+        return least & greatest
 
     def startswith(self, prefix: str) -> Filter:
         """Return the filter for strings with this prefix, as a range; the service has no other way.

@@ -56,6 +56,10 @@ def typed(name: str, value: object) -> Value:
             hint = "compare with str, bool, int, Int64, float, an aware datetime, Ticks, UUID or bytes"
             if is_of_model(value):
                 hint += ", or query a set with a model"
+            elif value is None:
+                hint = "no condition asks for a missing property: read the entities and check this in Python"
+            elif isinstance(value, (list, tuple, set, frozenset, range)):
+                hint = f"join several with |: (prop({name!r}) == first) | (prop({name!r}) == second)"
             raise BadFilter(name, value, f"a filter has no literal for {type(value).__name__}", hint)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final
 
@@ -25,9 +25,20 @@ def stored_filter(templates: Sequence[Template], where: Filter, known: Mapping[s
         for position, field in enumerate(template.fields)
         if template.text != f"{{{template.half}}}"
     }
-    if not any(each.name in places for each in comparisons(where)):
+    names = {each.name for each in comparisons(where)}
+    _check_case(names, [field.name for template in templates for field in template.fields])
+    if names.isdisjoint(places):
         return where
     return _junction(And, _KeyFilter(places).terms(where, known))
+
+
+def _check_case(names: Iterable[str], fields: Sequence[str]) -> None:
+    """Reject names that differ from a part of the key only in their case, because they would match nothing."""
+    parts = {name.lower(): name for name in ("PartitionKey", "RowKey", *fields)}
+    for name in names:
+        part = parts.get(name.lower()) or parts.get(name.lower().replace("_", ""))
+        if part is not None and name not in (*_KEYS, *fields):
+            raise BadFilter("where", name, f"names are case-sensitive, and the key has {part}", f"use {part}")
 
 
 class _KeyFilter:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from string import Formatter
+from typing import Final
 
 from ..edm import ordinal, utf16_length
 from ..errors import MISSING, BadDesign, BadKey, said
 from .formats import FORBIDDEN, Format, format_of
-from .ranges import Between, KeyRange, after_prefix
+from .ranges import Between, KeyRange, Prefix, after_prefix
 from .template_language import Automaton, Characters
+
+_DATE: Final = re.compile("%[YmdHMSf]")
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,13 @@ class Field:
         """Return the value's text with its tail, or raise BadKey."""
         if value is None:
             raise BadKey(self.name, value, "a key field cannot be None", "give it a value")
-        text = self.format.write(value)
+        try:
+            text = self.format.write(value)
+        except BadKey as error:
+            if not isinstance(value, (Prefix, Between, list, tuple, set, frozenset, range)):
+                raise
+            hint = "make a call for each value, or read a range of row keys with between() or prefix()"
+            raise BadKey(self.name, value, error.rule, hint) from None
         if self._may_run_on and (text + self.tail).find(self.tail) != len(text):
             raise self.format.refusal(value, *self._separator_rule())
         return text + self.tail
@@ -111,6 +121,8 @@ class Template:
             raise BadDesign(
                 half, text, "its literal text contains a character that is forbidden in keys", "use another character"
             )
+        if _DATE.search("".join(literals)):
+            raise BadDesign(half, text, "its literal text looks like the format of a date", "write {Day:%Y-%m-%d}")
         head, *tails = literals
         fields = [_field(form, tail, last=form is formats[-1]) for form, tail in zip(formats, tails, strict=True)]
         return cls(half, text, head, tuple(fields), max_units)

@@ -12,7 +12,7 @@ from ...edm import ordinal
 from ...entity import Entity
 from ...entity_set.derived import Index, RowLayout
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import derived_rows, mappings_of, primary_layout
+from ...entity_set.internals import check_filter, derived_rows, primary_layout
 from ...entity_set.range_query import check_class, condition, range_filter
 from ...errors import BadFilter, BadInput, BadProperty, UnrecognizedEntity
 from ...filters import Filter, QueryClass
@@ -290,5 +290,7 @@ class RowQuery:
 def _condition(
     entities: EntitySet[Any], shape: RowLayout, where: Filter | None, asked: Mapping[str, Any]
 ) -> Filter | None:
-    mappings_of(entities).check_filter(where)
-    return None if where is None else condition(shape, where, asked)
+    if where is None:
+        return None
+    check_filter(entities, where)
+    return condition(shape, where, asked)

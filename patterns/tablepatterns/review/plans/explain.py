@@ -10,7 +10,7 @@ from ...argument_types import checked
 from ...arguments import fields_of, via_and_fields
 from ...entity_set.derived import Index, RowLayout
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import mappings_of, primary_layout
+from ...entity_set.internals import check_filter, mappings_of, primary_layout
 from ...entity_set.range_query import Question
 from ...errors import BadInput
 from ...figures import count, counted
@@ -144,7 +144,8 @@ class Plans:
         """
         index, given = via_and_fields(via, key, fields)
         shape = primary_layout(self._set) if index is None else self._shape(index)
-        mappings_of(self._set).check_filter(where)
+        if where is not None:
+            check_filter(self._set, where)
         stored = None if select is None else mappings_of(self._set).stored(select)
         return _plan(Question.of(shape, where, stored, given, QueryClass.TABLE_SCAN).filter)
 
@@ -154,7 +155,7 @@ class Plans:
         :raises BadFilter: the filter names a property that the set stores encoded, or compares a field of the key in a
             way that the key does not allow
         """
-        mappings_of(self._set).check_filter(where)
+        check_filter(self._set, where)
         return _plan(self._set.key.stored_filter(where), self._set)
 
     def scan(self, where: Filter | None = None) -> QueryPlan:
