@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 
 from support.guarantees import explore_guarantee
 from tablepatterns import EntitySet, Key, Phase, Rekey
+from tablepatterns.entity_set.derived import TOMBSTONE
 from tablepatterns.errors import (
     BadInput,
+    BadKey,
     EntityChanged,
     EntityNotFound,
     LeaseLost,
@@ -72,6 +75,7 @@ def rows(world: World, table: str) -> list[dict[str, Any]]:
         {name: value for name, value in row.properties.items() if name != "WriteId"}
         | dict(key.parse(row.partition_key, row.row_key))
         for row in world.engine.tables.query(table).entities
+        if TOMBSTONE not in row.properties
     ]
 
 
@@ -274,7 +278,87 @@ def test_the_copier_leaves_no_copy_of_a_deleted_entity(bound: dict[str, int]) ->
     explored(a_delete_and_the_copier, nobody_returns, **bound)
 
 
-# -- what must not work, or the explorer would see nothing
+# -- a writer that stalls: its next request arrives after its message was processed, and after everything else
+
+OVER = LEASE + 1
+WHOLE_KEYS = ({"Department": "Sales", "EmployeeId": 1}, {"Email": "a"}, {"Email": "b"})
+
+
+async def delete_other(world: World) -> bool:
+    """Delete what a stalled writer inserts; return whether it was there."""
+    for key in ({"Department": "Sales", "EmployeeId": 2}, {"Email": "c"}):
+        with suppress(BadKey, EntityNotFound):
+            await rekey_in(world).entities.delete(key, force=True)
+            return True
+    return False
+
+
+async def raise_by_any_key(world: World) -> bool:
+    for key in WHOLE_KEYS:
+        with suppress(BadKey, EntityNotFound):
+            await rekey_in(world).entities.update(lambda found: found.update(Raises=found["Raises"] + 1), key)
+            return True
+    return False
+
+
+async def operate_and_write(world: World, *steps: str) -> tuple[int, int]:
+    """Change the phase, and write after each step; return how many deletes and raises were acknowledged."""
+    deletes, raises = 0, 0
+    for step in steps:
+        await getattr(rekey_in(world), step)()
+        deletes += await delete_other(world)
+        raises += await raise_by_any_key(world)
+    return deletes, raises
+
+
+def stalled(
+    world: World, write: str, steps: Sequence[str], *, is_copied: bool = True, is_cut_over: bool = False
+) -> dict[str, Any]:
+    prepared(world, is_copied=is_copied, is_cut_over=is_cut_over)
+    return {write: STALLED_WRITES[write](world), "others": operate_and_write(world, *steps)}
+
+
+def no_acknowledged_write_is_undone(world: World) -> None:
+    """Check the primary table after everything: acknowledged deletes hold, and acknowledged changes are there."""
+    phase = world.run(finish(world))
+    primary = rows(world, "StaffByEmail" if phase.has_new_primary else "Staff")
+    deletes, raises = world.returned.get("others", (0, 0))
+    stalled = world.actors[0].name
+    by_stalled = world.returned.get(stalled)
+    others = [row for row in primary if row["EmployeeId"] == 2]
+    assert len(others) <= 1
+    assert not (deletes and others), "a deleted entity is back"
+    assert others or deletes or by_stalled != "inserted" or "others" not in world.returned, "an inserted entity is lost"
+    jones = [row for row in primary if row["EmployeeId"] == 1]
+    assert len(jones) <= 1, "the entity is there twice"
+    if by_stalled == "deleted":
+        assert not jones, "a deleted entity is back"
+    elif stalled != "delete":
+        (row,) = jones
+        assert row["Raises"] >= raises + (by_stalled == "raised"), "a raise is lost"
+        assert by_stalled != "changed" or row["Email"] == "b", "a change is lost"
+
+
+STALLED_WRITES = {"insert": insert_other, "raise": raise_jones, "email": change_email, "delete": delete_jones}
+STEPS_WHILE_STALLED: list[tuple[bool, tuple[str, ...]]] = [
+    (False, ("process_intents",)),
+    (False, ("cut_over",)),
+    (False, ("cut_over", "roll_back")),
+    (False, ("cut_over", "commit", "clean_up")),
+    (True, ("roll_back",)),
+    (True, ("roll_back", "cut_over")),
+    (True, ("commit", "clean_up")),
+]
+
+
+@pytest.mark.guarantee(
+    RECIPE, "a request of a writer that stalls, however late, undoes no acknowledged write in any phase, after any crash"
+)
+@pytest.mark.parametrize(("is_cut_over", "steps"), STEPS_WHILE_STALLED, ids=str)
+@pytest.mark.parametrize("write", STALLED_WRITES)
+def test_no_late_request_undoes_an_acknowledged_write(write: str, is_cut_over: bool, steps: tuple[str, ...]) -> None:
+    make = partial(stalled, write=write, steps=steps, is_cut_over=is_cut_over)
+    explored(make, no_acknowledged_write_is_undone, stalls=[OVER], crashes=1)
 
 
 ONE_WRITER, TWO_WRITERS = (partial(CUT_OVER, writers=number) for number in (1, 2))

@@ -41,6 +41,9 @@ Fields = Mapping[str, Any]
 INTENT_ID: Final = "IntentId"
 """The property that marks an index row as a reservation: its key is taken by an entity that is about to be written."""
 
+TOMBSTONE: Final = "RekeyTombstone"
+"""The property that marks the row of an entity that was deleted during a move to new keys; readers do not see it."""
+
 Keys: TypeAlias = tuple[str, str]
 """The PartitionKey and the RowKey of a row."""
 
@@ -451,15 +454,15 @@ class RowLayout(NamedTuple):
         return self.key.matches(row["PartitionKey"], row["RowKey"])
 
     def shown(self, row: Entity) -> Entity | None:
-        """Return the entity in a row; None for a row of another kind, and for a reservation."""
-        if self.hides is not None and self.hides in row:
+        """Return the entity in a row; None for a row of another kind, a reservation and a tombstone."""
+        if TOMBSTONE in row or (self.hides is not None and self.hides in row):
             return None
         fields = self.key.found(row["PartitionKey"], row["RowKey"])
         return None if fields is None else _logical(row, self._as_stored(fields) if self.texts else fields)
 
     def taken(self, row: Entity) -> Entity | None:
         """Return the same as `shown`, reusing the row; the caller must not use the row afterwards."""
-        if self.hides is not None and self.hides in row:
+        if TOMBSTONE in row or (self.hides is not None and self.hides in row):
             return None
         fields = self.key.found(row["PartitionKey"], row["RowKey"])
         if fields is None:

@@ -43,7 +43,7 @@ from ..set_identity import SetIdentity
 from .commit import Reading, Source, Step, Write, commit, execute_steps
 from .compatibility import check_backfilling, check_compatible, intents_of, kinds_of
 from .consistent_read import one_pass, rows_at_once
-from .derived import Change, Derived, Fields, Index, Keys, Primary, RowLayout, with_dates
+from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, Primary, RowLayout, with_dates
 from .intents import Intents
 from .maintenance import Drift, Inspector, ProgressCallback, Repairer, Report, WalkPage, walk
 from .mapping import Mappings, PropertyMapping
@@ -1088,7 +1088,8 @@ class EntitySet(Modeled[Account_co, E]):
 
     async def _rows_at(self, keys: Iterable[Keys], max_concurrency: int) -> list[Entity | None]:
         reads = (self.table.get(*each) for each in keys)
-        return await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
+        rows = await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
+        return [None if row is None or TOMBSTONE in row else row for row in rows]
 
     async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> E:
         """Return the entity for the caller: decoded, and with what the set remembers about it."""

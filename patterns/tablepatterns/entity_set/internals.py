@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 from ..entity import Entity
 from ..errors import NOT_SHOWN, BadInput
 from ..filters import Filter
-from ..recipe import Account
+from ..recipe import Account, Account_co
+from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from .derived import Index, Keys, RowLayout
 from .entity_set import EntitySet
@@ -105,6 +107,14 @@ def as_stored(
         return where, dict(fields)
     model = entity_set._adapter.model
     return None if where is None else model.filter(where), model.key_fields(fields)
+
+
+def with_table(entity_set: EntitySet[Account_co], table: Table) -> EntitySet[Account_co]:
+    """Return a view of a set without a model that reads and writes its primary rows through another `Table`."""
+    view = copy.copy(entity_set)
+    view._inner, view._plain, view.table = None, {}, table
+    view._rows = DerivedRows(view.account, table, view.key, view.derived)
+    return view
 
 
 async def entity_of(entity_set: EntitySet[Account], row: Entity, via: Index | None = None) -> Entity | None:

@@ -25,7 +25,7 @@ from ..recipe import Account
 from ..retry import Overtaken, contended
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
-from .derived import INTENT_ID, Derived, Index, Keys, Primary, RowLayout
+from .derived import INTENT_ID, TOMBSTONE, Derived, Index, Keys, Primary, RowLayout
 from .named_table import named_like
 from .row_store import RowStore
 
@@ -181,7 +181,7 @@ class DerivedRows:
     async def primary(self, row: Keys) -> Primary:
         """Read a primary row. Cost: 1 transaction."""
         found = await self.primaries.get(*row)
-        return Primary(self.key, row, None) if found is None else self.primary_of(found)
+        return Primary(self.key, row, None) if found is None or TOMBSTONE in found else self.primary_of(found)
 
     def can_derive(self, derived: Derived, primary: Primary) -> bool:
         """Whether rows can be derived from an entity; if not, report it.
@@ -201,7 +201,7 @@ class DerivedRows:
 
     def is_primary(self, row: Entity) -> bool:
         """Whether a row of the table is a primary row of the set."""
-        return RowLayout(self.key).fits(row)
+        return TOMBSTONE not in row and RowLayout(self.key).fits(row)
 
     def primary_of(self, row: Entity) -> Primary:
         """Return the `Primary` of a row that was read."""

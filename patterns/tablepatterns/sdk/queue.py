@@ -21,7 +21,7 @@ from .errors import code_of
 
 _NAME: Final = re.compile(r"[a-z0-9](?!.*--)[a-z0-9-]*[a-z0-9]")
 _LONGEST: Final = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
-_NOT_OURS: Final = ("MessageNotFound", "PopReceiptMismatch")
+_NOT_OURS: Final = ("MessageNotFound", "PopReceiptMismatch", "QueueNotFound")
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Queue:
 
         :param lease: seconds, 0 to 7 days; 0 releases the message
         :param text: replaces its text; None leaves it as it is
-        :raises LeaseLost: the message was deleted, or the visibility timeout passed and it was received again
+        :raises LeaseLost: the message or its queue was deleted, or another receiver has received the message
         :raises LimitExceeded: the text is too long for a message
         """
         _check_seconds("lease", lease, 0)

@@ -22,12 +22,14 @@ from ...messages.lease import Lease
 from ...recipe import Account, Account_co, Pattern
 from ...retry import RETRY_FOR, Overtaken
 from .difference import Difference
+from .fence import fenced, under_lease
 from .mirror import Claim, Mirror, keys_or_none
 from .phase import Phase, PhaseStore, State
 
 T = TypeVar("T")
 Act = Callable[[EntitySet[Account]], Awaitable[Entity | None]]
 """Writes an entity to the set of the primary table, and returns it; None if it deleted it."""
+
 
 _REJECTED: Final = (BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound)
 """The errors of a write that has changed nothing."""
@@ -49,6 +51,7 @@ class DualWriter(Pattern[Account_co]):
     :param lease: the seconds that a message stays hidden
     :param refresh: the seconds that readers use a phase that they have read
     :param max_pause: the seconds that writers wait for a change of the phase before they cancel it
+    :param longest_stall: the seconds after the commit during which deleted entities still leave tombstones
     """
 
     def __init__(
@@ -63,10 +66,13 @@ class DualWriter(Pattern[Account_co]):
         lease: int,
         refresh: float,
         max_pause: float,
+        longest_stall: float,
     ) -> None:
         super().__init__(account)
-        self.old_set: EntitySet[Account] = old_set
-        self.new_set: EntitySet[Account] = new_set
+        self._last = _LastRead()
+        self.longest_stall = longest_stall
+        self.old_set: EntitySet[Account] = fenced(old_set, self._is_old_fenced)
+        self.new_set: EntitySet[Account] = fenced(new_set, self._is_new_fenced)
         self._phases = phases
         self.queue = queue
         self.kind = kind
@@ -74,7 +80,6 @@ class DualWriter(Pattern[Account_co]):
         self.refresh = refresh
         self.max_pause = max_pause
         self._messages = account.queue(queue)
-        self._last = _LastRead()
 
     # ------------------------------------------------------------------ the phase
 
@@ -105,6 +110,18 @@ class DualWriter(Pattern[Account_co]):
         Call it after a read: the phase that the read relied on may be out of date by then.
         """
         return entity_set is not self.old_set or (await self.recent_state()).phase is not Phase.COMMITTED
+
+    def fenced_until(self, state: State) -> datetime | None:
+        """Return until when deleted entities leave tombstones; None before the commit."""
+        return None if state.committed_at is None else state.committed_at + timedelta(seconds=self.longest_stall)
+
+    def _is_new_fenced(self) -> bool:
+        until = self.fenced_until(self._last.state)
+        return until is None or self.account.now() < until
+
+    def _is_old_fenced(self) -> bool:
+        state = self._last.state
+        return state.was_cut_over and state.phase is not Phase.COMMITTED
 
     def _is_recent(self) -> bool:
         last = self._last
@@ -152,23 +169,30 @@ class DualWriter(Pattern[Account_co]):
     ) -> Entity | None:
         """Write an entity to the primary table and then to the other one; return what `act` returns.
 
-        :param act: the write to the primary table; it is called once
+        :param act: the write to the primary table; it is called again if the process has stalled before it
         :param before: the fields before the change; None for a new entity
         :param after: the fields after the change; None if the entity is deleted
         :param retry_for: the seconds to keep retrying the copy while others write the entity
         """
         claim = self.claim(before, after)
-        lease, state = await self.begin([claim])
+        while True:
+            lease, state = await self.begin([claim])
+            if lease is None:
+                return await act(self.new_set)
+            mirror = self.mirror(state)
+            try:
+                await lease.renew_if_due()
+                written = await act(under_lease(mirror.source, lease))
+                break
+            except LeaseLost:
+                # The process stalled, and has written nothing; the phase may have changed
+                continue
+            except _REJECTED:
+                await self._finish(lease, mirror, claim, retry_for)
+                raise
+        lease = await self._still_announced(lease, [claim], mirror, written)
         if lease is None:
-            return await act(self.new_set)
-        mirror = self.mirror(state)
-        try:
-            await lease.renew_if_due()
-            written = await act(mirror.source)
-        except _REJECTED:
-            await self._finish(lease, mirror, claim, retry_for)
-            raise
-        lease = await self._still_announced(lease, [claim], mirror)
+            return written
         sources, targets = mirror.sources(claim), mirror.targets(claim)
         known = {keys: written for keys in sources if written is None or written.key == keys}
         had = None if before is None else keys_or_none(mirror.target, before)
@@ -197,22 +221,32 @@ class DualWriter(Pattern[Account_co]):
         body = {"entities": [each.plain() for each in claims]}
         return await Lease.on_new(self.account, self._messages, Envelope(self.kind, body), self.lease)
 
-    async def _still_announced(self, lease: Lease, claims: Sequence[Claim], mirror: Mirror) -> Lease:
+    async def _still_announced(
+        self, lease: Lease, claims: Sequence[Claim], mirror: Mirror, written: Entity | None
+    ) -> Lease | None:
         """Check after a write that its message existed until then, so that the phase cannot have changed before.
 
+        :return: the lease; None if the move is committed, so that there are no copies
         :raises OutcomeUnknown: the message is gone, and the primary table is another one now
         """
         try:
             await lease.renew_if_due()
         except LeaseLost as lost:
             # A worker that received the message may have read the entity before it was written
-            lease = await self._announce(claims)
+            if (await self.read_state()).phase is not Phase.COMMITTED:
+                lease = await self._announce(claims)
             state = await self.read_state()
-            if state.phase.has_new_primary != mirror.is_new_primary:
-                await self.handle(lease)
-                await lease.complete()
-                text = "the write took so long that the table was cut over or rolled back; read the entity"
-                raise OutcomeUnknown(text) from lost
+            if state.phase.has_new_primary == mirror.is_new_primary:
+                return None if state.phase is Phase.COMMITTED else lease
+            if state.phase is Phase.COMMITTED and written is not None:
+                # No program reads the old table any more
+                with suppress(EntityChanged, EntityNotFound):
+                    await mirror.source.delete(written)
+            await self.handle(lease)
+            await lease.complete()
+            change = "committed" if state.phase is Phase.COMMITTED else "cut over or rolled back"
+            text = f"the write took so long that the move to new keys was {change} before it ended, so it may have"
+            raise OutcomeUnknown(f"{text} no effect; read the entity, and repeat the write if it lacks it") from lost
         return lease
 
     async def _finish(
@@ -253,8 +287,12 @@ class DualWriter(Pattern[Account_co]):
         if state.phase is Phase.COMMITTED:
             return
         mirror = self.mirror(state)
-        settling = (mirror.settle(lease, claim, RETRY_FOR) for claim in claims)
-        found = await self.account.gather(*settling, independent=True)
+
+        async def settle(claim: Claim) -> list[Difference]:
+            await mirror.fence(claim, RETRY_FOR)
+            return await mirror.settle(lease, claim, RETRY_FOR)
+
+        found = await self.account.gather(*map(settle, claims), independent=True)
         await self.note([each for problems in found for each in problems])
 
     async def process_messages(self, seconds: int) -> int:

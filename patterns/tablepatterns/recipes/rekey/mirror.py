@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...entity import Entity
-from ...entity_set.derived import Keys
+from ...entity_set.derived import Index, Keys, has_fields
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import primary_keys
 from ...errors import (
@@ -27,6 +27,7 @@ from ...recipe import Account
 from ...retry import Overtaken, contended
 from ...same_value import same_value
 from .difference import Difference, Mismatch
+from .fence import fenced_table, under_lease
 
 _ATTEMPTS: Final = 3
 """How often an entity that changes is compared again: its writers update its copy."""
@@ -94,6 +95,28 @@ class Mirror:
         sources, targets = ((keys,) if keys else () for keys in (source, target))
         return Claim(targets, sources) if self.is_new_primary else Claim(sources, targets)
 
+    async def fence(self, claim: Claim, retry_for: float) -> None:
+        """Make every earlier request for the rows that a claim names fail, also if it arrives later.
+
+        Call it before a message of another process is processed: that process may stall with a request for these rows,
+        and nothing else would correct what such a request writes after the message is deleted. Cost: 2 transactions for
+        each row.
+        """
+
+        async def attempt() -> None:
+            places = dict.fromkeys(self.targets(claim))
+            for keys in self.sources(claim):
+                entity = await get_row(self.source, keys)
+                place = None if entity is None else self.place(keys, entity)
+                if place is not None and not isinstance(place, Difference):
+                    places[place] = None
+            for each, rows in ((self.source, self.sources(claim)), (self.target, places)):
+                table = fenced_table(each)
+                for keys in rows if table.is_fenced else ():
+                    await table.bump(keys)
+
+        await contended(self.source.account, attempt, retry_for)
+
     async def settle(
         self,
         lease: Lease,
@@ -146,13 +169,43 @@ class Mirror:
             else:
                 wanted[found] = keys, entity
         # First the copies that are needed, so that an entity with a new key always has one
+        duplicates: list[Keys] = []
         for place, (keys, entity) in wanted.items():
-            problem = await self._put(lease, place, keys, entity, is_absent=place in absent)
-            problems += [problem] if problem else []
+            try:
+                problem = await self._put(lease, place, keys, entity, is_absent=place in absent)
+            except DuplicateIndexValue:
+                duplicates.append(place)
+            else:
+                problems += [problem] if problem else []
         for place in self.targets(claim):
             if place not in wanted:
                 await self._remove(lease, place, entities.keys())
+        for place in duplicates:
+            # The copy that has the unique value may have been the entity's own, under its key before the change
+            keys, entity = wanted[place]
+            try:
+                problem = await self._put(lease, place, keys, entity, is_absent=False)
+            except DuplicateIndexValue as error:
+                if not await self._is_duplicate(place, keys, entity):
+                    raise Overtaken from error
+                problem = Difference(Mismatch.REJECTED, keys, place, reason=said(error))
+            problems += [problem] if problem else []
         return problems
+
+    async def _is_duplicate(self, place: Keys, keys: Keys, entity: Entity) -> bool:
+        """Whether another entity has the value of a unique index, and not only a copy that is about to be updated."""
+        for index in self.target.derived:
+            if not isinstance(index, Index) or not has_fields(index.key, entity):
+                continue
+            value = {name: entity[name] for name in index.key.fields}
+            copied = await self.target.find(index, value)
+            owner = None if copied is None else self.owner(copied)
+            if copied is None or owner == keys or copied.key == place:
+                continue
+            holder = None if owner is None else await get_row(self.source, owner)
+            if owner is None or (holder is not None and all(holder.get(name) == value[name] for name in value)):
+                return True
+        return False
 
     def place(self, keys: Keys, entity: Entity) -> Keys | Difference:
         """Return the keys of an entity's copy, or why it can have none."""
@@ -175,17 +228,17 @@ class Mirror:
         await lease.renew_if_due()
         try:
             if copied is None:
-                await self.target.insert(dict(entity))
+                await under_lease(self.target, lease).insert(dict(entity))
             else:
                 copied.clear()
                 copied.update(entity)
                 await self.target.replace(copied)
+        except DuplicateIndexValue:
+            raise
         except EntityAlreadyExists as error:
             if is_absent:
                 return await self._put(lease, place, keys, entity, is_absent=False)
-            if not isinstance(error, DuplicateIndexValue):
-                raise Overtaken from error
-            return Difference(Mismatch.REJECTED, keys, place, reason=said(error))
+            raise Overtaken from error
         except (EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
         except BadInput as error:

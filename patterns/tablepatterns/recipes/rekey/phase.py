@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import Enum
 from typing import Any, Final
 
@@ -50,11 +51,15 @@ class State:
 
     :param is_verified: whether a complete verification has found no difference, and each write since has its copy
     :param verification: the id of the last verification; None once a write since could not be copied
+    :param was_cut_over: whether the new table is or has been the primary one, so that the old one may get copies
+    :param committed_at: when the move was committed; None before
     """
 
     phase: Phase = Phase.COPYING
     is_verified: bool = False
     verification: str | None = None
+    was_cut_over: bool = False
+    committed_at: datetime | None = None
     row: Entity | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -83,7 +88,14 @@ class PhaseStore:
         row = await self._table.get(*self._keys)
         if row is None:
             return State()
-        return State(Phase(row["Phase"]), row["IsVerified"], row.get("Verification"), row)
+        return State(
+            Phase(row["Phase"]),
+            row["IsVerified"],
+            row.get("Verification"),
+            row.get("WasCutOver", False),
+            row.get("CommittedAt"),
+            row,
+        )
 
     async def change(self, state: State, **changes: Any) -> State:
         """Change the state that was read, on condition of its ETag. Cost: 1 transaction.
@@ -91,12 +103,16 @@ class PhaseStore:
         :raises Overtaken: it has changed since
         """
         wanted = replace(state, **changes)
+        wanted = replace(wanted, was_cut_over=wanted.was_cut_over or wanted.phase.has_new_primary)
         properties = {
             "PartitionKey": self._keys[0],
             "RowKey": self._keys[1],
             "Phase": wanted.phase.value,
             "IsVerified": wanted.is_verified,
+            "WasCutOver": wanted.was_cut_over,
         }
+        if wanted.committed_at is not None:
+            properties["CommittedAt"] = wanted.committed_at
         if wanted.verification is not None:
             properties["Verification"] = wanted.verification
         row = state.row

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Generic, cast
 from uuid import uuid4
 
@@ -18,15 +19,17 @@ from ...entity_set.internals import adapter_or_none, derived_rows, entity_of
 from ...entity_set.maintenance import Mark, pages
 from ...entity_set.model_recipes import E
 from ...errors import BadDesign, BadInput, EntityNotFound, RekeyNotReady
+from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pace
-from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
+from ...recipe import Account, Account_co, Pattern, bound_async, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
 from .declaration import check_sets, is_same_table, name_of
 from .difference import Difference, RekeyProgress, RekeyReport
 from .dual_writer import DualWriter
 from .entities import RekeyedEntities
+from .fence import fenced_table
 from .mirror import Claim
 from .phase import Phase, PhaseStore, State
 from .verification import Verification, copy_difference, entity_difference, keys_of
@@ -45,6 +48,10 @@ class RekeyStatus:
     :param copy: the name of the table of the copies; None once the move is committed
     :param waiting: how many messages there are: changes in progress, or left to a worker
     :param poison: how many messages could not be processed
+    :param left: once the move is committed, how many entities the old table still has, 1,000 at most: those from before
+        `clean_up`, and those of writes that arrived after it. Run `clean_up` to delete them
+    :param fenced_until: once the move is committed, until when tombstones are needed; run `clean_up` after it, and then
+        use the new set without the move
     """
 
     phase: Phase
@@ -53,6 +60,8 @@ class RekeyStatus:
     copy: str | None
     waiting: int
     poison: int
+    left: int = 0
+    fenced_until: datetime | None = None
 
 
 class Rekey(Pattern[Account_co], Generic[Account_co, E]):
@@ -105,6 +114,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     :param lease: the seconds that a message stays hidden: twice as long as a request may take
     :param refresh: the seconds that readers use a phase that they have read
     :param max_pause: the longest time in seconds that writers wait for a change of the phase
+    :param longest_stall: the longest time in seconds that a process may stall between two requests. For that long after
+        the commit, the new table keeps tombstones of deleted entities
     :raises BadDesign: the sets are the same, have different models, or are sync and async; or a number is too small
 
     Guide: inter-partition secondary index pattern; eventually consistent transactions pattern.
@@ -122,11 +133,13 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         lease: int = 60,
         refresh: float = 10,
         max_pause: float = 30,
+        longest_stall: float = 86_400,
     ) -> None:
         super().__init__(cast("Account_co", new_set.account))
         check_least("lease", lease, 1, BadDesign)
         check_least("refresh", refresh, 0, BadDesign)
         check_least("max_pause", max_pause, 0, BadDesign)
+        check_least("longest_stall", longest_stall, 0, BadDesign)
         check_sets(old_set, new_set)
         self.old_set = old_set
         self.new_set = new_set
@@ -144,6 +157,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             lease=lease,
             refresh=refresh,
             max_pause=max_pause,
+            longest_stall=longest_stall,
         )
         self._poison = account.queue(f"{self.queue}-poison")
         identity = SetIdentity(identity_of(account), f"rekey {self.name}", new_set.key)
@@ -348,7 +362,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             state = await self._require(Phase.CUT_OVER, Phase.COMMITTED)
             if state.phase is Phase.COMMITTED:
                 return state
-            return await self._writer.change_state(state, phase=Phase.COMMITTED)
+            return await self._writer.change_state(state, phase=Phase.COMMITTED, committed_at=self.account.now())
 
         await self._require(Phase.CUT_OVER, Phase.COMMITTED)
         await self.account.sleep(self._writer.refresh)
@@ -387,16 +401,15 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         if drop_table and is_same_table(self.old_set, self.new_set):
             rule = "the new entities are in the same table"
             raise BadInput("drop_table", drop_table, rule, "leave it out, to delete the old entities one by one")
-        await self._require(Phase.COMMITTED)
+        state = await self._require(Phase.COMMITTED)
         if not await self._drained():
-            raise RekeyNotReady(
-                "writes from before the commit are still in progress; nothing was deleted, run it again"
-            )
+            raise RekeyNotReady(f"{await self._in_progress()}; nothing was deleted, run it again then")
         await self.account.sleep(self._writer.refresh)
         deleted = 0
         if drop_table:
             await old_set.drop_table()
         else:
+            await self._remove_tombstones(old_set)
 
             async def delete(row: Entity) -> bool:
                 await pace.turn()
@@ -411,6 +424,9 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
                     *map(delete, own), max_concurrency=max_concurrency, independent=pace.is_unlimited
                 )
                 deleted += sum(done)
+        until = self._writer.fenced_until(state)
+        if until is None or self.account.now() >= until:
+            await self._remove_tombstones(self._writer.new_set)
         await self.account.queue(self.queue).drop()
         return deleted
 
@@ -442,7 +458,13 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         primary, other = reversed(names) if state.phase.has_new_primary else names
         copies = None if state.phase is Phase.COMMITTED else other
         waiting, poison = await self._writer.waiting(), await self._poison.length()
-        return RekeyStatus(state.phase, state.is_verified, primary, copies, waiting, poison)
+        left = 0
+        if state.phase is Phase.COMMITTED:
+            rows = derived_rows(self._writer.old_set)
+            page = await rows.primaries.page(None, size=MAX_PAGE_ENTITIES, select=("PartitionKey", "RowKey"))
+            left = sum(map(rows.is_primary, page.items))
+        until = self._writer.fenced_until(state)
+        return RekeyStatus(state.phase, state.is_verified, primary, copies, waiting, poison, left, until)
 
     async def _require(self, *phases: Phase) -> State:
         """Return the state, if its phase is one of these.
@@ -512,7 +534,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return await self._status(await self._change(state, after) if state.phase.is_paused else state)
         if state.phase is not during:
             self._check_ready(state)
-            await self._writer.process_messages(self._writer.lease)
+            # The message of a crashed process appears when its lease ends; until then writers need not wait
+            await self._drained(self._writer.lease)
             state = await self._change(state, during)
         try:
             await self._wait_for_writers(state)
@@ -529,17 +552,32 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     async def _wait_for_writers(self, state: State) -> None:
         self._check_ready(state)
         if not await self._drained():
-            text = f"writes were still in progress after {self._writer.max_pause:g} seconds; nothing has changed"
-            raise RekeyNotReady(f"{text}, run it again")
+            raise RekeyNotReady(f"{await self._in_progress()}; the phase has not changed, run it again then")
         if await self._poison.length():
             text = f"messages on {self._poison.name} could not be processed; nothing has changed"
             raise RekeyNotReady(f"{text}, requeue them, and run it again")
 
-    async def _drained(self) -> bool:
-        """Process messages until there are none; return False if it takes too long."""
+    async def _in_progress(self) -> str:
+        """Return what a change of the phase waits for, for an error."""
+        count, lease = await self._writer.waiting(), self._writer.lease
+        text = f"{count} messages of writes in progress were not processed within {self._writer.max_pause:g} seconds"
+        visible_at = (self.account.now() + timedelta(seconds=lease)).isoformat(timespec="seconds")
+        return f"{text}, and those of crashed processes can be received by {visible_at}"
+
+    async def _remove_tombstones(self, entity_set: EntitySet[Account]) -> None:
+        table = fenced_table(entity_set)
+        async for tombstone in table.tombstones():
+            await table.remove(tombstone)
+
+    async def _drained(self, seconds: float | None = None) -> bool:
+        """Process messages until there are none; return False if it takes too long.
+
+        :param seconds: how long it may take; None for as long as writers wait
+        """
         begun, pause = self.account.now(), 0.05
+        longest = self._writer.max_pause if seconds is None else seconds
         while await self._writer.waiting():
-            if (self.account.now() - begun).total_seconds() >= self._writer.max_pause:
+            if (self.account.now() - begun).total_seconds() >= longest:
                 return False
             if not await self._writer.process_messages(self._writer.lease):
                 await self.account.sleep(pause)
