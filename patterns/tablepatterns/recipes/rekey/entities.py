@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
 
+from ...argument_types import check_least
 from ...arguments import condition_of, fields_of, via_and_fields
 from ...entity import Entity, Modify, identify, modify, reading_of, remember
 from ...entity_set.commit import Reading
-from ...entity_set.derived import Index
+from ...entity_set.derived import Derived, Index
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import is_read_from
 from ...entity_set.model_adapter import ModelAdapter
 from ...entity_set.model_recipes import E, Modeled, updating, writing
-from ...errors import BadInput, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, TooMuchContention
-from ...filters import Filter, QueryClass
+from ...entity_set.shared_rows import Lists, Totals
+from ...errors import (
+    NOT_SHOWN,
+    BadFilter,
+    BadInput,
+    BadKey,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    ReferenceNotFound,
+    TooMuchContention,
+)
+from ...filters import Filter, QueryClass, comparisons
 from ...key import Key
-from ...recipe import Account, Account_co, recipe, stream
+from ...recipe import Account, Account_co, located, recipe, stream
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...sdk.operation import ANY
+from ...sdk.table import Page
 from ...set_identity import SetIdentity
 from .dual_writer import DualWriter
 from .mirror import same
@@ -63,14 +77,27 @@ class RekeyAdapter(ModelAdapter[Any]):
         return {name: fields[name] for name in self._key_fields if name in fields}
 
 
+def _rejected(rule: str, hint: str) -> Any:
+    """Return a method that raises an error, for a call that the entities of a move cannot have."""
+
+    @located
+    def rejected(self: RekeyedEntities[Any, Any], /, *args: object, **kwargs: object) -> NoReturn:
+        """Raise `BadInput`: the entities of a move do not have this call."""
+        raise BadInput("call", NOT_SHOWN, rule, hint)
+
+    return rejected
+
+
 class RekeyedEntities(Modeled[Account_co, E]):
     """The entities of a set that is being moved to new keys; the attribute `entities` of a `Rekey`.
 
-    It has the calls of an `EntitySet`, and reads and writes the tables as the phase demands, so a program needs no
-    change and no restart when the phase changes. Name an entity by the fields of the old key, of the new key, or of
-    both: the fields of the old key work until the move is committed, and those of the new key once the copy is
-    verified. With those of the primary table a read is exact; with the others it takes one transaction more, and finds
-    what the copy shows.
+    It reads and writes the tables as the phase demands, so a program needs no change and no restart when the phase
+    changes. It has all calls of an `EntitySet` that read or write entities. Those that plan a change for a transaction,
+    such as `inserting`, and those that work on one table, such as `backfill` and `migrate`, raise `BadInput`.
+
+    Name an entity by the fields of the old key, of the new key, or of both: the fields of the old key work until the
+    move is committed, and those of the new key once the copy is verified. With those of the primary table a read is
+    exact; with the others it takes one transaction more, and finds what the copy shows.
     """
 
     def __init__(
@@ -144,6 +171,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         *,
         where: Filter | None = None,
         allow: QueryClass = QueryClass.RANGE,
+        select: Sequence[str] | None = None,
         **fields: Any,
     ) -> AsyncIterator[E]:
         """Yield the entities of one partition, or of a range of its row keys, in the order of that key.
@@ -155,6 +183,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         :param via: an index of one of the two sets to read and order by; None for the rows of the tables
         :param where: a further condition on properties; the service checks it on every row of the range
         :param allow: the worst class of query to allow with `where`
+        :param select: the properties to read; key fields of the table that is read are always included
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: the partition, and what is known of the row key
         :raises BadKey: the fields do not make a range of a table that can be read in this phase
@@ -163,12 +192,189 @@ class RekeyedEntities(Modeled[Account_co, E]):
         Guide: range query.
         """
         index, given = via_and_fields(via, key, fields)
-        state = await self._writer.recent_state()
-        entity_set, is_copy = self._range_of(given, state) if index is None else self._set_with(index, state)
-        async for entity in entity_set.range(index, given, where=where, allow=allow):
+        entity_set, is_copy = await self._set_for(index, given)
+        async for entity in entity_set.range(index, given, where=where, allow=allow, select=select):
             await self._check_readable(entity_set)
             yield cast("E", self._shown(entity, is_copy=is_copy))
         await self._check_readable(entity_set)
+
+    @recipe
+    async def page(
+        self,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        size: int = 1000,
+        token: str | None = None,
+        where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> Page[E]:
+        """Return one page of a range, and the token that continues it.
+
+        Cost and parameters are those of `EntitySet.page`; the fields choose the table, as in `range`.
+
+        :raises BadToken: the token is from another query; or the fields can be of both keys, and the phase has changed
+
+        The other errors are those of `range`. Guide: continuation tokens; page size.
+        """
+        index, given = via_and_fields(via, key, fields)
+        entity_set, is_copy = await self._set_for(index, given)
+        options = {"where": where, "allow": allow, "select": select}
+        page = await entity_set.page(index, given, size=size, token=token, **options)
+        await self._check_readable(entity_set)
+        return Page(tuple(self._shown(entity, is_copy=is_copy) for entity in page.items), page.token)
+
+    @recipe
+    async def take(
+        self,
+        count: int,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> list[E]:
+        """Return exactly the first `count` entities of a range, or all if there are fewer.
+
+        Cost, parameters and errors are those of `EntitySet.take` and `range`. Guide: large result sets (take n).
+        """
+        index, given = via_and_fields(via, key, fields)
+        entity_set, is_copy = await self._set_for(index, given)
+        entities = await entity_set.take(count, index, given, where=where, allow=allow, select=select)
+        await self._check_readable(entity_set)
+        return [self._shown(entity, is_copy=is_copy) for entity in entities]
+
+    @recipe
+    async def get_many(self, keys: Iterable[Mapping[str, Any]], *, max_concurrency: int = 8) -> list[E | None]:
+        """Return the entities with these keys, in the order of the keys; None for each that does not exist.
+
+        Cost: that of `get` for each key.
+
+        :param keys: for each entity, the fields that `get` takes
+        :param max_concurrency: how many at a time
+
+        Guide: query classes (the rule about `or`); asynchronous and parallel operations.
+        """
+        check_least("max_concurrency", max_concurrency, 1)
+        reads = [self._found(fields) for fields in keys]
+        found: list[Any] = await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
+        return found
+
+    @stream
+    async def query(
+        self, where: Filter, *, allow: QueryClass = QueryClass.RANGE, select: Sequence[str] | None = None
+    ) -> AsyncIterator[E]:
+        """Yield the entities of the primary table that match a filter on properties.
+
+        Cost, parameters and errors are those of `EntitySet.query`.
+
+        :raises BadFilter: the filter names PartitionKey or RowKey, which the next phase builds from other fields
+
+        Guide: query classes.
+        """
+        _check_filter(where)
+        entity_set, _ = self._sets(await self._writer.recent_state())
+        async for entity in entity_set.query(where, allow=allow, select=select):
+            await self._check_readable(entity_set)
+            yield self._shown(entity)
+        await self._check_readable(entity_set)
+
+    @stream
+    async def scan(self, where: Filter | None = None) -> AsyncIterator[E]:
+        """Yield the matching entities of all partitions of the primary table. The service reads every entity.
+
+        Cost and errors are those of `EntitySet.scan` and `query`. Guide: table scan.
+        """
+        _check_filter(where)
+        entity_set, _ = self._sets(await self._writer.recent_state())
+        async for entity in entity_set.scan(where):
+            await self._check_readable(entity_set)
+            yield self._shown(entity)
+        await self._check_readable(entity_set)
+
+    @recipe
+    async def keys_of(self, via: Lists, key: Mapping[str, Any] | None = None, /, **fields: Any) -> list[dict[str, Any]]:
+        """Return the key fields of all entities with a value, for `get_many`.
+
+        They are fields of the key of the set that has the index entities. Cost, parameters and errors are those of
+        `EntitySet.keys_of`; if that set has the copies, the list may be stale.
+
+        Guide: index entities pattern.
+        """
+        entity_set, _ = self._set_with(via, await self._writer.recent_state())
+        found = await entity_set.keys_of(via, fields_of(key, fields))
+        await self._check_readable(entity_set)
+        return found
+
+    @recipe
+    async def find_all(
+        self, via: Lists, key: Mapping[str, Any] | None = None, /, *, max_concurrency: int = 8, **fields: Any
+    ) -> list[E]:
+        """Return all entities with a value, in key order; empty if there are none.
+
+        Cost, parameters and errors are those of `EntitySet.find_all`; if the set that has the index entities has the
+        copies, entities may be stale.
+
+        Guide: index entities pattern.
+        """
+        entity_set, is_copy = self._set_with(via, await self._writer.recent_state())
+        found = await entity_set.find_all(via, fields_of(key, fields), max_concurrency=max_concurrency)
+        await self._check_readable(entity_set)
+        return [self._shown(entity, is_copy=is_copy) for entity in found]
+
+    @recipe
+    async def totals(
+        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
+    ) -> dict[str, Any]:
+        """Return the count and the sums of a group by property name; each is 0 for an unknown group.
+
+        Cost, parameters and errors are those of `EntitySet.totals`; if the set that has the summary has the copies,
+        they may be stale. Guide: denormalization pattern; one-to-many relationships.
+        """
+        entity_set, _ = self._set_with(via, await self._writer.recent_state())
+        found = await entity_set.totals(via, fields_of(key, fields), retry_for=retry_for)
+        await self._check_readable(entity_set)
+        return found
+
+    @recipe
+    async def create_table(self) -> bool:
+        """Create both tables ahead of the first write; return False if both existed. Cost: 2 transactions.
+
+        Guide: tables.
+        """
+        created = [await entity_set.create_table() for entity_set in self._sets(State())]
+        return any(created)
+
+    def entity_of(self, instance: E) -> Entity:
+        """Return the entity of a model instance; nothing is sent. See `EntitySet.entity_of`."""
+        found: Any = instance if self._adapter is None else self._adapter.entity_of(instance)
+        return cast("Entity", found)
+
+    def instance_of(self, entity: Entity) -> E:
+        """Return the model instance of an entity of this move; nothing is sent. See `EntitySet.instance_of`."""
+        found: Any = entity if self._adapter is None else self._adapter.instance_of(entity)
+        return cast("E", found)
+
+    inserting = replacing = merging = deleting = renaming = _rejected(
+        "a transaction changes one table, and during a move each write changes two",
+        "write the entities one by one, or use the transaction before the move or after its clean-up",
+    )
+    backfill = verify = repair = recount = migrate = process_intents = reconciler = _rejected(
+        "it works on one table, and a move has two", "use it on old_set and on new_set of the Rekey"
+    )
+    drop_table = _rejected("programs still use both tables", "use clean_up(drop_table=True) of the Rekey")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("backfilling", "derived", "key", "schema", "table"):
+            raise AttributeError(f"the entities of a move have no {name!r}; use old_set.{name} or new_set.{name}")
+
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ------------------------------------------------------------------ writing
 
@@ -220,7 +426,8 @@ class RekeyedEntities(Modeled[Account_co, E]):
         async def write(current: Entity) -> Entity:
             return await self._changed(current, fields, retry_for)
 
-        return cast("E", await self._conditional(entity, write, etag, force=force, retry_for=retry_for))
+        written = await self._conditional(entity, write, etag, force=force, retry_for=retry_for, in_full=True)
+        return cast("E", written)
 
     @writing
     async def merge(
@@ -324,10 +531,34 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         async def write(current: Entity | None) -> Entity:
             entity = _existing(current, given)
-            modify(entity, change)
             return await self._changed(entity, {**entity}, retry_for)
 
-        return cast("E", await self._retried(given, write, retry_for))
+        return cast("E", await self._from_current(given, write, retry_for, change))
+
+    @writing
+    async def rename(
+        self,
+        entity: Entity,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        retry_for: float = RETRY_FOR,
+        **fields: Any,
+    ) -> E:
+        """Give an entity another RowKey in its partition of the primary table, unless it changed since it was read.
+
+        Cost: that of `replace`.
+
+        :param entity: as it was read
+        :param key: the fields as a mapping, for field names that are also parameter names
+        :param retry_for: the seconds to keep retrying when others write the same rows
+        :param fields: the fields of the primary table's key that change
+
+        The errors are those of `EntitySet.rename` and `replace`. Guide: modifying entities; entity group transactions.
+        """
+        check_retry_for(retry_for)
+        given = fields_of(key, fields)
+        return cast("E", await self._changed(entity, {**entity, **given}, retry_for, renamed=given))
 
     # ------------------------------------------------------------------ which table
 
@@ -382,15 +613,20 @@ class RekeyedEntities(Modeled[Account_co, E]):
             return copies, True
         return primary, False
 
-    def _set_with(self, via: Index, state: State) -> tuple[EntitySet[Account], bool]:
-        """Return the set that has an index, and whether it is that of the copies."""
+    async def _set_for(self, via: Index | None, fields: Mapping[str, Any]) -> tuple[EntitySet[Account], bool]:
+        """Return the set to read a range of the rows or of an index of, and whether it is that of the copies."""
+        state = await self._writer.recent_state()
+        return self._range_of(fields, state) if via is None else self._set_with(via, state)
+
+    def _set_with(self, via: Derived, state: State) -> tuple[EntitySet[Account], bool]:
+        """Return the set that has an index or other derived data, and whether it is that of the copies."""
         primary, copies = self._sets(state)
         if via not in primary.derived and via in copies.derived:
-            self._check_copies(state, dict.fromkeys(via.key.fields))
+            self._check_copies(state, via.reads)
             return copies, True
         return primary, False
 
-    def _check_copies(self, state: State, fields: Mapping[str, Any]) -> None:
+    def _check_copies(self, state: State, fields: Iterable[str]) -> None:
         """Reject a read of copies that may not be complete.
 
         :raises BadKey: they may not
@@ -434,16 +670,26 @@ class RekeyedEntities(Modeled[Account_co, E]):
         *,
         force: bool,
         retry_for: float,
+        in_full: bool = False,
     ) -> T:
-        """Write an entity that was read, or the stored one on condition of an ETag, or whatever is stored."""
+        """Write an entity that was read, or the stored one on condition of an ETag, or whatever is stored.
+
+        :param in_full: whether an entity of which only a part was read is rejected
+        """
         check_retry_for(retry_for)
         condition = condition_of(etag, force=force)
         if condition is None:
-            _reading(entity)
-            return await write(cast("Entity", entity))
+            read = _reading(entity)
+            if read.is_whole:
+                return await write(cast("Entity", entity))
+            if in_full or read.is_copy:
+                rule = "only a part of it was read, and the rest would be lost"
+                raise BadInput("entity", getattr(entity, "key", None), rule, "read it whole with get, then write it")
+            self._identity.check(entity)
+            condition = read.inner.source.etag
         given = {name: entity[name] for name in self._key_fields if entity.get(name) is not None}
         if condition == ANY:
-            return await self._retried(given, lambda current: write(_existing(current, given)), retry_for)
+            return await self._from_current(given, lambda current: write(_existing(current, given)), retry_for)
         current = _existing(await self._found(given, is_exact=False), given)
         if current.etag != condition:
             raise EntityChanged(
@@ -463,18 +709,25 @@ class RekeyedEntities(Modeled[Account_co, E]):
             return await self._changed(current, merged(current), retry_for)
 
         bound_insert: Any = self.insert
-        return await self._retried(given, write, retry_for)
+        return await self._from_current(given, write, retry_for)
 
-    async def _retried(
-        self, given: Mapping[str, Any], write: Callable[[Entity | None], Awaitable[T]], retry_for: float
+    async def _from_current(
+        self,
+        fields: Mapping[str, Any],
+        write: Callable[[Any], Awaitable[T]],
+        retry_for: float,
+        change: Modify | None = None,
     ) -> T:
         """Read an entity and write it, and retry if another writer was faster or the phase changed."""
 
         async def attempt() -> T:
-            current = await self._found(given, is_exact=False)
+            current = await self._found(fields, is_exact=False)
+            if change is not None:
+                # Outside the try block, since an error of the caller's function is not a conflict
+                modify(_existing(current, fields), change)
             try:
                 return await write(current)
-            except TooMuchContention:
+            except (DuplicateIndexValue, ReferenceNotFound, TooMuchContention):
                 raise
             except (EntityChanged, EntityAlreadyExists) as error:
                 raise Overtaken from error
@@ -485,13 +738,21 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         return await contended(self.account, attempt, retry_for)
 
-    async def _changed(self, entity: Entity, fields: Mapping[str, Any], retry_for: float) -> Entity:
-        """Write the fields of an entity that was read, and give it its new ETag."""
+    async def _changed(
+        self, entity: Entity, fields: Mapping[str, Any], retry_for: float, *, renamed: Mapping[str, Any] | None = None
+    ) -> Entity:
+        """Write the fields of an entity that was read, and give it its new ETag.
+
+        :param renamed: the fields of the primary key that change; None to keep the key
+        """
         before, after = dict(_reading(entity).inner.fields), dict(fields)
 
         async def act(primary: EntitySet[Account]) -> Entity:
             current = await self._guarded(entity, primary)
             current.clear()
+            if renamed is not None:
+                current.update(entity)
+                return await primary.rename(current, renamed, retry_for=retry_for)
             current.update(after)
             return await primary.replace(current, retry_for=retry_for)
 
@@ -524,6 +785,19 @@ class RekeyedEntities(Modeled[Account_co, E]):
         if not same(found, read.inner.fields):
             raise EntityChanged(f"the entity of the copy {entity.key} has changed since it was read; read it again")
         return found
+
+
+def _check_filter(where: Filter | None) -> None:
+    """Reject a filter on the keys of one table, which would silently match nothing in the other one.
+
+    :raises BadFilter: it names PartitionKey or RowKey
+    """
+    for comparison in () if where is None else comparisons(where):
+        if comparison.name in ("PartitionKey", "RowKey"):
+            rule = "each phase of a move builds it from other fields"
+            raise BadFilter(
+                "where", comparison.name, rule, "use range with the fields of a key, or query old_set or new_set"
+            )
 
 
 def _reading(entity: Mapping[str, Any]) -> _Read:

@@ -171,9 +171,8 @@ class Mirror:
         # First the copies that are needed, so that an entity with a new key always has one
         duplicates: list[Keys] = []
         for place, (keys, entity) in wanted.items():
-            try:
-                problem = await self._put(lease, place, keys, entity, is_absent=place in absent)
-            except DuplicateIndexValue:
+            problem = await self._put(lease, place, keys, entity, is_absent=place in absent)
+            if isinstance(problem, DuplicateIndexValue):
                 duplicates.append(place)
             else:
                 problems += [problem] if problem else []
@@ -183,12 +182,11 @@ class Mirror:
         for place in duplicates:
             # The copy that has the unique value may have been the entity's own, under its key before the change
             keys, entity = wanted[place]
-            try:
-                problem = await self._put(lease, place, keys, entity, is_absent=False)
-            except DuplicateIndexValue as error:
+            problem = await self._put(lease, place, keys, entity, is_absent=False)
+            if isinstance(problem, DuplicateIndexValue):
                 if not await self._is_duplicate(place, keys, entity):
-                    raise Overtaken from error
-                problem = Difference(Mismatch.REJECTED, keys, place, reason=said(error))
+                    raise Overtaken from problem
+                problem = Difference(Mismatch.REJECTED, keys, place, reason=said(problem))
             problems += [problem] if problem else []
         return problems
 
@@ -216,7 +214,7 @@ class Mirror:
 
     async def _put(
         self, lease: Lease, place: Keys, keys: Keys, entity: Entity, *, is_absent: bool
-    ) -> Difference | None:
+    ) -> Difference | DuplicateIndexValue | None:
         """Make the row at a place the copy of an entity; return what prevents it."""
         copied = None if is_absent else await get_row(self.target, place)
         if copied is not None:
@@ -233,8 +231,8 @@ class Mirror:
                 copied.clear()
                 copied.update(entity)
                 await self.target.replace(copied)
-        except DuplicateIndexValue:
-            raise
+        except DuplicateIndexValue as error:
+            return error
         except EntityAlreadyExists as error:
             if is_absent:
                 return await self._put(lease, place, keys, entity, is_absent=False)
