@@ -50,6 +50,7 @@ from .mapping import Mappings, PropertyMapping
 from .migration import Migration
 from .model_adapter import OnUnrecognized, adapter_of, mapped, names_of
 from .model_recipes import E, Modeled, planning, updating, writing
+from .moved_sets import check_unmoved
 from .named_table import NamedTable
 from .range_query import Question, range_filter
 from .reconcile import DerivedRows, Finding
@@ -738,12 +739,14 @@ class EntitySet(Modeled[Account_co, E]):
     @checked
     def inserting(self, entity: Mapping[str, Any]) -> Write[E]:
         """Return the change that `insert` makes, for an `EntityGroupTransaction`; nothing is sent."""
+        check_unmoved(self._identity, "a transaction")
         return cast("Write[E]", self._inserting(entity))
 
     @planning
     @checked
     def replacing(self, entity: Mapping[str, Any]) -> Write[E]:
         """Return the change that `replace` makes, for an `EntityGroupTransaction`; nothing is sent."""
+        check_unmoved(self._identity, "a transaction")
         return cast("Write[E]", self._replacing(entity))
 
     def _replacing(self, entity: Mapping[str, Any]) -> Write:
@@ -755,6 +758,7 @@ class EntitySet(Modeled[Account_co, E]):
     @checked
     def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write[E]:
         """Return the change that `merge` makes, for an `EntityGroupTransaction`; nothing is sent."""
+        check_unmoved(self._identity, "a transaction")
         return cast("Write[E]", self._merging(entity, changes))
 
     def _merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
@@ -767,6 +771,7 @@ class EntitySet(Modeled[Account_co, E]):
     @checked
     def deleting(self, entity: Mapping[str, Any]) -> Write[E]:
         """Return the change that `delete` makes, for an `EntityGroupTransaction`; nothing is sent."""
+        check_unmoved(self._identity, "a transaction")
         return cast("Write[E]", self._deleting(entity))
 
     def _deleting(self, entity: Mapping[str, Any]) -> Write:
@@ -777,6 +782,7 @@ class EntitySet(Modeled[Account_co, E]):
     @checked
     def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write[E], Write[E]]:
         """Return the two changes that `rename` makes, for an `EntityGroupTransaction`; nothing is sent."""
+        check_unmoved(self._identity, "a transaction")
         return cast("tuple[Write[E], Write[E]]", self._renaming(entity, fields))
 
     def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:

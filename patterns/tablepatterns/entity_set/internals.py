@@ -20,6 +20,7 @@ from .entity_set import EntitySet
 from .intents import Intents
 from .mapping import Mappings
 from .model_adapter import ModelAdapter
+from .moved_sets import check_unmoved
 from .reconcile import DerivedRows
 
 
@@ -34,6 +35,20 @@ class _AnySet(Protocol):
 def mappings_of(entity_set: _AnySet) -> Mappings:
     """Return the mappings of a set."""
     return entity_set._mappings
+
+
+def set_identity(entity_set: _AnySet) -> SetIdentity:
+    """Return the identity of a set."""
+    return entity_set._identity
+
+
+def check_not_moved(entity_set: _AnySet, what: str) -> None:
+    """Reject a pattern that would write one table of a move to new keys and not the other one.
+
+    :param what: the name of the pattern
+    :raises BadDesign: this process declares a move of the set, which is not known to be committed
+    """
+    check_unmoved(entity_set._identity, what)
 
 
 def is_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> bool:

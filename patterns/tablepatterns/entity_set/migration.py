@@ -14,6 +14,7 @@ from ..rate_limit import Pace
 from ..retry import RETRY_FOR, check_retry_for
 from .derived import Keys
 from .maintenance import Mark, pages
+from .moved_sets import check_unmoved
 from .reconcile import DerivedRows
 
 
@@ -72,6 +73,7 @@ class Migrator:
         retry_for: float = RETRY_FOR,
     ) -> Migration:
         """Rewrite all entities of earlier versions; see `EntitySet.migrate`."""
+        check_unmoved(self._entities._identity, "migrate")
         check_least("max_concurrency", max_concurrency, 1)
         check_retry_for(retry_for)
         model, rows, entities = self._adapter.model, self._rows, self._entities

@@ -12,7 +12,7 @@ from ..arguments import via_and_fields
 from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import as_stored
+from ..entity_set.internals import as_stored, check_not_moved
 from ..errors import BadInput, EntityChanged, EntityNotFound, LimitExceeded
 from ..filters import Filter, QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
@@ -67,6 +67,7 @@ class BulkDelete(Pattern[Account_co]):
     @checked
     def __init__(self, entity_set: EntitySet[Account_co, Any], *, max_per_second: float | None = None) -> None:
         super().__init__(cast("Account_co", entity_set.account))
+        check_not_moved(entity_set, "BulkDelete")
         self.entity_set = entity_set.without_model()
         self._as_stored = partial(as_stored, entity_set)
         self.max_per_second = Pace(self.account, max_per_second)

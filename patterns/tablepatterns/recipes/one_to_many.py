@@ -13,7 +13,7 @@ from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import check_read_from
+from ..entity_set.internals import check_not_moved, check_read_from
 from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, is_sync, recipe, stream
@@ -84,6 +84,8 @@ class OneToMany(Pattern[Account_co]):
         via: Index | None = None,
     ) -> None:
         super().__init__(cast("Account_co", parents.account))
+        for entity_set in (parents, children):
+            check_not_moved(entity_set, "OneToMany")
         self.parents: EntitySet[Account] = parents.without_model()
         self.children: EntitySet[Account] = children.without_model()
         self.via = via

@@ -10,7 +10,7 @@ from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.derived import Keys
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import check_read_from, primary_keys
+from ..entity_set.internals import check_not_moved, check_read_from, primary_keys
 from ..errors import BadDesign, BadInput
 from ..recipe import Account, Account_co, Pattern, recipe
 from ..retry import RETRY_FOR
@@ -62,6 +62,8 @@ class OneToOne(Pattern[Account_co]):
         links: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(cast("Account_co", first.account))
+        for entity_set in (first, second):
+            check_not_moved(entity_set, "OneToOne")
         self.first: EntitySet[Account] = first.without_model()
         self.second: EntitySet[Account] = second.without_model()
         self.links = links

@@ -11,7 +11,7 @@ from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import adapter_or_none, check_read_from, primary_keys, primary_layout
+from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from, primary_keys, primary_layout
 from ..entity_set.model_recipes import E
 from ..entity_set.safe_move import Relocation, Route, check_arrived
 from ..entity_set.transit import MOVED_FROM, MOVING_TO
@@ -84,6 +84,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         lease: int = 60,
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
+        check_not_moved(entity_set, "PartitionMove")
         table = entity_set.table.name
         self.entity_set: EntitySet[Account] = entity_set.without_model()
         self._models = adapter_or_none(entity_set)

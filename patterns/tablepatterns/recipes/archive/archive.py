@@ -11,7 +11,15 @@ from ...argument_types import checked
 from ...arguments import fields_of
 from ...entity import Entity
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none, check_read_from, is_read_from, key_of, mappings_of, primary_keys
+from ...entity_set.internals import (
+    adapter_or_none,
+    check_not_moved,
+    check_read_from,
+    is_read_from,
+    key_of,
+    mappings_of,
+    primary_keys,
+)
 from ...entity_set.model_recipes import E
 from ...errors import NOT_SHOWN, BadDesign, BadMessage
 from ...key import Key
@@ -113,6 +121,9 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         self.kind = f"archive {table}" if kind is None else kind
         self._base64 = base64
         self._messages = self.account.queue(self.queue)
+        for moved in (entity_set, target, *(children or {}).values()):
+            if isinstance(moved, EntitySet):
+                check_not_moved(moved, "Archive")
         relations = {each: _without_model(to) for each, to in (children or {}).items()}
         self._children = tuple(_children(entities, target, each, to) for each, to in relations.items())
         totals = [totals_of(each.parents, each.children, each.names) for each in relations]
@@ -139,6 +150,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         :raises LimitExceeded: the target is blobs or files, and the entity's keys make a name that is too long
         """
         keys = self._keys_of(entity)
+        check_not_moved(self.entity_set, "Archive")
         self._there.check(keys)
         return await self._send({"entity": list(keys)})
 

@@ -16,7 +16,7 @@ from ...argument_types import check_least, checked
 from ...entity import Entity
 from ...entity_set.commit import execute_steps
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none, primary_keys
+from ...entity_set.internals import adapter_or_none, check_not_moved, primary_keys
 from ...entity_set.model_recipes import E
 from ...errors import BadToken, LoadInterrupted, said
 from ...limits import MAX_TRANSACTION_BYTES
@@ -89,6 +89,7 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         window: int = 10_000,
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
+        check_not_moved(entity_set, "BulkLoad")
         check_least("max_concurrency", max_concurrency, 1)
         check_least("window", window, 1)
         self.entity_set = entity_set.without_model()

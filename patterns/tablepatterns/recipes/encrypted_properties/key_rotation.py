@@ -11,7 +11,7 @@ from ...argument_types import check_not_awaitable, checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import mappings_of
+from ...entity_set.internals import check_not_moved, mappings_of
 from ...entity_set.mapping import Fields
 from ...entity_set.named_table import named_like
 from ...errors import BadDesign, DecryptionFailed, EntityNotFound
@@ -83,6 +83,7 @@ class KeyRotation(Pattern[Account_co]):
         self, entity_set: EntitySet[Account_co, Any] | WideEntity[Account_co, Any], *, max_concurrency: int = 8
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
+        check_not_moved(entity_set, "KeyRotation")
         found = [each for each in mappings_of(entity_set).each if isinstance(each, EncryptedProperties)]
         if not found:
             rule = "it has no mapping for encrypted properties"

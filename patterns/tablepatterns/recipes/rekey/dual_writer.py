@@ -111,6 +111,11 @@ class DualWriter(Pattern[Account_co]):
         """
         return entity_set is not self.old_set or (await self.recent_state()).phase is not Phase.COMMITTED
 
+    @property
+    def is_committed(self) -> bool:
+        """Whether this process knows that the move is committed."""
+        return self._last.state.phase is Phase.COMMITTED
+
     def fenced_until(self, state: State) -> datetime | None:
         """Return until when deleted entities leave tombstones; None before the commit."""
         return None if state.committed_at is None else state.committed_at + timedelta(seconds=self.longest_stall)

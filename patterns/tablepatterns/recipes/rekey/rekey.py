@@ -15,9 +15,10 @@ from ...argument_types import check_least, check_not_awaitable, checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none, derived_rows, entity_of
+from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, set_identity
 from ...entity_set.maintenance import Mark, pages
 from ...entity_set.model_recipes import E
+from ...entity_set.moved_sets import declare_move
 from ...errors import BadDesign, BadInput, EntityNotFound, RekeyNotReady
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
@@ -159,6 +160,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             max_pause=max_pause,
             longest_stall=longest_stall,
         )
+        declare_move(self._writer, *map(set_identity, (old_set, new_set)))
         self._poison = account.queue(f"{self.queue}-poison")
         identity = SetIdentity(identity_of(account), f"rekey {self.name}", new_set.key)
         self.entities: RekeyedEntities[Account_co, E] = RekeyedEntities(
