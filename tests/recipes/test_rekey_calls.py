@@ -341,7 +341,7 @@ def test_patterns_that_would_write_one_table_of_a_move_are_rejected() -> None:
         lambda: made_before[3].archive(jones),
     ]
     for write in writes:
-        with pytest.raises(TablePatternsError, match="a Rekey moves its entities.*write through `entities`"):
+        with pytest.raises(TablePatternsError, match=r"a Rekey moves its entities.*write through `entities`"):
             write()
     assert [each["EmployeeId"] for each in old.scan()] == [1]
     move.copy()

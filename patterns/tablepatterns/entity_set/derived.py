@@ -446,7 +446,8 @@ class RowLayout(NamedTuple):
         """Return the properties to select for these fields; None for all."""
         if names is None:
             return None
-        hiding = (self.hides,) if self.hides else ()
+        is_primary = self.include is None and self.table is None and not self.is_eventual
+        hiding = (self.hides,) if self.hides else (TOMBSTONE,) if is_primary else ()
         return (*SYSTEM_PROPERTIES, *hiding, *(name for name in names if name not in self.key.fields))
 
     def fits(self, row: Entity) -> bool:
