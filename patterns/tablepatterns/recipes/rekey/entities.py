@@ -222,8 +222,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         """
         index, given = via_and_fields(via, key, fields)
         entity_set, is_copy = await self._set_for(index, given)
-        options = {"where": where, "allow": allow, "select": select}
-        page = await entity_set.page(index, given, size=size, token=token, **options)
+        page = await entity_set.page(index, given, size=size, token=token, where=where, allow=allow, select=select)
         await self._check_readable(entity_set)
         return Page(tuple(self._shown(entity, is_copy=is_copy) for entity in page.items), page.token)
 

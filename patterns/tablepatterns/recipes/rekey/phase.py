@@ -104,7 +104,7 @@ class PhaseStore:
         """
         wanted = replace(state, **changes)
         wanted = replace(wanted, was_cut_over=wanted.was_cut_over or wanted.phase.has_new_primary)
-        properties = {
+        properties: dict[str, Any] = {
             "PartitionKey": self._keys[0],
             "RowKey": self._keys[1],
             "Phase": wanted.phase.value,

@@ -96,9 +96,9 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     next change of the phase, completes the copy; no entity is lost or duplicated. A change of the phase waits until no
     write is in progress, while writers wait for it; if it takes longer than `max_pause`, or its process crashes,
     writers cancel it. All writers must use `entities`: a write by another program reaches only one table, is found by
-    `verify` and corrected by `repair`, and is lost if it is made between the verification and the cut-over. A process
-    that stalls for more than half the lease between two requests may leave a stale copy. How this works, and the steps:
-    docs/moving-to-new-keys.md.
+    `verify` and corrected by `repair`, and is lost if it is made between the verification and the cut-over. A deleted
+    entity leaves a tombstone until `clean_up`, so no request of a stalled process restores it. How this works, and the
+    steps: docs/moving-to-new-keys.md.
 
     Cost: `insert` 4 table + 2 queue transactions, as much as 26 table operations, until the move is committed.
     `replace` 5 table + 2 queue transactions, as much as 27 table operations; if the key of the copy changes, 6 table +
@@ -169,7 +169,10 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
     @recipe
     async def status(self) -> RekeyStatus:
-        """Return the phase, and what is left to do before it can change. Cost: 3 transactions, 2 of them of queues."""
+        """Return the phase, and what is left to do before it can change.
+
+        Cost: 3 transactions, 2 of them of queues; 1 more once the move is committed.
+        """
         return await self._status(await self._writer.read_state())
 
     @recipe
@@ -326,6 +329,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     async def cut_over(self) -> RekeyStatus:
         """Make the new table the primary one, and the old one its copy. Writers wait, usually for less than a second.
 
+        If writes are in progress, it waits for their messages first, for at most one lease, while writers continue.
         Run it again after a crash: it continues. If it fails, writers continue in the phase before.
 
         Cost: 3 table + 5 queue transactions, as much as 59 table operations, and more for each message that is still to
@@ -381,11 +385,12 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     ) -> int:
         """Delete the entities of the old set with their derived rows, and the queue; return how many entities.
 
-        It waits until no write from before `commit` is in progress. The phase stays stored, for programs that still
-        declare the move. It is safe to run again.
+        It waits until no write from before `commit` is in progress. Run it again after `RekeyStatus.fenced_until`, to
+        remove the tombstones of the new table; then programs may use the new set without the move. The phase stays
+        stored, for programs that still declare the move.
 
-        Cost: 1 transaction for each page of up to 1,000 rows of the old table, and that of `delete` for each entity; 1
-        in all with `drop_table`.
+        Cost: 1 transaction for each page of up to 1,000 rows of the old table, and that of `delete` for each entity and
+        each tombstone; 1 for the old table with `drop_table`.
 
         :param drop_table: whether to drop the old table with everything in it, also the rows of other sets
         :param max_per_second: how many entities a second, evenly spaced; None for no limit
