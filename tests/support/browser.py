@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PROGRAMS = (
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+SECONDS_TO_START = 30
 OPTIONS = (
     "--disable-gpu",
     # Only the page sends requests
@@ -32,10 +38,10 @@ def chromium() -> Iterator[Browser]:
 
     :raises BrowserMissing: none is installed
     """
+    path = program()
     # Chromium's sandbox does not run for root, as in a container
     for_root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     with sync_playwright() as playwright:
-        path = program(playwright.chromium.executable_path)
         browser = playwright.chromium.launch(executable_path=path, args=[*OPTIONS, *for_root])
         try:
             yield browser
@@ -43,19 +49,30 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
-def program(own: str) -> str:
+@cache
+def program() -> str:
     """Return the path of the Chromium to run.
 
-    :param own: the path where playwright installs its own
     :raises BrowserMissing: no Chromium is installed
     """
-    found = next(filter(None, map(shutil.which, PROGRAMS)), own if Path(own).is_file() else None)
-    if found is None:
-        raise BrowserMissing(
-            "no Chromium is installed: apt install chromium, brew install --cask chromium, or playwright install "
-            "chromium; the tests without it: make test ARGS=\"-m 'not browser'\""
-        )
-    return found
+    path = next(filter(_starts, filter(None, map(shutil.which, PROGRAMS))), None)
+    if path is None:
+        with sync_playwright() as playwright:
+            path = playwright.chromium.executable_path
+        if not _starts(path):
+            raise BrowserMissing(
+                "No Chromium is installed. To run them: apt install chromium, or brew install --cask chromium, "
+                "or .venv/bin/playwright install --with-deps chromium."
+            )
+    return path
+
+
+def _starts(path: str) -> bool:
+    """Return whether a program can be run: some systems have one that only says how to install it."""
+    try:
+        return subprocess.run([path, "--version"], capture_output=True, timeout=SECONDS_TO_START).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 class WatchedPage:

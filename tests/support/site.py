@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Page
-from tools.site import assets
 
 CONF = """
 extensions = ["myst_parser", "tools.sphinx_extensions.run_button"]
@@ -43,7 +42,6 @@ def build(folder: Path, pages: Mapping[str, str]) -> Path:
     """Build a site of pages, by their names, and return its folder."""
     from sphinx.application import Sphinx
 
-    assert assets.are_installed(), "make test installs the npm packages of tools/site"
     source, built = folder / "source", folder / "built"
     for name, text in pages.items():
         path = source / name

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.plugin_options import STRICT
 from tablepatterns_engine.faults import Faults
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +23,7 @@ def test_the_examples_for_pytest_pass(pytester: pytest.Pytester, monkeypatch: py
     for number, example in enumerate(EXAMPLES):
         named = re.match(r"# (\w+)\.py$", example, re.MULTILINE)
         pytester.makepyfile(**{named[1] if named else f"test_example_{number}": example})
-    result = pytester.runpytest_inprocess("-p", "pytest_tablepatterns", "-W", "error")
+    result = pytester.runpytest_inprocess("-p", "pytest_tablepatterns", *STRICT)
     result.assert_outcomes(passed=TEXT.count("def test_"))
 
 

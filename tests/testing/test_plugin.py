@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pytest_tablepatterns
+from support.plugin_options import STRICT
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = (
@@ -34,7 +35,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 def passed(project: pytest.Pytester) -> int:
     """Return how many of the project's tests pass; none of them may fail, and nothing may warn."""
-    result = project.runpytest_inprocess("-p", "pytest_tablepatterns", "-W", "error")
+    result = project.runpytest_inprocess("-p", "pytest_tablepatterns", *STRICT)
     outcomes = result.parseoutcomes()
     assert set(outcomes) == {"passed"}, result.stdout.str()
     return outcomes["passed"]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from support.plugin_options import STRICT
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -64,7 +66,7 @@ def test_the_assertions_pass_and_fail_with_the_line_of_the_users_own_code(projec
             azure_traffic.assert_no_scans()
         """,
     )
-    result = project.runpytest_inprocess("-p", "pytest_tablepatterns", "-W", "error", "--tb=short")
+    result = project.runpytest_inprocess("-p", "pytest_tablepatterns", *STRICT, "--tb=short")
     result.assert_outcomes(passed=1, failed=3)
     text = result.stdout.str()
     assert re.search(r"AssertionError: 1 query is worse than a range query:\s+E\s+\S+app\.py:2 in older_than", text)

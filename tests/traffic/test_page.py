@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.plugin_options import STRICT
 from tablepatterns.traffic import Traffic
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,7 @@ def test_the_example_for_pytest_passes(pytester: pytest.Pytester, monkeypatch: p
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "patterns"))
     (example,) = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     pytester.makepyfile(example)
-    pytester.runpytest_inprocess("-p", "pytest_tablepatterns", "-W", "error").assert_outcomes(passed=1)
+    pytester.runpytest_inprocess("-p", "pytest_tablepatterns", *STRICT).assert_outcomes(passed=1)
 
 
 def test_every_word_of_traffic_is_reported_of() -> None:

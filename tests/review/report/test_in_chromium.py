@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from review.report.sample import clean, hostile, sample
-from support.browser import BrowserMissing, WatchedPage, chromium, program
+from support.browser import WatchedPage, chromium
 from tablepatterns.review.report import html
 
 pytestmark = pytest.mark.browser
@@ -139,9 +139,3 @@ def test_the_page_follows_the_readers_colours(browser: Browser, pages: dict[str,
 
 def brightness(colour: str) -> int:
     return sum(map(int, re.findall(r"\d+", colour)[:3]))
-
-
-def test_a_missing_browser_is_reported_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(BrowserMissing, match="apt install chromium"):
-        program("/nowhere")
