@@ -19,6 +19,7 @@ FIXTURES = (
     "azure_clock",
     "azure_engine",
     "azure_faults",
+    "azure_name",
     "azure_patched",
     "azure_storage",
     "azure_traffic",

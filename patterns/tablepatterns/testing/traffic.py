@@ -10,14 +10,12 @@ from typing import Final
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.ledger import Record, Span
 
-from .filters import QueryClass
-from .traffic import Traffic
-from .traffic.checks import budget_exceeded, no_line, scans_exceeded
-from .traffic.hooks import Watch
-from .traffic.request import discards_most
-from .traffic.tally import tallied
-
-__all__ = ["AccountTraffic"]
+from ..filters import QueryClass
+from ..traffic import Traffic
+from ..traffic.checks import budget_exceeded, no_line, scans_exceeded
+from ..traffic.hooks import Watch
+from ..traffic.request import discards_most
+from ..traffic.tally import tallied
 
 
 class _Account:

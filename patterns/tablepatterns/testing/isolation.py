@@ -1,0 +1,56 @@
+"""Keep the tests on an account that lives longer than they do apart: delete what a test created, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+
+from azure.core.exceptions import ResourceNotFoundError
+
+from ..storage import connect
+from ..traffic import Traffic
+
+_CREATED = {"CreateTable": (201, 204), "CreateQueue": (201,), "CreateContainer": (201,)}
+"""The operations that create something, with their status if it was not there before."""
+_MAX_REQUESTS = 10_000_000
+
+
+class NotIsolated(Exception):
+    """A test used a table, queue or container that it did not create."""
+
+
+@contextmanager
+def isolated(target: str) -> Generator[None, None, None]:
+    """Delete the tables, queues and containers that the block creates with clients of this account.
+
+    :param target: the account, as `connect` takes it
+    :raises NotIsolated: the block used others, which are left as they are
+    """
+    with connect(target) as storage:
+        with Traffic(storage, everywhere=True, max_requests=_MAX_REQUESTS) as traffic:
+            yield
+        used = {(each.service, each.resource) for each in traffic.requests if each.resource and 0 < each.status < 400}
+        collisions = {
+            (each.service, each.resource)
+            for each in traffic.requests
+            if each.operation in _CREATED and each.resource and each.status == 409
+        }
+        created = {
+            (each.service, each.resource)
+            for each in traffic.requests
+            if each.resource and each.status in _CREATED.get(each.operation, ())
+        }
+        for service, name in sorted(created):
+            with suppress(ResourceNotFoundError):
+                if service == "table":
+                    storage.tables.delete_table(name)
+                elif service == "queue":
+                    storage.queues.delete_queue(name)
+                else:
+                    storage.blobs.delete_container(name)
+    foreign = sorted(f"{service} {name!r}" for service, name in (used | collisions) - created)
+    if foreign:
+        raise NotIsolated(
+            f"This test used {', '.join(foreign)}, which it did not create with azure_storage or azure_aio_storage: "
+            "others may use it, and it is not deleted. Delete it, or take a new name from azure_name."
+        )
