@@ -68,11 +68,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     needed = _needed(item)
     if needed:
         rule = "needs the in-memory engine in this process, and --azure-storage names another account"
-        pytest.fail(f"{needed[-1]} {rule}. Leave such tests out: -m 'not needs_azure_engine'", pytrace=False)
+        pytest.fail(f"{needed[0]} {rule}. Leave such tests out: -m 'not needs_azure_engine'", pytrace=False)
 
 
 def _needed(item: pytest.Item) -> list[str]:
-    """Return the fixtures of a test that the chosen account cannot provide, the test's own last."""
+    """Return the fixtures of a test that the chosen account cannot provide, its own first."""
     missing = {"memory": (), "serve": _NEED_MEMORY}.get(_account_of(item.config), (*_NEED_ENGINE, *_NEED_MEMORY))
     return [name for name in getattr(item, "fixturenames", ()) if name in missing]
 

@@ -26,16 +26,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class FewDots:
-    """Print a dot for many tests that passed: one for each fills the screen many times."""
+    """Print a dot for many tests that passed or were skipped: one for each fills the screen many times."""
 
     def __init__(self) -> None:
-        self._passed = count(1)
+        self._count = count(1)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        if report.when != "call" or not report.passed or hasattr(report, "wasxfail"):
+        is_pass = report.when == "call" and report.passed
+        if hasattr(report, "wasxfail") or not (is_pass or report.skipped):
             return None
-        return "passed", "" if next(self._passed) % TESTS_PER_DOT else ".", "PASSED"
+        return report.outcome, "" if next(self._count) % TESTS_PER_DOT else ".", report.outcome.upper()
 
 
 class BriefReports:
