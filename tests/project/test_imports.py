@@ -28,7 +28,7 @@ LAYERS = (
     ("recipe", "arguments", "heartbeat"),
     ("rate_limit", "retry"),
     ("messages",),
-    ("entity_set",),
+    ("entity_set", "inventory"),
     ("recipes",),
     ("storage", "aio"),
     ("testing",),

@@ -1,86 +1,94 @@
-"""Draft a design from what exists: `tablepatterns design --from-table NAME --storage env`."""
+"""Take stock of existing tables: `tablepatterns design --from-table NAME --storage env`."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
-from ..errors import BadInput
-from ..figures import count, counted
+from ..figures import count, counted, share, size
 from ..limits import MAX_PAGE_ENTITIES
-from ..recipe import as_async
+from ..recipe import Account, as_async
 from ..storage import connect
 from .declared import run
+from .maintenance import AsJson
 from .output import console, reporting_errors
-from .traffic import reading_progress
 
 if TYPE_CHECKING:
-    from ..review.draft.from_table import Draft
+    from ..inventory.inventory import TableInventory
 
 _REQUESTS = 50
 
 
 @reporting_errors
 def design(
-    from_table: Annotated[
-        list[str] | None,
-        typer.Option(help="A table to read a sample of; several times for tables that belong together."),
-    ] = None,
-    from_traffic: Annotated[
-        list[Path] | None, typer.Option(help="Resource logs, or a folder with logs, for queries and writes with rates.")
-    ] = None,
+    from_table: Annotated[list[str], typer.Option(help="A table to read a sample of; several times for several.")],
     storage: Annotated[
         str, typer.Option(help="azurite, env, a connection string, or an account's URL with a SAS for queries.")
     ] = "env",
     requests: Annotated[int, typer.Option(min=5, help="How many queries to send to each table at most.")] = _REQUESTS,
-    output: Annotated[Path | None, typer.Option(help="The design file to write; by default, print it.")] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Draft a design file from existing tables and resource logs, for `tablepatterns review`.
+    """Take stock of existing tables, to write a design of them: shapes of keys, types and sizes, numbers of rows.
 
     A sample of each table is read, from several partitions and ranges of keys: nothing is written, so a SAS that
-    allows queries is enough. Logs give the queries and writes with their rates. Comments say what was read, and what
-    is a guess.
+    allows queries is enough. Which rows are copies or lists of others is for you to tell.
 
-    Example: tablepatterns design --from-table Employees --from-traffic logs/ --storage env --output design.toml
+    Example: tablepatterns design --from-table Employees --storage env
     """
-    if not from_table and not from_traffic:
-        raise BadInput(
-            "--from-table", "", "nothing to draft a design from", "name a table, or logs with --from-traffic"
-        )
-    text = _drafted(storage, list(dict.fromkeys(from_table or ())), requests, from_traffic or [])
-    if output is None:
-        typer.echo(text, nl=False)
+    tables = list(dict.fromkeys(from_table))
+    most = f"at most {counted(requests, 'query')} for each, of up to {count(MAX_PAGE_ENTITIES)} entities"
+    console(stderr=True).print(f"Reading {', '.join(tables)}: {most}.", markup=False, soft_wrap=True)
+    account = connect(storage)
+    inventories = run(account, _inventories(as_async(account), tables, requests))
+    if as_json:
+        typer.echo(json.dumps([asdict(inventory) for inventory in inventories], indent=2))
         return
-    output.write_bytes(text.encode("utf-8"))
-    console(stderr=True).print(f"{output} written; next: tablepatterns review {output}", markup=False, soft_wrap=True)
+    for inventory in inventories:
+        _print(inventory)
 
 
-def _drafted(storage: str, tables: list[str], requests: int, logs: list[Path]) -> str:
-    from ..review.draft.from_table import Draft, draft_of_tables
-    from ..review.draft.write import design_text
+async def _inventories(account: Account, tables: list[str], requests: int) -> list[TableInventory]:
+    from ..inventory.inventory import take_inventory
 
-    found = Draft("", (), ())
-    # Wrong paths are reported before any request
-    paths = _log_files(logs)
-    if tables:
-        most = f"at most {counted(requests, 'query')} for each, of up to {count(MAX_PAGE_ENTITIES)} entities"
-        console(stderr=True).print(f"Reading {', '.join(tables)}: {most}.", markup=False, soft_wrap=True)
-        account = connect(storage)
-        found = run(account, draft_of_tables(as_async(account), tables, requests))
-    return design_text(_with_traffic(found, paths) if paths else found)
+    return [await take_inventory(account, table, requests) for table in tables]
 
 
-def _log_files(logs: list[Path]) -> list[Path]:
-    from ..traffic.logs.read import log_files
+def _print(inventory: TableInventory) -> None:
+    from ..review.report.formatting import plain
 
-    return log_files(logs)
-
-
-def _with_traffic(found: Draft, paths: list[Path]) -> Draft:
-    from ..review.draft.from_traffic import logged_calls, with_traffic
-    from ..traffic.logs.read import read_logs
-
-    with reading_progress(paths) as advance:
-        return with_traffic(found, logged_calls(read_logs(paths, on_read=advance)))
+    out = console()
+    rows, partitions = counted(inventory.rows, "row"), counted(inventory.partitions, "partition")
+    queries = counted(inventory.queries, "query")
+    out.print(Text(inventory.table, style="bold"))
+    if inventory.is_whole:
+        out.print(f"The whole table was read with {queries}: {rows} in {partitions}.", markup=False)
+    else:
+        out.print(
+            f"A sample of {rows} in {partitions} was read with {queries}, from {inventory.parts} parts of the table. "
+            f"It has about {counted(inventory.estimated_rows, 'row')}.",
+            markup=False,
+        )
+    for shape in inventory.shapes:
+        out.print()
+        key = f"PartitionKey {plain(shape.partition)} | RowKey {plain(shape.row)}"
+        out.print(Text(key, style="cyan"), soft_wrap=True)
+        about = counted(shape.rows, "row") if inventory.is_whole else f"about {counted(shape.estimated_rows, 'row')}"
+        sizes = f"{size(shape.mean_size)} on average, {size(shape.largest)} at most"
+        out.print(f"{about}, {sizes}; seen in {counted(shape.partitions, 'partition')}", markup=False)
+        table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False)
+        for name in ("Property", "Type"):
+            table.add_column(name, overflow="fold")
+        for name in ("In rows", "Average size", "Largest"):
+            table.add_column(name, justify="right")
+        for use in shape.properties:
+            figures = share(use.share), size(use.mean_size), size(use.largest)
+            table.add_row(Text(plain(use.name)), " or ".join(use.types), *figures)
+        if shape.properties:
+            out.print(table)
+    out.print()

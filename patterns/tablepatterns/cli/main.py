@@ -27,7 +27,7 @@ from ..review import explain as plan_of
 from ..tour.data import DAYS
 from ..tour.visit import visit
 from .declared import load
-from .design import design as draft_design
+from .design import design as inventory_of_tables
 from .help import shown as help_on
 from .maintenance import COMMANDS
 from .output import WRONG_USE, console, fail
@@ -48,7 +48,7 @@ _START: Final = """\
   [bold]tablepatterns patterns[/]                 every pattern; with a name, all about it
   [bold]tablepatterns explain[/] "<filter>"       what a query reads and costs, and what would be better
   [bold]tablepatterns traffic[/] logs/            what an application asks of its tables, from Azure's resource logs
-  [bold]tablepatterns design[/] --from-table NAME   a draft of a design file, from a real table
+  [bold]tablepatterns design[/] --from-table NAME   the rows of a real table: keys, types, sizes
   [bold]tablepatterns review[/] design.toml       what a reviewer would say of a design, and why
   [bold]tablepatterns help[/] BadKey              what an error means and how to fix it; without a name, a list
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
@@ -72,7 +72,7 @@ for _command in COMMANDS:
     main.command()(_command)
 main.command("status")(show_status)
 main.command()(traffic)
-main.command("design")(draft_design)
+main.command("design")(inventory_of_tables)
 main.add_typer(poison, name="poison")
 main.add_typer(rekey, name="rekey")
 

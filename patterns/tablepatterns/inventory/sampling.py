@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from ...edm import ordinal
-from ...entity import Entity
-from ...filters import Filter, prop
-from ...limits import MAX_PAGE_ENTITIES
-from ...sdk.table import Page, Table
+from ..edm import ordinal
+from ..entity import Entity
+from ..filters import Filter, prop
+from ..limits import MAX_PAGE_ENTITIES
+from ..sdk.table import Page, Table
 
 Keys: TypeAlias = tuple[str, str]
 
@@ -121,16 +121,6 @@ class Sampler:
         unread = [*self.gaps, *self.closed]
         rows = sorted(self.rows.values(), key=lambda row: (ordinal(row["PartitionKey"]), ordinal(row["RowKey"])))
         return TableSample(self.table.name, rows, self.requests, not unread, unread, self.parts)
-
-    async def row(self, keys: Keys) -> Entity | None:
-        """Return one row, if it is there and a query is left to look for it."""
-        is_unread = bool(self.gaps or self.closed)
-        if keys not in self.rows and is_unread and self.requests < self.most:
-            self.requests += 1
-            found = await self.table.get(*keys)
-            if found is not None:
-                self.rows[keys] = found
-        return self.rows.get(keys)
 
     async def _probe(self, gap: Gap, start: str | None) -> None:
         """Read a page of a gap, and note what is left of the gap."""

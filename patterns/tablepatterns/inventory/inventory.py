@@ -1,0 +1,230 @@
+"""Describe what a table holds: the shapes of its keys, and the types and sizes of the properties of each shape."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from ..edm import Int64, Ticks, entity_size, value_size
+from ..entity import Entity
+from ..errors import BadInput
+from ..recipe import Account
+from .estimate import row_count
+from .sampling import Sampler
+
+_KEYS: Final = frozenset(("PartitionKey", "RowKey", "Timestamp"))
+_EDM_TYPES: Final[dict[type, str]] = {
+    str: "String",
+    bool: "Boolean",
+    int: "Int32",
+    Int64: "Int64",
+    float: "Double",
+    bytes: "Binary",
+    UUID: "Guid",
+    Ticks: "DateTime",
+    datetime: "DateTime",
+}
+_PREFIX: Final = re.compile(r"[A-Za-z]+(?=[_\-|:.~=0-9])")
+_MOST_PREFIXES: Final = 24
+"""More prefixes than this are values, such as names of departments."""
+_RAREST_PREFIX: Final = 0.01
+"""The share of the rows from which on a prefix tells one kind of rows from another."""
+_PIECE: Final = re.compile(
+    r"(?P<guid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
+    r"|(?P<date>\d{4}-\d\d-\d\d)"
+    r"|(?P<digits>\d+)(?![A-Za-z])"
+    r"|(?P<text>[^_\-|:~]+)"
+    r"|(?P<separator>.)",
+    re.DOTALL,
+)
+_MOST_SHAPES: Final = 24
+
+Piece: TypeAlias = tuple[str, str]
+"""A piece of a key: its kind, such as `digits`, empty for literal text; and its text."""
+
+
+@dataclass(frozen=True)
+class PropertyUse:
+    """A property of the rows of one shape.
+
+    :param types: its EDM types, the most frequent first; more than one is often a mistake
+    :param share: the share of the rows that have it
+    :param mean_size: the average size of its values, in bytes
+    :param largest: the size of its largest value, in bytes
+    """
+
+    name: str
+    types: tuple[str, ...]
+    share: float
+    mean_size: float
+    largest: int
+
+
+@dataclass(frozen=True)
+class RowShape:
+    """The rows of a table whose keys look alike.
+
+    :param partition: the shape of their PartitionKeys, such as `empid_{6 digits}`
+    :param row: the shape of their RowKeys
+    :param rows: how many were read
+    :param estimated_rows: about how many the table has
+    :param partitions: how many partitions they were read from
+    :param mean_size: the average size of a row, in bytes
+    :param largest: the size of the largest row, in bytes
+    """
+
+    partition: str
+    row: str
+    rows: int
+    estimated_rows: int
+    partitions: int
+    mean_size: float
+    largest: int
+    properties: tuple[PropertyUse, ...]
+
+
+@dataclass(frozen=True)
+class TableInventory:
+    """What a sample of a table shows.
+
+    :param queries: how many queries read it
+    :param is_whole: whether all rows of the table were read
+    :param parts: how many separate parts of the table the rows are from
+    :param shapes: the kinds of rows, the most frequent first
+    """
+
+    table: str
+    queries: int
+    is_whole: bool
+    parts: int
+    rows: int
+    estimated_rows: int
+    partitions: int
+    shapes: tuple[RowShape, ...]
+
+
+async def take_inventory(account: Account, table: str, max_queries: int) -> TableInventory:
+    """Read a sample of a table, spread over its partitions and ranges of keys, and describe its rows.
+
+    Nothing is written. Rows whose keys look alike are described together, so an index or a list of keys in the same
+    table has a shape of its own.
+
+    Cost: at most `max_queries` transactions.
+
+    :param account: the account, as recipes see it
+    :raises BadInput: the table has no rows
+    """
+    sample = await Sampler(account.table(table), max_queries).read()
+    if not sample.rows:
+        raise BadInput("table", table, "it does not exist, or has no rows", "name a table with rows")
+    estimated = row_count(sample)
+    return TableInventory(
+        table,
+        sample.requests,
+        sample.is_whole,
+        sample.parts,
+        len(sample.rows),
+        estimated,
+        sample.partitions,
+        tuple(_shapes(sample.rows, estimated / len(sample.rows))),
+    )
+
+
+def _shapes(rows: Sequence[Entity], factor: float) -> Iterator[RowShape]:
+    prefixes = [_frequent_prefixes([row[name] for row in rows]) for name in ("PartitionKey", "RowKey")]
+    groups = _grouped(rows, prefixes, _pieces)
+    if len(groups) > _MOST_SHAPES:
+        # Texts with any separators in them: only their prefixes tell kinds of rows apart
+        groups = _grouped(rows, prefixes, _prefix_and_rest)
+    for group in sorted(groups, key=len, reverse=True):
+        yield _describe(group, factor)
+
+
+Divide: TypeAlias = Callable[[str, Collection[str]], list[Piece]]
+Row: TypeAlias = tuple[Entity, list[Piece], list[Piece]]
+"""A row, with the pieces of its PartitionKey and of its RowKey."""
+
+
+def _grouped(rows: Sequence[Entity], prefixes: Sequence[Collection[str]], divide: Divide) -> list[list[Row]]:
+    """Group rows by the kinds and the literal text of the pieces of their keys."""
+    groups: defaultdict[object, list[Row]] = defaultdict(list)
+    for row in rows:
+        partition, row_key = divide(row["PartitionKey"], prefixes[0]), divide(row["RowKey"], prefixes[1])
+        same = tuple(tuple(kind or (text,) for kind, text in pieces) for pieces in (partition, row_key))
+        groups[same].append((row, partition, row_key))
+    return list(groups.values())
+
+
+def _frequent_prefixes(keys: Sequence[str]) -> Collection[str]:
+    """Return the words that keys of one kind begin with, such as `empid` in `empid_000223`."""
+    counts = Counter(prefix[0] for key in keys if (prefix := _PREFIX.match(key)))
+    frequent = [word for word, count in counts.items() if count > _RAREST_PREFIX * len(keys)]
+    return frequent if len(frequent) <= _MOST_PREFIXES else ()
+
+
+def _pieces(key: str, prefixes: Collection[str]) -> list[Piece]:
+    """Divide a key into its prefix, separators, digits, dates, GUIDs and text."""
+    prefix = _PREFIX.match(key)
+    pieces: list[Piece] = [("", prefix[0])] if prefix and prefix[0] in prefixes else []
+    start = len(pieces[0][1]) if pieces else 0
+    for piece in _PIECE.finditer(key, start):
+        kind = str(piece.lastgroup)
+        pieces.append(("" if kind == "separator" else kind, piece[0]))
+    return pieces
+
+
+def _prefix_and_rest(key: str, prefixes: Collection[str]) -> list[Piece]:
+    first = _pieces(key, prefixes)[:1]
+    prefix = first if first and not first[0][0] else []
+    return [*prefix, ("text", key.removeprefix(prefix[0][1] if prefix else ""))]
+
+
+def _describe(rows: Sequence[Row], factor: float) -> RowShape:
+    entities = [row for row, _, _ in rows]
+    sizes = [entity_size(row["PartitionKey"], row["RowKey"], _properties(row)) for row in entities]
+    return RowShape(
+        _shape_of([partition for _, partition, _ in rows]),
+        _shape_of([row_key for _, _, row_key in rows]),
+        len(rows),
+        round(len(rows) * factor),
+        len({row["PartitionKey"] for row in entities}),
+        sum(sizes) / len(sizes),
+        max(sizes),
+        tuple(_uses(entities)),
+    )
+
+
+def _shape_of(keys: Sequence[list[Piece]]) -> str:
+    """Return the common shape of keys, with the numbers of their digits."""
+    shape = ""
+    for column in zip(*keys, strict=True):
+        kind, text = column[0]
+        widths = sorted({len(each) for _, each in column}) if kind == "digits" else []
+        if not kind:
+            shape += text
+        elif widths:
+            shape += f"{{{widths[0]} digits}}" if len(widths) == 1 else f"{{{widths[0]} to {widths[-1]} digits}}"
+        else:
+            shape += f"{{{kind}}}"
+    return shape
+
+
+def _properties(row: Entity) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in _KEYS}
+
+
+def _uses(rows: Sequence[Entity]) -> Iterator[PropertyUse]:
+    values: defaultdict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        for name, value in _properties(row).items():
+            values[name].append(value)
+    for name, stored in values.items():
+        types = Counter(_EDM_TYPES.get(type(value), "DateTime") for value in stored)
+        sizes = [value_size(value) for value in stored]
+        names = tuple(name for name, _ in types.most_common())
+        yield PropertyUse(name, names, len(stored) / len(rows), sum(sizes) / len(sizes), max(sizes))
