@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from review.recall.recalled import FOLDER, reviewed
-from tablepatterns.catalogue import entry
 from tablepatterns.review import Design, Finding, PriceTable, Reviewed, Severity, read_design
 from tablepatterns.review.advice.candidates import RULES_WITH_CHANGES
 from tablepatterns.review.advice.changes import Change
@@ -131,7 +130,6 @@ def test_a_finding_names_the_pattern_of_its_change(
     for each, change in zip(found.findings, changes, strict=True):
         if change is not None:
             assert each.pattern == change.pattern
-            assert each.trade_offs == (entry(each.pattern).trade_offs if each.pattern else ())
             if each.rule == "missing-index":
                 assert (each.pattern == "intra_partition_index") == ("in the partition" in (each.change or ""))
 

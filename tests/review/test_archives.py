@@ -40,10 +40,9 @@ from tablepatterns.review import (
     review,
 )
 from tablepatterns.review.capacity.growth import grown, volume_of
-from tablepatterns.review.capacity.projections import scaled
 from tablepatterns.review.capacity.sizes import archived_size
 from tablepatterns.review.code import written
-from tablepatterns.review.design.archives import YEAR, archive_write, with_moves
+from tablepatterns.review.design.archives import YEAR, with_moves
 from tablepatterns.review.measure.measure import Measurements, measure
 from tablepatterns.review.measure.sample import NOW, sample
 from tablepatterns.review.measure.sets import Plain
@@ -277,18 +276,6 @@ def test_the_bill_of_the_archive_grows_and_that_of_the_set_does_not() -> None:
     moved = 5_000_000 / 365.25 * 30.44
     for unit, each in {"queue operations": 3, "table reads": 1, "table writes": 1, "table deletes": 1}.items():
         assert lines["Employees: archive to Former", unit] == pytest.approx(each * moved)
-
-
-def test_each_scale_has_the_moves_of_its_rates() -> None:
-    of = design(1_000, writes=[HIRE], policy={"peak": 5.0})
-    other = scaled(of, 1.0, 10.0)
-    write = archive_write(other.sets[0])
-    assert write is not None
-    assert write.rate == pytest.approx(0.1)
-    assert write.peak == 50
-    assert other.sets[1].shape.moves.received == pytest.approx(0.1 * YEAR)
-    kept = scaled(design(1_000, growth=500, writes=[HIRE], policy={"rate": 0.005}), 2.0, 10.0)
-    assert growths(kept) == [500, 500]
 
 
 def test_a_move_loads_the_partitions_of_both_tables() -> None:

@@ -181,14 +181,6 @@ def test_each_access_pattern_is_shown_request_by_request() -> None:
     assert last.crash is None
 
 
-def test_the_figures_at_other_rates_are_those_of_a_design_with_these_rates() -> None:
-    found = detailed().projections
-    assert found is not None
-    at = found.entities.index(1.0) * len(found.rates) + found.rates.index(10.0)
-    faster = Design("Requests", (), logs=(from_file().logs[0].faster(10.0),))
-    assert found.cost[at * len(found.years)] == pytest.approx(review(faster).bill.total)
-
-
 def test_two_designs_with_logs_are_compared_by_access_pattern() -> None:
     slower = replace(from_file().logs[0], flush_seconds=60.0)
     patterns, *_ = comparison(review(from_file()), review(Design("Slower", (), logs=(slower,))))

@@ -57,8 +57,6 @@ broken = lambda: 1 / 0
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    # Each number of entities is measured
-    monkeypatch.setattr("tablepatterns.review.capacity.projections.ENTITIES", (1.0,))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "sound.toml").write_text(SOUND)
@@ -85,7 +83,7 @@ def test_findings_end_with_1_from_the_severity_on_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "begins"), [("markdown", "# Design review: Staff\n"), ("json", '{\n  "schema": 2,'), ("html", "<!DOCTYPE")]
+    ("form", "begins"), [("markdown", "# Design review: Staff\n"), ("json", '{\n  "schema": 3,'), ("html", "<!DOCTYPE")]
 )
 def test_each_form_can_be_asked_for(form: str, begins: str) -> None:
     assert run("sound.toml", "--format", form).stdout.startswith(begins)
@@ -236,3 +234,24 @@ def test_two_designs_are_compared_by_access_pattern(folder: Path) -> None:
     assert run("--diff", "scanning.toml", "scanning.toml").exit_code == 0
     assert run("--diff", "scanning.toml", "no_such.toml").exit_code == 2
     assert run("--diff", "scanning.toml", "changed.toml", "--format", "html").exit_code == 2
+
+
+def test_a_review_of_many_access_patterns_is_announced_and_has_a_limit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablepatterns.cli.review._MANY", 20)
+    monkeypatch.setattr("tablepatterns.review.reviewer.MAX_TESTS", 30)
+    query = '[[set.query]]\nname = "by office {number}"\nknown = {{ Office = "=" }}\nrate = 50\n'
+    (folder / "many.toml").write_text(SCANNING + "".join(query.format(number=number) for number in range(20)))
+    said = run("many.toml", "--format", "json")
+    assert said.stderr == (
+        "Reviewing 22 access patterns takes minutes: a second for about 100 of them, and tests of changes end after "
+        "30 measurements.\n"
+    )
+    findings = json.loads(said.stdout)["findings"]
+    assert [each for each in findings if "too many access patterns" in each["better"]]
+    measured = list[int]()
+    review(read_design(Path("many.toml")), on_measured=measured.append)
+    # Each design that is tested is measured whole, and the changes of all are tried together at the end
+    assert measured == list(range(1, len(measured) + 1))
+    assert 22 < len(measured) <= 22 + 30 + 3 * 22

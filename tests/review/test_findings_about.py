@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from review.recall.recalled import FOLDER, each_design, reviewed
-from tablepatterns.review import Finding, Severity, read_design, review
+from review.recall.recalled import each_design, reviewed
+from tablepatterns.review import Finding, read_design
 from tablepatterns.review.design.model import DeclaredSet, Design
 from tablepatterns.review.measure.measure import with_implied_writes
 from tablepatterns.review.model import Reviewed
-from tablepatterns.review.report import html
 from tablepatterns.review.report.formatting import subject_of
 from tablepatterns.review.report.json import document
-from tablepatterns.review.report.pins import DERIVED, Pins
 
 
 def every(found: Reviewed) -> list[Finding]:
@@ -66,35 +62,6 @@ def test_a_finding_is_about_something_that_is_there(design_path: Path) -> None:
         subject = subject_of(each)
         assert not name or each.about in subject
         assert all(field in subject for field in each.fields[:1]) or name
-    pins = Pins(found.findings)
     in_json = document(found)["findings"]
     for number, first in enumerate(found.findings, start=1):
-        for each in (first, *first.resolves):
-            link = f'href="#finding-{number}"'
-            assert link in pins.on(each.subject, kinds=[each.about])
-            assert all(link in pins.on_field(each.subject.partition(": ")[0], field) for field in each.fields)
         assert (in_json[number - 1]["about"], in_json[number - 1]["fields"]) == (first.about, list(first.fields))
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "held_out_4/tenants_and_keys",
-        pytest.param("held_out_6/insurance_claims", marks=pytest.mark.nightly),
-        pytest.param("held_out_6/warehouse_picks", marks=pytest.mark.nightly),
-    ],
-)
-def test_the_page_shows_each_finding_where_it_belongs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Each number of entities is measured
-    monkeypatch.setattr("tablepatterns.review.capacity.projections.ENTITIES", (1.0,))
-    found = review(read_design(FOLDER / f"{name}.toml"), detailed=True)
-    page = html(found)
-    for number, each in enumerate(found.findings, start=1):
-        assert f'<a href="#finding-{number}" class="pin ' in page, each.subject
-
-
-def test_an_index_and_a_query_of_one_name_are_distinguished() -> None:
-    says = ("'by email' is unused.", "", "Remove it.", "")
-    pins = Pins([Finding("unused-index", Severity.NOTE, "Employees: by email", *says, about="index")])
-    assert "finding-1" in pins.on("Employees: by email", kinds=DERIVED)
-    assert "finding-1" not in pins.on("Employees: by email", kinds=["query"])

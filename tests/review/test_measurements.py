@@ -8,7 +8,6 @@ import pytest
 
 from review.detailed import design
 from tablepatterns.review import Design
-from tablepatterns.review.capacity.projections import scaled
 from tablepatterns.review.measure import measure as measuring
 from tablepatterns.review.measure.account import SampleDesign
 from tablepatterns.review.measure.measure import Measurements, calls_of, independent
@@ -23,9 +22,9 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The names of the sets of each account that is measured."""
     found, run = list[list[str]](), measuring.run_calls
 
-    def noted(of: SampleDesign) -> object:
+    def noted(of: SampleDesign, known: Measurements) -> object:
         found.append([each.name for each in of.design.sets])
-        return run(of)
+        return run(of, known)
 
     monkeypatch.setattr(measuring, "run_calls", noted)
     return found
@@ -44,7 +43,15 @@ def test_sets_that_share_an_archive_or_a_transaction_are_measured_together() -> 
 def test_other_rates_are_not_measured_again(measured: list[list[str]]) -> None:
     known = Measurements()
     first = calls_of(DESIGN, most=MOST, known=known)
-    faster = calls_of(scaled(DESIGN, 1.0, 30.0), most=MOST, known=known)
+    sets = (
+        replace(
+            declared,
+            queries=tuple(replace(query, rate=30 * query.rate) for query in declared.queries),
+            writes=tuple(replace(write, rate=30 * write.rate, peak=None) for write in declared.writes),
+        )
+        for declared in DESIGN.sets
+    )
+    faster = calls_of(replace(DESIGN, sets=tuple(sets)), most=MOST, known=known)
     assert [each.requests for each in faster] == [each.requests for each in first]
     assert measured == [["Employees", "Changes", "OldChanges"]]
 

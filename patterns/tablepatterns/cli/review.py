@@ -9,6 +9,8 @@ import importlib
 import io
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from ..errors import BadInput
+from ..figures import count
 from ..review.design.model import Design
 from ..review.model import Reviewed, Severity
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from ..review.capacity.price import PriceTable
 
 _WIDTH: Final = 100
+_MANY: Final = 300
+"""A review of so many access patterns takes so long that it is announced."""
 
 
 class Form(str, Enum):
@@ -67,8 +72,9 @@ def run_review(source: str, form: Form | None, output: Path | None, prices: Path
     from ..review.report.formatting import plain, verdict
     from ..review.reviewer import review
 
-    form = form or (_ENDINGS.get(output.suffix.lower(), Form.TEXT) if output else Form.TEXT)
-    found = review(design_of(source), prices=_price_table(prices), detailed=form in (Form.JSON, Form.HTML))
+    form, design, table = _form_of(form, output), design_of(source), _price_table(prices)
+    with _progress(design) as show:
+        found = review(design, prices=table, detailed=form in (Form.JSON, Form.HTML), on_measured=show)
     if output is not None:
         # Line breaks as they are, on every system
         output.write_bytes(_written(found, form).encode("utf-8"))
@@ -78,6 +84,10 @@ def run_review(source: str, form: Form | None, output: Path | None, prices: Path
     else:
         console.file.write(_written(found, form))
     return found
+
+
+def _form_of(form: Form | None, output: Path | None) -> Form:
+    return form or (_ENDINGS.get(output.suffix.lower(), Form.TEXT) if output else Form.TEXT)
 
 
 def fixed(source: str, number: int, output: Path | None, prices: Path | None, console: Console) -> None:
@@ -137,32 +147,85 @@ def compared(before: str, after: str, form: Form | None, prices: Path | None, co
     :raises OSError: a file cannot be read
     """
     from ..review.report.comparison import comparison
-    from ..review.report.markdown import sheet_lines
+    from ..review.report.markdown import comparison_markdown
     from ..review.report.text import sheet_parts
     from ..review.reviewer import review
 
     table = _price_table(prices)
-    sheets = comparison(*(review(design_of(each), prices=table) for each in (before, after)))
+    if form not in (None, Form.TEXT, Form.MARKDOWN):
+        raise BadInput("format", form, "a comparison is printed as text or Markdown", "use one of these")
+    sheets = comparison(*(review(design_of(source), prices=table) for source in (before, after)))
+    if form is Form.MARKDOWN:
+        console.file.write(comparison_markdown(sheets))
+        return
     for sheet in sheets:
-        if form is Form.MARKDOWN:
-            console.file.write("\n\n".join(sheet_lines(sheet)) + "\n\n")
-        elif form in (None, Form.TEXT):
-            for part in sheet_parts(sheet):
-                console.print(part)
-            console.print()
-        else:
-            raise BadInput("format", form, "a comparison is printed as text or Markdown", "use one of these")
+        for part in sheet_parts(sheet):
+            console.print(part)
+        console.print()
 
 
-def watched(source: str, prices: Path | None, port: int, console: Console) -> None:
-    """Serve the page of a design file on this machine until Ctrl+C, and write it again when the file changes.
+def watch(source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console) -> None:
+    """Review a design file, and again whenever it changes, until Ctrl+C; errors of the file are reported, too.
 
-    :raises BadInput: there is no such file, or the price table is wrong
-    :raises OSError: the port is taken
+    :raises BadInput: there is no such file
+    :raises ModuleNotFoundError: watchfiles is not installed
     """
-    from .watch import watch
+    from ..extras import how_to_install
 
-    watch(Path(source), _price_table(prices), port, console)
+    try:
+        from watchfiles import watch as changes_of
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"--watch needs watchfiles: {how_to_install('watch')}", name=error.name) from error
+    path = Path(source).absolute()
+    if not path.is_file():
+        raise BadInput("design", source, "only a design file can be watched", "give a TOML file")
+    # Ctrl+C is how the user ends it
+    with suppress(KeyboardInterrupt):
+        _review_or_report_errors(source, form, output, prices, console)
+        # Editors replace the file, so its folder is watched
+        for changes in changes_of(path.parent, recursive=False):
+            if any(Path(changed).name == path.name for _, changed in changes):
+                _review_or_report_errors(source, form, output, prices, console)
+
+
+def _review_or_report_errors(
+    source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console
+) -> None:
+    from ..review.report.html import error_page
+
+    try:
+        run_review(source, form, output, prices, console)
+    except (BadInput, OSError) as error:
+        console.print(f"{error}\n", markup=False, soft_wrap=True)
+        if output is not None and _form_of(form, output) is Form.HTML:
+            output.write_bytes(error_page(f"Errors: {source}", str(error).splitlines()).encode("utf-8"))
+
+
+@contextmanager
+def _progress(design: Design) -> Iterator[Callable[[int], None]]:
+    """Show how many access patterns have been measured; the value is called with the number.
+
+    Where there is no terminal, a review that takes long is announced once.
+    """
+    from ..review.reviewer import MAX_TESTS
+
+    err, declared = Console(stderr=True, highlight=False), sum(1 for _ in design.accesses())
+    if not err.is_terminal:
+        if declared >= _MANY:
+            text = f"Reviewing {count(declared)} access patterns takes minutes: a second for about 100 of them,"
+            err.print(f"{text} and tests of changes end after {count(MAX_TESTS)} measurements.", soft_wrap=True)
+        yield lambda measured: None
+        return
+    with err.status(f"Reviewing {count(declared)} access patterns") as status:
+
+        def show(measured: int) -> None:
+            if measured <= declared:
+                status.update(f"Reviewing: {count(measured)} of {count(declared)} access patterns measured")
+            else:
+                tests = f"{count(measured - declared)} of at most {count(MAX_TESTS)} measurements"
+                status.update(f"Testing changes: {tests}")
+
+        yield show
 
 
 def _price_table(path: Path | None) -> PriceTable | None:

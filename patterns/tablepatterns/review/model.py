@@ -9,7 +9,6 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import ClassVar, Final, Literal
 
-from ..catalogue import entry
 from ..cost import Cost
 from ..figures import SECONDS_OF_A_MONTH
 from ..filters import QueryClass
@@ -329,7 +328,6 @@ class Finding:
     :param why: the guide's reason
     :param better: what to do instead, in one or two sentences
     :param pattern: the pattern that fits better, by its name in the catalogue; None if there is none
-    :param trade_offs: the trade-offs of that pattern
     :param guide: the section of the guide
     :param change: a tested change that resolves the finding; None if none was found
     :param before: the figures without the change
@@ -347,7 +345,6 @@ class Finding:
     better: str
     guide: str
     pattern: str | None = None
-    trade_offs: tuple[str, ...] = ()
     change: str | None = None
     before: Effect | None = None
     after: Effect | None = None
@@ -464,39 +461,10 @@ class Simulation:
 
 
 @dataclass(frozen=True)
-class Projections:
-    """The figures of a design for other numbers of entities, other rates and years of growth.
-
-    The figures are in the order of the factors of entities, then of rates, then of the years.
-
-    :param entities: the factors for the number of entities of every set
-    :param rates: the factors for the rate of every access pattern
-    :param years: the years of growth
-    :param cost: the cost per month
-    :param busiest: the load of the busiest partition, as a share of its target
-    :param partition: the busiest partition, with its table
-    :param account: the load of the account, as a share of its target
-    :param limits: the limits that are nearly reached at one or more points
-    :param used: the used share of each of these limits
-    """
-
-    entities: tuple[float, ...]
-    rates: tuple[float, ...]
-    years: tuple[float, ...]
-    cost: tuple[float, ...]
-    busiest: tuple[float, ...]
-    partition: tuple[str, ...]
-    account: tuple[float, ...]
-    limits: tuple[str, ...]
-    used: tuple[tuple[float, ...], ...]
-
-
-@dataclass(frozen=True)
 class Reviewed:
     """The complete result of a review, with the worst findings first.
 
     :param simulation: a stored sample of the design; only in a detailed review
-    :param projections: the figures at other scales; only in a detailed review
     """
 
     IN_JSON: ClassVar[Mapping[str, str]] = {"severity": "severity"}
@@ -510,7 +478,6 @@ class Reviewed:
     promises: tuple[Consistency, ...] = field(metadata=_json("consistency"))
     findings: tuple[Finding, ...]
     simulation: Simulation | None = None
-    projections: Projections | None = None
 
     @property
     def severity(self) -> Severity | None:
@@ -521,18 +488,6 @@ class Reviewed:
     def busiest(self) -> float:
         """The peak load of the busiest partition, as a share of its target."""
         return max((1 / each.headroom for each in self.heats), default=0.0)
-
-
-def trade_offs(pattern: str) -> tuple[str, ...]:
-    """Return the trade-offs of a pattern: the guide's issues and considerations.
-
-    >>> trade_offs("log_tail")[0]  # doctest: +ELLIPSIS
-    '...'
-
-    :param pattern: its name in the catalogue
-    :raises BadInput: the catalogue has no such pattern
-    """
-    return entry(pattern).trade_offs
 
 
 def part_of(declared: str, name: str) -> str:

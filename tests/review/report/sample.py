@@ -182,14 +182,13 @@ def findings() -> tuple[Finding, ...]:
             "writes that go to the newest partition cannot be spread by the service",
             "put a bucket in front of the hour: 8 buckets keep each below half the target",
             "prepend/append anti-pattern", "partition_spread",
-            ("a read of an hour asks every bucket", "the number of buckets cannot change later without a move"),
         ),
         Finding(
             "partition-scan", Severity.WARNING, "Employees: employees by age",
             "reads 3,357 entities to return 412, 2 times a second at the peak",
             "only the keys are indexed: without a range of RowKeys the partition is searched",
             "keep copies ordered by age in the same partition", "intra-partition secondary index pattern",
-            "intra_partition_index", ("each write writes one more row", "storage for the copies"),
+            "intra_partition_index",
         ),
         Finding(
             "high-volume-delete", Severity.WARNING, "Requests",
@@ -249,7 +248,7 @@ def hostile() -> Reviewed:
     heat = found.heats[1]
     parts = tuple(replace(each, partition=HOSTILE) for each in heat.partitions)
     finding = replace(found.findings[0], subject=HOSTILE, says=HOSTILE, why=HOSTILE, better=HOSTILE, guide=HOSTILE,
-                      trade_offs=(HOSTILE,), pattern=HOSTILE, rule=HOSTILE)  # fmt: skip
+                      pattern=HOSTILE, rule=HOSTILE)  # fmt: skip
     return replace(
         found,
         design=Design(HOSTILE, (of,)),

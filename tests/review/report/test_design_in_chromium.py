@@ -1,4 +1,4 @@
-"""The design on the page, in a browser: choose an access pattern, move the sliders, print, and read on a phone."""
+"""The design on the page, in a browser: choose an access pattern, print, and read on a phone."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from review.detailed import HOSTILE, reviewed
-from review.report.test_in_chromium import BEYOND, OVERLAPS, brightness
+from review.report.test_in_chromium import BEYOND, brightness
 from support.browser import WatchedPage, chromium
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.figures import money, share
 from tablepatterns.review import Design, Field, Query, Shape, declare_set, read_design, review
-from tablepatterns.review.capacity.projections import ENTITIES, RATES
 from tablepatterns.review.model import Walkthrough
 from tablepatterns.review.report import html
-from tablepatterns.review.report.formatting import plain, subject_of
+from tablepatterns.review.report.formatting import plain
 
 pytestmark = pytest.mark.browser
 MARKED = "rows => rows.map(row => [row.dataset.row, row.querySelector('.mark').textContent])"
-POINTS = [(0.1, 100.0), (1.0, 1.0), (3.0, 0.3), (100.0, 30.0)]
 
 
 @pytest.fixture(scope="module")
@@ -111,49 +108,6 @@ def test_what_a_crash_leaves_is_shown_at_its_request(page: Page) -> None:
         assert (step.recovery or "") in text
 
 
-def test_the_sliders_show_the_figures_of_the_scaled_design(page: Page) -> None:
-    review, found = reviewed(), reviewed().projections
-    assert found is not None
-
-    def shown(figure: float) -> float:
-        return float(f"{figure:.6g}")
-
-    # tests/review/test_projections.py compares these figures with reviews
-    for entities, rates in POINTS:
-        at = (ENTITIES.index(entities) * len(RATES) + RATES.index(rates)) * len(found.years)
-        then = at + found.years.index(review.design.years)
-        move(page, "entities", ENTITIES.index(entities))
-        move(page, "rates", RATES.index(rates))
-        move(page, "years", 0)
-        assert page.locator("#at-cost").inner_text() == money(shown(found.cost[at]), review.bill.currency)
-        assert page.locator("#at-busiest").inner_text() == share(shown(found.busiest[at]))
-        assert page.locator("#at-account").inner_text() == share(shown(found.account[at]))
-        assert ("bad" in (page.locator("#at-busiest").get_attribute("class") or "")) == (found.busiest[at] > 1)
-        move(page, "years", found.years.index(review.design.years))
-        assert page.locator("#at-cost").inner_text() == money(shown(found.cost[then]), review.bill.currency)
-
-
-def move(page: Page, name: str, position: int) -> None:
-    """Move a slider with the keyboard."""
-    slider = page.locator(f"#scale-{name}")
-    slider.focus()
-    page.keyboard.press("Home")
-    for _ in range(position):
-        page.keyboard.press("ArrowRight")
-    assert slider.input_value() == str(position)
-    assert slider.get_attribute("aria-valuetext") == page.locator(f"#scale-{name} + output").inner_text()
-
-
-def test_findings_are_numbered_where_they_belong(page: Page) -> None:
-    found = reviewed().findings
-    assert found
-    for number, finding in enumerate(found, start=1):
-        pins = page.locator(f'a.pin[href="#finding-{number}"]')
-        assert pins.count() >= 1, finding.subject
-        assert plain(finding.rule) in (pins.first.get_attribute("aria-label") or "")
-        assert page.locator(f"#finding-{number} h3").inner_text() == subject_of(finding)
-
-
 def test_a_link_in_a_finding_chooses_its_access_pattern(page: Page) -> None:
     link = page.locator('.finding a[href^="#call-"]').first
     at = (link.get_attribute("href") or "").removeprefix("#call-")
@@ -171,7 +125,6 @@ def test_nothing_is_beside_the_page(browser: Browser, path: Path, width: int) ->
         page.check(f"#choose-{walkthrough('hire')[0]}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(BEYOND) == []
-        assert page.eval_on_selector_all(".map svg", OVERLAPS) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -224,7 +177,6 @@ def test_hostile_names_are_text(browser: Browser, tmp_path: Path) -> None:
         assert page.locator("h1").inner_text() == plain(HOSTILE)
         assert page.locator(".choice label").nth(1).inner_text() == f"Employees: {plain(HOSTILE)}"
         page.check("#choose-0")
-        move(page, "rates", 3)
         assert page.locator(".call:visible h3").inner_text() == f"Employees: {plain(HOSTILE)}"
         assert "\u2028" not in page.content()
 
@@ -252,12 +204,11 @@ def test_a_blob_log_is_shown_with_its_container_and_its_requests(browser: Browse
     path = tmp_path / "log.html"
     path.write_text(html(review(read_design(LOG), detailed=True)), encoding="utf-8")
     with opened(browser, path, 400) as page:
-        for width, map_of_width in ((1280, ".map .wide"), (400, ".map .narrow")):
+        for width in (1280, 400):
             page.set_viewport_size({"width": width, "height": 900})
-            drawn = page.locator(map_of_width)
-            assert drawn.is_visible()
-            assert "Requests: blob log of Requests in request-log" in str(drawn.get_attribute("aria-label"))
-            assert {"Container request-log", "blob log"} <= set(drawn.locator("text").all_text_contents())
+            home = page.locator(".home").inner_text()
+            assert "Container request-log" in home
+            assert "Requests blob log" in home
             assert page.evaluate(BEYOND) == []
         page.get_by_label("Requests: log a request").check()
         call = page.locator(".call:visible")
@@ -266,4 +217,3 @@ def test_a_blob_log_is_shown_with_its_container_and_its_requests(browser: Browse
         assert "3 entries of the buffer are lost" in steps[0]
         assert "Blobs" in call.locator("dt").all_inner_texts()
         assert page.evaluate(BEYOND) == []
-        assert page.locator("#scale").is_visible()

@@ -65,7 +65,7 @@ def test_no_number_rounds_to_a_thousand_of_its_own_unit() -> None:
         assert not figures.size(1024**power - 1).startswith("1,024"), power
 
 
-@pytest.mark.parametrize("folder", ["review", "traffic", "cli", "tour"])
+@pytest.mark.parametrize("folder", ["review", "traffic", "cli", "inventory"])
 def test_nothing_else_formats_figures(folder: str) -> None:
     allowed = {"{tally.seconds:,.3f}", "{hour:.0f}"}
     for path in sorted((SOURCE / folder).rglob("*.py")):

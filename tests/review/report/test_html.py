@@ -119,13 +119,6 @@ def test_the_same_review_gives_the_same_page(source: str) -> None:
     assert html(sample()) == source
 
 
-def test_a_page_without_matplotlib_says_how_to_get_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablepatterns.review.report.plots.NEEDED", "a_module_that_is_not_there")
-    page = Page(html(sample()))
-    assert "svg" not in {tag for tag, _ in page.tags}
-    assert "pip install '.[plot]' in a clone" in page.texts
-
-
 def test_a_design_without_findings_is_reported_as_such() -> None:
     page = Page(written(clean()))
     assert " No findings." in page.texts

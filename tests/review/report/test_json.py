@@ -52,7 +52,7 @@ def in_json(kind: Any, origin: Any) -> tuple[type, ...]:
 
 def without_schema(document: dict[str, Any]) -> dict[str, Any]:
     """Return a report without the version of its keys."""
-    assert document.pop("schema") == 2
+    assert document.pop("schema") == 3
     return document
 
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from ...errors import BadInput
 from ..design.model import Design
-from ..model import Effect, Finding, Reviewed, Severity, part_of, trade_offs
+from ..model import Effect, Finding, Reviewed, Severity, part_of
 from ..rules import RULES
 from ..rules.context import RuleContext
 from .candidates import candidates
@@ -20,7 +20,7 @@ _UNDONE: Final = frozenset({"unused-index", "redundant-index", "needless-spread"
 
 
 def with_tested_advice(
-    reviewed: Reviewed, context: RuleContext, simulate: Simulate
+    reviewed: Reviewed, context: RuleContext, simulate: Simulate, may_test: Callable[[], bool]
 ) -> tuple[tuple[Finding, ...], tuple[Change | None, ...]]:
     """Return the findings with advice that was tried, and the change of each.
 
@@ -30,11 +30,15 @@ def with_tested_advice(
 
     :param reviewed: the design as it is
     :param simulate: reviews a changed design, without advice
+    :param may_test: whether another change may be tested
     """
     left = list(reviewed.findings)
     found: list[tuple[Finding, Change | None]] = []
     while left:
         finding = left.pop(0)
+        if not may_test():
+            found.append((replace(finding, better=f"{finding.better} {_TOO_MANY}"), None))
+            continue
         change, after, why = _best_that_works(context, finding, left, reviewed, simulate)
         if change is None or after is None:
             better = f"{why} {_OTHERWISE}" if why is not None else f"{finding.better} {_untested(finding)}"
@@ -58,6 +62,7 @@ def _untested(finding: Finding) -> str:
 
 
 _ALONE: Final = "A change that resolves it was tried, but conflicts with the other changes in this report."
+_TOO_MANY: Final = "No change was tested: the design has too many access patterns to test one for each finding."
 _OTHERWISE: Final = "Consider another design of the set."
 
 
@@ -67,7 +72,6 @@ def _with(finding: Finding, change: Change, before: Reviewed, after: Reviewed, g
         finding,
         change=change.says,
         pattern=change.pattern,
-        trade_offs=trade_offs(change.pattern) if change.pattern else (),
         before=effect_of(before, finding),
         after=effect_of(after, finding),
         resolves=tuple(gone),

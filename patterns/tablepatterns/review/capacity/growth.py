@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -122,18 +122,6 @@ def _uses(design: Design, measured: Iterable[Measured]) -> list[_Use]:
     uses += [use for declared in design.sets for use in _of_messages(declared)]
     uses += [use for log in design.logs for use in _of_log(log)]
     return [*uses, *_of_account(design)]
-
-
-def shares_of_limits(design: Design, measured: Iterable[Measured], years: float) -> Mapping[str, float]:
-    """Return which share of each limit is used after so many years, by the limit and what it is about."""
-    uses = _uses(replace(design, years=years), measured)
-    return {f"{use.limit}: {use.subject}": use.then / use.most for use in uses}
-
-
-def grown_design(design: Design, years: float) -> Design:
-    """Return a design with the entities that there are after so many years."""
-    sets = tuple(replace(each, shape=_grown_shape(each.shape, years)) for each in design.sets)
-    return replace(design, sets=sets)
 
 
 def _grown_shape(shape: Shape, years: float) -> Shape:

@@ -82,20 +82,6 @@ def simulate_day(design: Design, measured: Iterable[Measured]) -> tuple[tuple[Ta
     return tuple(heat for heat in heats if heat is not None), _account(measured)
 
 
-def busiest_partition(design: Design, measured: Iterable[Measured]) -> tuple[float, str]:
-    """Return the load of the busiest partition as a share of its target, as `simulate_day` has it, and its name."""
-    by_table: defaultdict[str, list[Load]] = defaultdict(list)
-    for each in measured:
-        for load in loads_of(design, each):
-            by_table[load.table].append(load)
-    found = (
-        (partition.peak() / PARTITION_ENTITIES_PER_SECOND, f"{table}: {name}")
-        for table, loads in by_table.items()
-        for name, partition in _partitions(loads).items()
-    )
-    return max(found, key=lambda each: each[0], default=(0.0, ""))
-
-
 def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     """Return the load of a table; None if it is not used."""
     total = sum(load.work * sum(load.curve) for load in loads)
@@ -186,12 +172,6 @@ def _account(measured: Iterable[Measured]) -> AccountLoad:
         for step, calls in enumerate(day_curve(each.rate, each.busiest)):
             rates[step] += calls * requests
     return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))
-
-
-def account_peak(measured: Iterable[Measured]) -> float:
-    """Return the load of the account at its busiest as a share of its target, as `simulate_day` has it."""
-    most = sum(day_curve(each.rate, each.busiest)[BUSIEST] * _requests(each) for each in measured)
-    return most / ACCOUNT_TRANSACTIONS_PER_SECOND
 
 
 def _requests(measured: Measured) -> float:

@@ -7,9 +7,9 @@ parser, the JSON Schema and the documentation of the format are derived from the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from annotated_types import Interval
 
@@ -443,24 +443,6 @@ class DeclaredLog(LogOptions):
     def read(self, access: Query) -> LogRead:
         """Return the declaration of one of `calls` that reads a time span."""
         return next(each for each in self.reads if each.name == access.name)
-
-    def faster(self, rates: float, entries: float = 1.0) -> DeclaredLog:
-        """Return the log with so many times the rates, and the entries that there are now."""
-        return replace(
-            self,
-            count=None if self.count is None else round(self.count * entries),
-            writes=tuple(faster(each, rates) for each in self.writes),
-            reads=tuple(faster(each, rates) for each in self.reads),
-        )
-
-
-AccessT = TypeVar("AccessT", Query, Write, LogRead, LogWrite)
-
-
-def faster(access: AccessT, factor: float) -> AccessT:
-    """Return an access pattern with so many times its rate and peak."""
-    peak = None if access.peak is None else access.peak * factor
-    return replace(access, rate=access.rate * factor, peak=peak)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ the number of entities are scaled by the expected values of the sample and the w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -83,10 +83,22 @@ class Measurements:
     """What was measured in one review. Sets that are the same in another design are not measured again.
 
     The others share an account, since the number of its rows changes the timestamps, and so the bytes of a response.
+
+    :param on_measured: called after each access pattern, with how many have been measured
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_measured: Callable[[int], None] | None = None) -> None:
         self._known: list[tuple[SampleDesign, Mapping[str, Sequence[SampleCost]]]] = []
+        self._on_measured = on_measured
+        self.count = 0
+        """How many access patterns have been measured."""
+
+    def counted(self, cost: SampleCost) -> SampleCost:
+        """Return a cost that has just been measured, and count it."""
+        self.count += 1
+        if self._on_measured is not None:
+            self._on_measured(self.count)
+        return cost
 
     def of(self, sample: SampleDesign) -> list[SampleCost]:
         """Return what each access pattern of a sample takes, in declaration order."""
@@ -96,7 +108,7 @@ class Measurements:
             found.update(costs or {})
             new += [part] if costs is None else []
         if new:
-            measured = run_calls(sample.part({each.name for part in new for each in part.design.sets}))
+            measured = run_calls(sample.part({each.name for part in new for each in part.design.sets}), self)
             self._known += [(part, {each.name: measured[each.name] for each in part.design.sets}) for part in new]
             found.update(measured)
         return [cost for each in sample.design.sets for cost in found[each.name]]
@@ -324,19 +336,26 @@ def _longer(declared: SizedDesign, made: SizedDesign, of: DeclaredSet, via: Deri
 # ------------------------------------------------------------------ running the calls on a sample
 
 
-def run_calls(of: SampleDesign) -> dict[str, list[SampleCost]]:
-    """Run every access pattern of a sample, and return the cost of each, by the name of its set."""
+def run_calls(of: SampleDesign, known: Measurements) -> dict[str, list[SampleCost]]:
+    """Run every access pattern of a sample, and return the cost of each, by the name of its set.
+
+    :param known: counts them
+    """
     # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
     engine.tables.create(_EMPTY_TABLE)
     with connect(engine) as storage:
         stand = set_up(of, storage)
         empty = _empty(stand)
-        asked = {each.name: [_asked(stand, each, query, empty) for query in each.queries] for each in of.design.sets}
+        asked = {
+            each.name: [known.counted(_asked(stand, each, query, empty)) for query in each.queries]
+            for each in of.design.sets
+        }
         # Last, since they change the data
         sources = {name: Source(made) for name, made in stand.samples.items()}
         written = {
-            each.name: [_written(stand, each, write, sources) for write in each.writes] for each in of.design.sets
+            each.name: [known.counted(_written(stand, each, write, sources)) for write in each.writes]
+            for each in of.design.sets
         }
     return {each.name: [*asked[each.name], *written[each.name]] for each in of.design.sets}
 

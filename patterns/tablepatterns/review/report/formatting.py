@@ -242,8 +242,6 @@ def peak_of(heat: TableLoad) -> float:
     return max((each.peak for each in heat.partitions), default=0.0)
 
 
-_TRADE_OFFS: Final = 2
-"""The maximum number of trade-offs; `tablepatterns patterns` has them all."""
 SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
@@ -281,6 +279,4 @@ def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
         found.append(("Leads to", tuple(map(plain, finding.causes))))
     if finding.pattern is not None:
         found.append(("Pattern", (pattern_title(finding.pattern),)))
-    if finding.trade_offs:
-        found.append(("Trade-offs", tuple(map(plain, finding.trade_offs[:_TRADE_OFFS]))))
     return (*found, ("Guide", (plain(finding.guide),)))

@@ -3,233 +3,249 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Final
+from itertools import groupby
+from typing import Any, Final
 
-from ...extras import how_to_install
-from ...figures import money, number, plural, share
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ... import figures
 from ..capacity.growth import grown
+from ..design.model import Design, Field
 from ..measure.log_pace import entries_of
-from ..model import Finding, Reviewed, part_of
-from .explorer import explorer
-from .fine import fine
+from ..model import Consistency, Finding, Measured, Place, Reviewed, Simulation, Step, StoredRow, Walkthrough, part_of
+from .charts import HEAT, cost_chart, heat_charts
 from .formatting import SEVERITIES, lines, loads, plain, subject_of, verdict
-from .markup import Markup, element, joined
-from .pins import Pins
-from .plots import NEEDED, Plot, Plots, available, plots
-from .scale import scale
-from .tables import Cell, Sheet, sheets
+from .tables import Cell, sheets
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src {}; base-uri 'none'; form-action 'none'"
-_RELOAD: Final = """\
-new EventSource("/events").onmessage = (event) => {
-  if (event.data !== document.documentElement.dataset.version) location.reload();
-};
-"""
-"""Runs only on a page that `--watch` serves."""
+SYMBOLS: Final = {
+    "primary": ("●", "entity"),
+    "copy": ("◆", "index copy"),
+    "list": ("☰", "list"),
+    "summary": ("Σ", "summary"),
+    "part": ("▤", "further row of an entity"),
+}
+"""The symbol and the name of each kind of row."""
 _LONG: Final = 24
-_NO_PLOTS: Final = Plots(None, None, ())
+"""A text with a longer word may be broken anywhere."""
+_MARKS: Final = ("read", "returned", "written")
+_ENTITIES: Final = {"examined": "read", "returned": "returned", "written": "written"}
+_BLOBS: Final = {"blob_reads": "read", "blob_writes": "written or listed", "blob_deletes": "deleted"}
+_PLACES: Final = {"copy": "index", "log": "blob log"}
 
 
-def html(reviewed: Reviewed, *, version: str = "") -> str:
-    """Return the report as a single HTML page, with plots if matplotlib is installed.
+def html(reviewed: Reviewed) -> str:
+    """Return the report as a single HTML page.
 
-    Without matplotlib, the page says how to install it; the tables have the same figures. The page of a detailed review
-    also shows the design: its map, its stored tables, each access pattern request by request, and sliders for entities,
-    rates and years.
+    The page of a detailed review also shows the design: its sets, its stored tables, and each access pattern request by
+    request.
 
     Guarantees: the page makes no request, and names from the design cannot become markup. Without scripts, everything
-    is shown at once. The same review gives the same page, with the same version of matplotlib.
+    is shown at once. The same review gives the same page.
 
     Cost: nothing.
 
     :param reviewed: the result of `review`
-    :param version: the version of a served page, which reloads when its server has another version
     """
-    drawn = plots(reviewed) if available() else _NO_PLOTS
-    pins = Pins(reviewed.findings)
-    shown = [explorer(reviewed, pins), scale(reviewed)]
-    parts = [
-        _findings(reviewed),
-        element("section", element("h2", "No findings"), *fine(reviewed), id="fine"),
-    ]
-    account = pins.on("account", reviewed.design.name, kinds=["account"])
-    parts += shown
-    parts += [
-        _section(sheet, _plots_of(sheet, drawn), account if sheet.name == "heat" else joined())
-        for sheet in sheets(reviewed)
-    ]
-    title = f"Design review: {plain(reviewed.design.name)}"
-    opening = _opening(reviewed, [part for part in ("design", "scale") if any(shown)])
-    return page(title, opening, element("main", *parts), _closing(), version=version)
-
-
-def page(title: str, *body: Markup, version: str = "") -> str:
-    """Return a complete page with the style and the script of a report."""
-    own = [_file("page.js"), *([_RELOAD] if version else [])]
-    hashes = [b64encode(sha256(each.encode()).digest()).decode() for each in own]
-    policy = _POLICY.format(" ".join(f"'sha256-{each}'" for each in hashes))
-    policy += "; connect-src 'self'" if version else ""
-    head = joined(
-        Markup('<meta charset="utf-8">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        element("title", title),
-        element("style", Markup(_file("page.css"))),
+    simulation = reviewed.simulation
+    return _page(
+        "page.html.jinja",
+        title=f"Design review: {reviewed.design.name}",
+        reviewed=reviewed,
+        verdict=verdict(reviewed).capitalize(),
+        facts=list(_facts(reviewed)),
+        findings=[(finding, lines(finding), _call_of(finding, reviewed)) for finding in reviewed.findings],
+        simulation=simulation,
+        calls=list(_calls(reviewed, simulation)) if simulation else [],
+        homes=list(_homes(simulation)) if simulation else [],
+        tables=list(_tables(reviewed.design, simulation)) if simulation else [],
+        sheets=sheets(reviewed),
+        cost=cost_chart(reviewed),
+        heats=list(heat_charts(reviewed)),
     )
-    scripts = [element("script", Markup(each)) for each in own]
-    parts = element("head", head), element("body", *body, *scripts)
-    return f"<!DOCTYPE html>\n{element('html', *parts, lang='en', data_version=version)}\n"
+
+
+def error_page(title: str, errors: Sequence[str]) -> str:
+    """Return a page that shows why there is no report.
+
+    :param errors: the lines of the errors
+    """
+    return _page("errors.html.jinja", title=title, errors=errors)
+
+
+def _page(template: str, **values: object) -> str:
+    script = _file("page.js")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    style = Markup(_file("page.css"))  # noqa: S704 - a file of this package
+    return _environment().get_template(template).render(
+        values, style=style, script=Markup(script), digest=digest, guide=GUIDE  # noqa: S704
+    )  # fmt: skip
 
 
 def _file(name: str) -> str:
     return (files(__name__.rpartition(".")[0]) / name).read_text(encoding="utf-8")
 
 
-def _opening(reviewed: Reviewed, parts: Sequence[str]) -> Markup:
-    shown = [("findings", "Findings"), ("fine", "No findings"), *((each, each.capitalize()) for each in parts)]
-    shown += [(each.name, each.title) for each in sheets(reviewed)]
-    links = [element("li", element("a", title, href=f"#{name}")) for name, title in shown]
-    return element(
-        "header",
-        element("p", "Design review", class_="kicker"),
-        element("h1", plain(reviewed.design.name)),
-        element("p", f"{verdict(reviewed).capitalize()}.", class_="verdict"),
-        element("dl", *_facts(reviewed), class_="facts"),
-        element("nav", element("ul", *links), aria_label="Parts of this report"),
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(__name__.rpartition(".")[0], "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_without_controls,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
+    for name in ("number", "plural", "counted", "rate", "sum_of_money"):
+        environment.filters[name] = getattr(figures, name)
+    environment.globals |= {
+        "SEVERITIES": SEVERITIES,
+        "SYMBOLS": SYMBOLS,
+        "HEAT": HEAT,
+        "subject_of": subject_of,
+        "field_text": _field_text,
+        "cell_class": _cell_class,
+        "class_of_call": _class_of_call,
+        "touched": _touched,
+        "rows_touched": _rows_touched,
+        "place_kind": lambda place: _PLACES.get(place.kind, place.kind),
+    }
+    return environment
 
 
-def _facts(reviewed: Reviewed) -> list[Markup]:
-    design, bill, currency = reviewed.design, reviewed.bill, plain(reviewed.bill.currency)
+def _without_controls(value: object) -> object:
+    """Apply `plain` to each text that a template inserts, before it is escaped."""
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _facts(reviewed: Reviewed) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the value and a remark of each figure at the top of the page."""
+    design, bill = reviewed.design, reviewed.bill
+    horizon = f"after {figures.plural(design.years, 'year')}"
     entities = sum(each.shape.count for each in design.sets)
     then = sum(grown(each.shape, design.years) for each in design.sets)
-    horizon = f"after {plural(design.years, 'year')}"
     hottest, *_ = loads(reviewed)
-    return [
-        _fact("Sets", number(len(design.sets)), plural(len(reviewed.measured), "access pattern")),
-        *_logs_fact(reviewed),
-        _fact("Entities", number(entities), f"{number(then)} {horizon}"),
-        _fact("Cost a month", money(bill.total, currency), f"{money(bill.then, currency)} {horizon}"),
-        _fact("Nearest to its target", share(hottest.share), hottest.name),
-    ]
+    yield "Sets", figures.number(len(design.sets)), figures.plural(len(reviewed.measured), "access pattern")
+    if design.logs:
+        now, later = (figures.number(sum(entries_of(log, at) for log in design.logs)) for at in (0.0, design.years))
+        yield "Blob logs", figures.number(len(design.logs)), f"{now} entries, {later} {horizon}"
+    yield "Entities", figures.number(entities), f"{figures.number(then)} {horizon}"
+    cost, grown_cost = (figures.money(each, bill.currency) for each in (bill.total, bill.then))
+    yield "Cost a month", cost, f"{grown_cost} {horizon}"
+    yield "Nearest to its target", figures.share(hottest.share), hottest.name
 
 
-def _logs_fact(reviewed: Reviewed) -> list[Markup]:
-    logs, years = reviewed.design.logs, reviewed.design.years
-    if not logs:
-        return []
-    now, then = (sum(entries_of(log, after) for log in logs) for after in (0.0, years))
-    entries = f"{number(now)} entries, {number(then)} after {plural(years, 'year')}"
-    return [_fact("Blob logs", number(len(logs)), entries)]
+def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:
+    """Return the number of the access pattern that a finding is about, if the page shows it."""
+    if not reviewed.simulation or finding.about not in ("query", "write"):
+        return None
+    subjects = [part_of(call.of.name, call.access.name) for call in reviewed.measured]
+    return subjects.index(finding.subject) if finding.subject in subjects else None
 
 
-def _fact(name: str, value: str, more: str) -> Markup:
-    return element("div", element("dt", name), element("dd", value, element("span", more)))
+def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measured, Consistency | None, Walkthrough]]:
+    """Yield the figures, the consistency and the requests of each access pattern."""
+    walkthroughs = {(walk.of.name, walk.access.name): walk for walk in simulation.walkthroughs}
+    consistency = {(promise.of.name, promise.access.name): promise for promise in reviewed.promises}
+    for call in reviewed.measured:
+        key = call.of.name, call.access.name
+        yield call, consistency.get(key), walkthroughs[key]
 
 
-def _findings(reviewed: Reviewed) -> Markup:
-    findings = reviewed.findings
-    if not findings:
-        said = element("p", element("span", "clean", class_="label clean"), " No findings.")
-        return element("section", element("h2", "Findings"), said, id="findings")
-    said = element("p", "The most serious findings first." if len(findings) > 1 else "", class_="quiet")
-    shown = [_finding(number, each, _call_of(each, reviewed)) for number, each in enumerate(findings, start=1)]
-    return element("section", element("h2", "Findings"), said, *shown, id="findings")
-
-
-def _call_of(finding: Finding, reviewed: Reviewed) -> Markup:
-    """Return a link to the access pattern that a finding is about, if any."""
-    calls = enumerate(reviewed.measured if reviewed.simulation else ())
-    found = [
-        at
-        for at, call in calls
-        if part_of(call.of.name, call.access.name) == finding.subject and finding.about in ("query", "write")
-    ]
-    return joined(*(element("a", "Show its rows", href=f"#call-{at}") for at in found[:1]))
-
-
-def _finding(number: int, finding: Finding, link: Markup) -> Markup:
-    severity = SEVERITIES[finding.severity]
-    terms = [joined(element("dt", name), *(element("dd", each) for each in words)) for name, words in lines(finding)]
-    return element(
-        "article",
-        element(
-            "header",
-            element("span", str(number), class_=f"pin {severity}", aria_hidden="true"),
-            element("span", severity, class_="label"),
-            element("h3", subject_of(finding)),
-            element("code", plain(finding.rule)),
-            link,
-        ),
-        element("p", plain(finding.says), class_="says"),
-        element("dl", *terms),
-        class_=f"finding {severity}",
-        id=f"finding-{number}",
+def _homes(simulation: Simulation) -> Iterator[tuple[str, list[tuple[Place, list[Place]]]]]:
+    """Yield each table and container, with its sets or logs, and what belongs to each of these."""
+    owners = sorted(
+        (place for place in simulation.places if place.kind in ("set", "log")),
+        key=lambda place: (place.kind == "log", place.where.lower()),
     )
-
-
-def _plots_of(sheet: Sheet, drawn: Plots) -> Markup:
-    """Return the plots that belong to a part of the report."""
-    shown = {"access-patterns": [drawn.cost], "heat": [drawn.load, *drawn.heats]}.get(sheet.name, [])
-    if shown and drawn is _NO_PLOTS:
-        how = element("code", how_to_install("plot"))
-        return element("p", f"There are no plots, because {NEEDED} is not installed: ", how, class_="quiet")
-    return joined(*(_figure(each) for each in shown if each is not None))
-
-
-def _figure(plot: Plot) -> Markup:
-    named = f"{plot.name}-title"
-    pictures = [
-        element("div", Markup(svg), class_=width, role="img", aria_labelledby=named)
-        for width, svg in (("wide", plot.wide), ("narrow", plot.narrow))
-    ]
-    caption = element("figcaption", element("strong", plot.title, id=named), element("span", plot.reading))
-    return element("figure", caption, *pictures, id=plot.name)
-
-
-def _section(sheet: Sheet, pictures: Markup, links: Markup) -> Markup:
-    parts = [element("h2", sheet.title, links), element("p", sheet.says), pictures]
-    if sheet.rows:
-        parts.append(_table(sheet))
-        parts += [element("p", note, class_="quiet") for note in sheet.notes]
-    return element("section", *parts, id=sheet.name)
-
-
-def _table(sheet: Sheet) -> Markup:
-    heads = [element("th", each.name, scope="col", class_="figures" if each.figures else "") for each in sheet.columns]
-    rows = [element("tr", *_fields(sheet, row)) for row in sheet.rows]
-    total = [element("tr", *_fields(sheet, sheet.total), class_="total")] if sheet.total else []
-    return element("table", element("thead", element("tr", *heads)), element("tbody", *rows, *total))
-
-
-def _fields(sheet: Sheet, row: tuple[Cell, ...]) -> list[Markup]:
-    return [
-        element(
-            "td",
-            _words(cell),
-            data_label=column.name,
-            class_="figures" if column.figures else "",
+    for (kind, where), group in groupby(owners, key=lambda place: (place.kind, place.where)):
+        title = f"Table {where}" if kind == "set" else f"Container {where}"
+        yield (
+            title,
+            [
+                (owner, [place for place in simulation.places if place.of == owner.name and place.kind != kind])
+                for owner in group
+            ],
         )
-        for column, cell in zip(sheet.columns, row, strict=True)
-    ]
 
 
-def _words(cell: Cell) -> Markup:
-    look: list[str] = [cell.tone] if cell.tone != "plain" else []
-    look += ["long"] if max(map(len, cell.text.split()), default=0) > _LONG else []
-    text = element("span", cell.text, class_=" ".join(look)) if cell.text else Markup("")
-    code = element("code", cell.code) if cell.code else Markup("")
-    note = element("small", cell.note) if cell.note else Markup("")
-    if not code and not note:
-        return text
-    return element("div", text, code, note)
+@dataclass(frozen=True)
+class ShownTable:
+    """A stored table of the page; the tables of all periods of a set are one.
+
+    :param templates: each kind of row, with the name of what it belongs to, its key template, and whether it is updated
+        later
+    :param fields: the fields of each set that has rows in it, by the name of the set
+    :param bands: the partitions with their rows
+    """
+
+    title: str
+    templates: tuple[tuple[str, str, str, bool], ...]
+    fields: Mapping[str, Mapping[str, Field]]
+    bands: tuple[tuple[str, tuple[StoredRow, ...]], ...]
 
 
-def _closing() -> Markup:
-    link = element("a", "Microsoft's Azure Table storage design guide", href=GUIDE)
-    said = element("p", "Sections are those of ", link, ". Written by tablepatterns.", class_="quiet")
-    return element("footer", said)
+def _tables(design: Design, simulation: Simulation) -> Iterator[ShownTable]:
+    sets = {declared.name: declared for declared in design.sets}
+    late = {(place.of, place.name) for place in simulation.places if place.is_eventual}
+
+    def family(name: str, rows: Sequence[StoredRow]) -> str:
+        owners = {row.of for row in rows}
+        declared = sets.get(owners.pop()) if len(owners) == 1 else None
+        return declared.table if declared is not None and name.startswith(declared.table) else name
+
+    for name, group in groupby(simulation.tables, key=lambda table: family(table.name, table.rows)):
+        tables = list(group)
+        rows = [(table.name, row) for table in tables for row in table.rows]
+        kinds = dict.fromkeys((row.kind, row.of, row.derived, row.template) for _, row in rows)
+        owners = dict.fromkeys(row.of for _, row in rows if row.of in sets)
+        yield ShownTable(
+            f"Table {name}" if len(tables) == 1 else f"Tables {name}…, one for each period",
+            tuple(
+                (kind, part_of(of, derived) if derived else of, template, (of, derived or of) in late)
+                for kind, of, derived, template in kinds
+            ),
+            {owner: sets[owner].shape.fields for owner in owners},
+            tuple(
+                (partition if len(tables) == 1 else f"{table} · {partition}", tuple(row for _, row in band))
+                for (table, partition), band in groupby(rows, key=lambda pair: (pair[0], pair[1].partition))
+            ),
+        )
+
+
+def _field_text(field: Field) -> str:
+    size = f" of {figures.number(field.size)}" if field.type in ("string", "binary") else ""
+    values = f", {figures.number(field.distinct)} values" if field.distinct is not None else ""
+    return f"{field.type}{size}{values}{', rising' if field.order == 'rising' else ''}"
+
+
+def _cell_class(cell: Cell) -> str:
+    classes = [] if cell.tone == "plain" else [str(cell.tone)]
+    return " ".join([*classes, *(["long"] if max(map(len, cell.text.split()), default=0) > _LONG else [])])
+
+
+def _class_of_call(call: Measured) -> str:
+    if call.query_class is not None:
+        return call.query_class.label
+    return "read of blobs" if call.kind == "query" else call.kind
+
+
+def _touched(call: Measured) -> tuple[str, str]:
+    """Return what a call reads and writes: entities, or the blobs of a log."""
+    if any(getattr(call, name) for name in _ENTITIES) or not any(getattr(call, name) for name in _BLOBS):
+        counts = (f"{figures.number(getattr(call, name))} {word}" for name, word in _ENTITIES.items())
+        return "Entities", ", ".join(counts)
+    blobs = ((getattr(call, name), word) for name, word in _BLOBS.items())
+    return "Blobs", ", ".join(f"{figures.number(value)} {word}" for value, word in blobs if value)
+
+
+def _rows_touched(steps: Sequence[Step]) -> Mapping[str, list[Any]]:
+    """Return the numbers of the rows that requests read, returned and wrote."""
+    return {mark: list(dict.fromkeys(row for step in steps for row in getattr(step, mark))) for mark in _MARKS}

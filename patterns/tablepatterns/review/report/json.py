@@ -17,7 +17,7 @@ from ...key import Key
 from ..model import Reviewed, Severity
 from .formatting import SEVERITIES
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """The version of the JSON format."""
 _DIGITS: Final = 6
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
-from ..model import Finding, Reviewed
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ..model import Reviewed
 from .formatting import SEVERITIES, lines, plain, subject_of, verdict
 from .tables import Cell, Sheet, sheets
 
@@ -23,41 +27,39 @@ def markdown(reviewed: Reviewed) -> str:
 
     :param reviewed: the result of `review`
     """
-    parts = [f"# Design review: {escaped(reviewed.design.name)}", f"{verdict(reviewed).capitalize()}."]
-    if reviewed.findings:
-        parts.append("## Findings")
-    for each in reviewed.findings:
-        parts += _finding(each)
-    for sheet in sheets(reviewed):
-        parts += sheet_lines(sheet)
-    return "\n\n".join(parts) + "\n"
+    template = _environment().get_template("review.md.jinja")
+    return template.render(reviewed=reviewed, verdict=verdict(reviewed).capitalize(), sheets=sheets(reviewed))
 
 
-def _finding(finding: Finding) -> Iterator[str]:
-    yield f"### {SEVERITIES[finding.severity].capitalize()}: {escaped(subject_of(finding))} ({escaped(finding.rule)})"
-    yield f"{escaped(finding.says)}"
-    yield "\n".join(_item(name, texts) for name, texts in lines(finding))
+def comparison_markdown(compared: Iterable[Sheet]) -> str:
+    """Return the tables that compare two designs in Markdown."""
+    return _environment().get_template("comparison.md.jinja").render(sheets=compared)
 
 
-def _item(name: str, texts: tuple[str, ...]) -> str:
-    if len(texts) == 1:
-        return f"- **{name}:** {escaped(texts[0])}"
-    return "\n".join([f"- **{name}:**", *(f"  - {escaped(each)}" for each in texts)])
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(__name__.rpartition(".")[0], "templates"),
+        # Markdown is escaped by `finalize`, in the same place as HTML
+        autoescape=False,  # noqa: S701
+        undefined=StrictUndefined,
+        finalize=_escape_text,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "literally": Markup,
+        "escaped": escaped,
+        "cell": _cell,
+        "total": lambda cell: f"**{text}**" if (text := _cell(cell)) else "",
+    }
+    environment.globals |= {"SEVERITIES": SEVERITIES, "lines": lines, "subject_of": subject_of}
+    return environment
 
 
-def sheet_lines(sheet: Sheet) -> Iterator[str]:
-    """Yield the parts of a table in Markdown."""
-    yield f"## {sheet.title}"
-    yield escaped(sheet.says)
-    if not sheet.rows:
-        return
-    head = [escaped(each.name) for each in sheet.columns]
-    rule = ["---:" if each.figures else "---" for each in sheet.columns]
-    rows = [list(map(_cell, row)) for row in sheet.rows]
-    total = [[f"**{cell}**" if cell else "" for cell in map(_cell, sheet.total)]] if sheet.total else []
-    yield "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows, *total])
-    for note in sheet.notes:
-        yield escaped(note)
+def _escape_text(value: object) -> object:
+    """Escape each text that a template inserts, unless it is marked as Markdown."""
+    return escaped(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _cell(cell: Cell) -> str:
@@ -78,4 +80,4 @@ def escaped(text: str) -> str:
     >>> escaped("<b> of *log_tail* | _x_")
     '\\<b\\> of \\*log_tail\\* \\| \\_x\\_'
     """
-    return _SPECIAL.sub(lambda found: f"\\{found[0]}", plain(text))
+    return _SPECIAL.sub(lambda character: f"\\{character[0]}", plain(text))

@@ -68,30 +68,4 @@
     choose(design.querySelector("input[name=call]:checked").value);
     linked();
   }
-
-  const scale = document.getElementById("scale");
-  if (scale) {
-    const { axes, points } = JSON.parse(document.getElementById("points").textContent);
-    const sliders = ["entities", "rates", "years"].map((name) => document.getElementById(`scale-${name}`));
-    const set = (element, text, bad) => {
-      element.textContent = text;
-      element.classList.toggle("bad", Boolean(bad));
-    };
-    const update = () => {
-      const at = sliders.reduce((index, slider, axis) => index * axes[axis].length + Number(slider.value), 0);
-      const [cost, busiest, partition, account, used, over] = points[at];
-      sliders.forEach((slider, axis) => {
-        const text = axes[axis][slider.value];
-        slider.nextElementSibling.textContent = text;
-        slider.setAttribute("aria-valuetext", text);
-      });
-      set(document.getElementById("at-cost"), cost);
-      set(document.getElementById("at-busiest"), busiest, over[0]);
-      set(document.getElementById("at-partition"), partition);
-      set(document.getElementById("at-account"), account, over[1]);
-      all(scale, "#at-limits span").forEach((limit, number) => set(limit, used[number], over[number + 2]));
-    };
-    for (const slider of sliders) slider.addEventListener("input", update);
-    update();
-  }
 })();

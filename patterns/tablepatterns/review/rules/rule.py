@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from ...figures import number, plural
-from ..model import About, Finding, Severity, part_of, trade_offs
+from ..model import About, Finding, Severity, part_of
 from .context import RuleContext
 
 
@@ -54,8 +54,7 @@ class Rule:
         """
         kind = about or self.about
         fits = pattern or self.pattern
-        costs = trade_offs(fits) if fits else ()
-        found = Finding(self.name, severity, subject, says, self.why, better, self.guide, fits, costs)
+        found = Finding(self.name, severity, subject, says, self.why, better, self.guide, fits)
         # `findings` tells the kinds of derived data apart
         return replace(found, about="index" if kind == "derived" else kind, fields=tuple(fields))
 
