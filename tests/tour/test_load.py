@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from io import StringIO
 
 import pytest
+from examples.tour.data import DAYS, Fields, Source
+from examples.tour.design import Design
+from examples.tour.load import COLUMNS, load
+from examples.tour.questions import flight
+from examples.tour.visit import visit
 from rich.console import Console
 from rich.progress import Progress
 
 from tablepatterns import connect
-from tablepatterns.tour.data import DAYS, Fields, Source
-from tablepatterns.tour.design import Design
-from tablepatterns.tour.load import COLUMNS, load
-from tablepatterns.tour.questions import flight
-from tablepatterns.tour.visit import visit
 
 
 def shown(completed: int, after: float) -> str:

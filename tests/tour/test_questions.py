@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from examples.tour import questions
+from examples.tour.data import Fields, Source
+from examples.tour.design import Design
+from examples.tour.load import load
+from examples.tour.meter import Cost, Meter
+from examples.tour.questions import QUESTIONS, Answer
 from rich.console import Console
 
 from support import january_flights as january_flights
 from tablepatterns import Entity, Storage, connect
 from tablepatterns.filters import QueryClass
-from tablepatterns.tour import questions
-from tablepatterns.tour.data import Fields, Source
-from tablepatterns.tour.design import Design
-from tablepatterns.tour.load import load
-from tablepatterns.tour.meter import Cost, Meter
-from tablepatterns.tour.questions import QUESTIONS, Answer
 
 DAYS = 2
 

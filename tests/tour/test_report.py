@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import unicodedata
 
+from examples.tour.meter import Cost
+from examples.tour.questions import QUESTIONS, Answer
+from examples.tour.report import Finding, report
 from rich.console import Console
 
 from tablepatterns.filters import QueryClass
-from tablepatterns.tour.meter import Cost
-from tablepatterns.tour.questions import QUESTIONS, Answer
-from tablepatterns.tour.report import Finding, report
 
 WORST = Cost(QueryClass.PARTITION_SCAN, requests=1_234, examined=1_234_567, returned=1_234_567, seconds=59.9999)
 

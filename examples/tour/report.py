@@ -10,8 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..figures import count, counted, duration
-from ..filters import QueryClass
+from tablepatterns.figures import count, counted, duration
+from tablepatterns.filters import QueryClass
+
 from .meter import Cost
 from .questions import Answer, Question
 

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from ..storage import Storage, connect
+from tablepatterns.storage import Storage, connect
+
 from .data import DAYS, Source
 from .design import Design
 from .load import load

