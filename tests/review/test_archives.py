@@ -43,9 +43,9 @@ from tablepatterns.review.capacity.growth import grown, volume_of
 from tablepatterns.review.capacity.sizes import archived_size
 from tablepatterns.review.code import written
 from tablepatterns.review.design.archives import YEAR, with_moves
+from tablepatterns.review.kinds.plain import Plain
 from tablepatterns.review.measure.measure import Measurements, measure
 from tablepatterns.review.measure.sample import NOW, sample
-from tablepatterns.review.measure.sets import Plain
 from tablepatterns.review.model import Measured
 from tablepatterns.review.report.comparison import comparison
 from tablepatterns.review.reviewer import without_advice

@@ -39,7 +39,8 @@ from tablepatterns.review import (
     read_design,
     review,
 )
-from tablepatterns.review.measure.account import Plan, create_sets, recipe_of_set
+from tablepatterns.review.kinds.kind import Plan
+from tablepatterns.review.measure.account import create_sets, recipe_of_set
 from tablepatterns.review.report.markdown import markdown
 
 EVENT_KEY = Key("{Device}", "{At:inverted}_{EventId:uuid}")

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
+from tablepatterns.review.measure.sets import Plain
 
 from tablepatterns import (
     CopiedFields,
@@ -43,9 +44,9 @@ from tablepatterns.recipes.eventual_transaction import EventualTransaction, Step
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write, declare_set
 from tablepatterns.review.capacity.contention import RETRY_REQUESTS
+from tablepatterns.review.kinds.plain import Plain
 from tablepatterns.review.measure.measure import measure
 from tablepatterns.review.measure.sample import NOW, sample
-from tablepatterns.review.measure.sets import Plain
 from tablepatterns.traffic import Traffic
 from tablepatterns_engine import Clock, Engine
 

@@ -15,6 +15,7 @@ from ..filters import QueryClass
 from .capacity.load import moves_away, touched
 from .design.archives import is_of_archive
 from .design.model import ArchivePolicy, DeclaredLog, DeclaredSet, Design, Query, Write
+from .kinds import kind_of
 from .measure.log_pace import pace_of
 from .measure.writes import shares_partition
 from .model import Consistency, Measured
@@ -117,21 +118,7 @@ def _is_of_several(measured: Measured) -> bool:
 
 
 def _primary(declared: DeclaredSet) -> _Part:
-    match declared.pattern:
-        case "wide_entity":
-            return _Part(
-                "the last write as a whole, or the one before",
-                "for values too large for one transaction, rows that no reader sees",
-                "the next full write, or sweep",
-            )
-        case "data_series":
-            return _Part("the last write of each point, None if it was never set")
-        case "period_tables":
-            return _Part("the last write, in the periods that are retained")
-        case "partition_spread":
-            return _Part("the last write, in every bucket")
-        case _:
-            return _Part("the last write")
+    return _Part(*kind_of(declared).visibility)
 
 
 def _derived(declared: DeclaredSet, via: Derived) -> _Part:
@@ -191,7 +178,7 @@ def _write(design: Design, declared: DeclaredSet, write: Write) -> list[_Part]:
 
 def _own(declared: DeclaredSet, write: Write) -> _Part:
     """Describe what readers see of a write in its own partition."""
-    if declared.pattern == "wide_entity":
+    if kind_of(declared).is_wide:
         return _primary(declared)
     local = [each.name for each in touched(declared, write) if not each.is_eventual]
     if local:

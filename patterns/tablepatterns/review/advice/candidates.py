@@ -13,11 +13,10 @@ from ...errors import BadInput
 from ...figures import number
 from ...key import Key
 from ...recipes.index_entities import IndexEntity
-from ...recipes.period_tables.period import Period
 from ...recipes.summary import Summary
 from ..design.model import DAY, YEAR, DeclaredSet, Design, Field
 from ..key_parts import Piece, pieces_of
-from ..measure.account import PLAIN
+from ..kinds import kind_of
 from ..model import Finding
 from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known, terms_of, unindexed
 from ..rules.hot_partitions import changes_of_busiest_entity, changes_of_busiest_row, rows_for
@@ -28,7 +27,6 @@ from .changes import Change
 from .logs import RULES_OF_LOGS, to_blob_log
 
 _MOST_TABLES: Final = 100
-_PERIODS: Final = [each.value for each in Period]
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def _sorted_index(target: Target) -> Iterator[Change]:
     declared, name = asked.of, asked.query.order.removeprefix("-")
     field = declared.shape.fields.get(name, Field())
     row = declared.key.row_template
-    if asked.query.order.startswith("-") and f"{{{name}:ticks}}" in row and declared.pattern in PLAIN:
+    if asked.query.order.startswith("-") and f"{{{name}:ticks}}" in row and kind_of(declared).shares_tables:
         key = Key(declared.key.partition_template, row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
         yield changes.change_key(declared, key, f"use the RowKey {key.row_template}")
     descends = asked.query.order.startswith("-")
@@ -177,7 +175,7 @@ def _encrypted(target: Target) -> Iterator[Change]:
 
 def _spread(target: Target) -> Iterator[Change]:
     heat = next((each for each in target.context.heats if each.table == target.declared.table), None)
-    if target.declared.pattern in PLAIN and heat is not None and heat.buckets > 1:
+    if kind_of(target.declared).shares_tables and heat is not None and heat.buckets > 1:
         yield changes.spread(target.declared, heat.buckets)
 
 
@@ -189,7 +187,7 @@ def _by_period(target: Target) -> Iterator[Change]:
     declared = target.declared
     moments = [name for name, field in declared.shape.fields.items() if field.type == "datetime"]
     at = next((name for name in moments if declared.shape.fields[name].order == "rising"), None)
-    if at is None or declared.retention is None or declared.pattern not in PLAIN:
+    if at is None or declared.retention is None or not kind_of(declared).shares_tables:
         return
     days = declared.retention.days
     period = "day" if days <= _MOST_TABLES else "week" if days <= 7 * _MOST_TABLES else "month"
@@ -198,7 +196,7 @@ def _by_period(target: Target) -> Iterator[Change]:
 
 def _wide(target: Target) -> Iterator[Change]:
     declared = target.declared
-    if declared.pattern in PLAIN and not declared.derived and not declared.mappings:
+    if kind_of(declared).shares_tables and not declared.derived and not declared.mappings:
         yield changes.wide(declared)
 
 
@@ -221,7 +219,7 @@ def _corrected(target: Target) -> Iterator[Change]:
 def _with_id(target: Target) -> Iterator[Change]:
     declared = target.declared
     name = f"{declared.shape.entity}Id" if declared.shape.entity.isidentifier() else "EntityId"
-    if name in declared.shape.fields or declared.pattern not in PLAIN:
+    if name in declared.shape.fields or not kind_of(declared).shares_tables:
         return
     key = Key(declared.key.partition_template, f"{_escaped(declared.key.row_template)}_{{{name}:uuid}}")
     says = f"append an id to the RowKey, {key.row_template}"
@@ -232,7 +230,7 @@ def _wider(target: Target) -> Iterator[Change]:
     declared = target.declared
     (name,) = target.finding.fields
     wide = next((word for word in target.finding.better.split() if word.startswith(f"{{{name}:")), None)
-    if wide is None or declared.pattern not in PLAIN:
+    if wide is None or not kind_of(declared).shares_tables:
         return
     first, second = (
         "".join(
@@ -247,7 +245,7 @@ def _wider(target: Target) -> Iterator[Change]:
 def _escaped_text(target: Target) -> Iterator[Change]:
     declared = target.declared
     name = next((each for each in target.finding.fields if each in declared.key.fields), None)
-    if name is None or declared.pattern not in PLAIN:
+    if name is None or not kind_of(declared).shares_tables:
         return
     first, second = (
         half.replace(f"{{{name}}}", f"{{{name}:escape}}")
@@ -258,7 +256,7 @@ def _escaped_text(target: Target) -> Iterator[Change]:
 
 def _count(target: Target) -> Iterator[Change]:
     asked = target.asked
-    if asked is None or asked.query.filter is not None or target.declared.pattern not in PLAIN:
+    if asked is None or asked.query.filter is not None or not kind_of(target.declared).shares_tables:
         return
     partition = target.declared.key.partition_template
     fields = [name for name in asked.query.known if name not in target.declared.key.partition_fields]
@@ -327,7 +325,7 @@ def _split(target: Target, done: MeasuredWrite) -> Iterator[Change]:
     numbers = [name for name, field in declared.shape.fields.items() if field.type in ("int32", "int64", "double")]
     writes = [each.write for each in target.context.writes_of(declared)]
     is_added = all(each.operation == "update" and each.changes and set(each.changes) <= set(numbers) for each in writes)
-    is_plain = declared.pattern in PLAIN and not declared.derived and not declared.mappings
+    is_plain = kind_of(declared).shares_tables and not declared.derived and not declared.mappings
     if is_added and is_plain and "Part" not in declared.shape.fields:
         yield changes.split_entities(declared, rows_for(changes_of_busiest_entity(declared, done.write)), "Part")
 
@@ -385,7 +383,10 @@ def _in_one_table(target: Target) -> Iterator[Change]:
         if done is None or other is None or other.of.table.lower() == done.of.table.lower():
             continue
         one, key = done.of, other.of.key
-        if {one.pattern, other.of.pattern} <= set(PLAIN) and key.partition_template == one.key.partition_template:
+        if (
+            all(kind_of(each).shares_tables for each in (one, other.of))
+            and key.partition_template == one.key.partition_template
+        ):
             prefix = re.sub("[^a-z0-9]", "", other.of.shape.entity.lower())
             prefixed = Key(key.partition_template, f"{prefix}_{key.row_template}")
             there = _keys_in(target.context.design, one.table)
@@ -406,14 +407,8 @@ def _keys_in(design: Design, table: str) -> list[Key]:
 def _fewer_parts(target: Target) -> Iterator[Change]:
     """Yield longer periods, or fewer buckets."""
     declared = target.declared
-    if declared.pattern == "period_tables":
-        now = str(declared.settings.get("period", "day"))
-        for period in _PERIODS[_PERIODS.index(now) + 1 :]:
-            yield changes.change_settings(declared, f"use a table for each {period}", period=period)
-    buckets = declared.settings.get("buckets")
-    while declared.pattern == "partition_spread" and isinstance(buckets, int) and buckets > 2:
-        buckets = (buckets + 1) // 2
-        yield changes.change_settings(declared, f"use {buckets} buckets", buckets=buckets)
+    for says, settings in kind_of(declared).fewer_parts(declared):
+        yield changes.change_settings(declared, says, **settings)
 
 
 def _sorted_text(target: Target) -> Iterator[Change]:

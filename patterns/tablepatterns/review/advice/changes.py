@@ -18,6 +18,7 @@ from ...recipes.intra_partition_index import IntraPartitionIndex
 from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, Field, Query, Write
+from ..kinds import kind_of
 from ..measure.account import sample_key
 from ..zipf import Zipf
 
@@ -164,7 +165,7 @@ def rows_spread(declared: DeclaredSet, old: IndexEntity | Summary, key: Key, row
     placement = old.placement
     words = "".join(each.capitalize() for each in re.findall("[A-Za-z0-9]+", old.name))
     where = (placement.name if isinstance(placement, InTable) else None) or f"{declared.table}{words}"[:_TABLE_NAME]
-    is_own = declared.pattern != "period_tables"
+    is_own = kind_of(declared).time_field(declared) is None
     if not is_own and key.partition_template == declared.key.partition_template:
         # Rows that are updated later are in partitions of their own
         key = Key(f"{words.lower()}_{key.partition_template}", key.row_template)

@@ -13,6 +13,7 @@ from ...filters import QueryClass
 from ...recipes.blob_log.blob_log import BLOCK_BYTES, MAX_NUMBER
 from ..design.archives import archive_write
 from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape, Write
+from ..kinds import kind_of
 from ..measure.log_pace import blobs_an_hour, entries_of, line_bytes
 from ..measure.sample import names_one, values_in, values_of
 from ..measure.scaling import pages
@@ -201,7 +202,7 @@ def _reached(use: _Use, years: float) -> float | None:
 
 def _of_set(declared: DeclaredSet, years: float) -> Iterator[_Use]:
     sizes, fields = primary_sizes(declared), declared.shape.fields
-    is_wide = declared.pattern == "wide_entity"
+    is_wide = kind_of(declared).is_wide
     rows, properties = (_WIDE_ROWS, _WIDE_ROWS * _WIDE_PROPERTIES) if is_wide else (1, limits.MAX_CUSTOM_PROPERTIES)
     most = rows * _WIDE_BYTES if is_wide else limits.MAX_ENTITY_BYTES
     yield _fixed("bytes of an entity", declared.name, sizes.most, most)
@@ -254,7 +255,7 @@ def _largest_share(declared: DeclaredSet, name: str) -> float:
 
 def _of_write(declared: DeclaredSet, write: Write, years: float) -> Iterator[_Use]:
     """Yield the use of a transaction by a write, including derived rows."""
-    if declared.pattern == "wide_entity":
+    if kind_of(declared).is_wide:
         return
     name = f"{declared.name}: {write.name}"
     local = [each for each in touched(declared, write) if not each.is_eventual]

@@ -16,6 +16,7 @@ from ...key import Key
 from ..design.archives import archive_set, is_of_archive
 from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
+from ..kinds import kind_of
 from ..model import Measured
 from ..zipf import Zipf
 from .day import SECONDS, STEP, STEPS, day_curve, moment_of
@@ -223,11 +224,7 @@ def partitions_of(declared: DeclaredSet, key: Key, *, buckets: int = 1) -> Parti
 
 def primaries(declared: DeclaredSet) -> Partitions:
     """Return the partitions of the primary rows of a set."""
-    buckets = 1
-    if declared.pattern == "partition_spread":
-        given = declared.settings.get("buckets", _SPREAD_BUCKETS)
-        buckets = given if isinstance(given, int) else _SPREAD_BUCKETS
-    return partitions_of(declared, declared.key, buckets=buckets)
+    return partitions_of(declared, declared.key, buckets=kind_of(declared).buckets(declared))
 
 
 def _read(

@@ -20,6 +20,7 @@ from ...limits import MAX_CUSTOM_PROPERTIES
 from ...write_id import MAX_WRITE_IDS
 from ..design.model import DeclaredSet, Field, FieldType
 from ..key_parts import pieces_of
+from ..kinds import kind_of
 from .load import key_of
 
 _FIXED: Final[Mapping[FieldType, int]] = {
@@ -59,8 +60,8 @@ def primary_sizes(declared: DeclaredSet) -> Sizes:
 
 def rows_of(declared: DeclaredSet) -> int:
     """Return the number of rows of an entity: a split series has one per 251 points."""
-    points = declared.settings.get("points")
-    if declared.pattern != "data_series" or not declared.settings.get("split") or not isinstance(points, int):
+    points = kind_of(declared).points(declared)
+    if not points or not declared.settings.get("split"):
         return 1
     return max(1, math.ceil(points / _POINTS))
 
@@ -219,8 +220,8 @@ _LENGTH: Final = 4
 
 def _of_pattern(declared: DeclaredSet) -> dict[str, int]:
     """Return the number of properties that a recipe adds: the points of a series, in one row."""
-    points = declared.settings.get("points") if declared.pattern == "data_series" else None
-    if not isinstance(points, int):
+    points = kind_of(declared).points(declared)
+    if not points:
         return {}
     name, kind = str(declared.settings.get("name", "Point")), str(declared.settings.get("of", "int"))
     size = {"bool": 1, "float": 8, "Int64": 8}.get(kind.rpartition(".")[2].strip("'<>"), 4)

@@ -22,7 +22,7 @@ from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, FieldType
 from ..key_parts import pieces_of
-from ..measure.account import PLAIN
+from ..kinds import KINDS
 from ..measure.sample import holds_copies
 from . import logs
 from .layout import Brackets, Expression, Names, call, camel, declared, entries, lines_of, listed, literal, snake, text
@@ -37,7 +37,7 @@ _TYPES: Final[Mapping[FieldType, str]] = {
     "guid": "UUID",
     "binary": "bytes",
 }
-PLAIN_CALLS: Final = (*PLAIN, "log_tail")
+PLAIN_CALLS: Final = tuple(name for name, kind in KINDS.items() if kind.groups_writes)
 """Patterns whose sets have the methods of an `EntitySet`, and can have a model."""
 _SHARED: Final = (
     *("Annotated", "CopiedFields", "DataSeries", "DeclaredSet", "Design", "EncryptedProperties", "EntitySet", "Field"),
@@ -365,7 +365,7 @@ class Module:
             retention=None if each.retention is None else declared(each.retention),
             archive=None if each.archive is None else declared(each.archive),
         )
-        if each.pattern not in PLAIN or each.pattern == "entity_set":
+        if not KINDS[each.pattern].shares_tables or each.pattern == "entity_set":
             return made
         return call("replace", made, pattern=text(each.pattern))
 

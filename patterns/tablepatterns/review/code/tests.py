@@ -15,11 +15,11 @@ from ...key.ranges import Between
 from ...storage import connect
 from ..design.archives import is_of_archive
 from ..design.model import DeclaredLog, DeclaredSet, Query, Write
+from ..kinds.kind import SampleCall, once
 from ..measure.account import SampleAccount, sample_design, set_up
 from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
 from ..measure.questions import answer, sample_call
 from ..measure.sample import NOW, Sample, holds_copies
-from ..measure.sets import SampleCall, once
 from ..measure.writes import Source
 from ..model import Measured
 from . import logs

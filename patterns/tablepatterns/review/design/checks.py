@@ -21,6 +21,7 @@ from ...filters import parse
 from ...limits import SYSTEM_PROPERTIES
 from ...storage import Storage, connect
 from ..key_parts import Piece, pieces_of
+from ..kinds import kind_of
 from ..measure.account import SetRecipe, archive_of, create_sets
 from ..measure.sample import values_in
 from ..toml_file import TomlPath, meant
@@ -172,7 +173,7 @@ def _of_set(design: Design, declared: DeclaredSet, path: TomlPath) -> Iterator[F
     yield from _of_keys(declared, path, whose)
     if declared.retention is not None:
         yield from _out_of_bounds(declared.retention, (*path, "retention"), f"{whose}: retention")
-        if declared.retention.by == "table" and declared.pattern != "period_tables":
+        if declared.retention.by == "table" and kind_of(declared).time_field(declared) is None:
             says = "retention.by = 'table' needs the pattern period_tables, whose tables can be dropped"
             yield Fault((*path, "retention", "by"), whose, says)
     if declared.archive is not None:
@@ -380,7 +381,7 @@ def _of_archived(declared: DeclaredSet, query: Query, path: TomlPath, whose: str
 def _of_write(design: Design, declared: DeclaredSet, write: Write, path: TomlPath) -> Iterator[Fault]:
     whose = f'write "{write.name}"'
     for name in write.changes:
-        if declared.pattern != "data_series":
+        if kind_of(declared).points(declared) is None:
             yield from _unknown(declared, f"changes: {name}", name, (*path, "changes"), whose)
     others = [other.name for each in design.sets if each is not declared for other in each.writes]
     for name in write.atomic_with:

@@ -23,7 +23,10 @@ from ...recipes.intra_partition_index import IntraPartitionIndex
 from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ...storage import Storage, connect
-from ..measure.account import PLAIN, Plan, SetRecipe, recipe_of_set, sample_key
+from ..kinds import KINDS
+from ..kinds.kind import Plan
+from ..kinds.plain import LogTailKind
+from ..measure.account import SetRecipe, recipe_of_set, sample_key
 from ..measure.logs import log_of
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
@@ -162,7 +165,7 @@ class _Reader:
     ) -> tuple[Key | None, list[Derived | None], str]:
         """Return the key of a set, its derived data and its table, with keys that do not overlap."""
         stored, keys = table.table or table.name, list(self.keys)
-        if key is not None and table.pattern in PLAIN:
+        if key is not None and KINDS[table.pattern].shares_tables:
             if self._overlaps(table.name, stored, key):
                 stored = _other_table(stored, table.name)
             self.keys.append((stored.lower(), table.name, key))
@@ -211,7 +214,7 @@ class _Reader:
 
     def _key(self, table: tables.SetTable, settings: dict[str, Any], path: TomlPath, shape: Shape) -> Key | None:
         row = None
-        if isinstance(table, tables.LogTailTable) or settings.get("inner") == "log_tail":
+        if isinstance(table, tables.LogTailTable) or settings.get("inner") == LogTailKind.pattern:
             at, entry = settings.setdefault("at", "At"), settings.setdefault("entry", "EntryId")
             row = f"{settings.pop('row_prefix', '')}{{{at}:inverted}}_{{{entry}:uuid}}"
         return self._key_of(table.key, path, (table.name, shape), None, row)
@@ -266,7 +269,7 @@ class _Reader:
             key = self._key_of(own, path, (subject, shape), primary.partition_template if is_local else None)
             if key is None:
                 return None
-            if isinstance(table, (tables.IntraTable, tables.InterTable)) and getattr(declared, "pattern", "") in PLAIN:
+            if isinstance(table, (tables.IntraTable, tables.InterTable)) and KINDS[declared.pattern].shares_tables:
                 key = self._without_overlap(subject, getattr(table, "table", None) or stored, key, is_local=is_local)
         return self._made(partial(_derived, table, key), path)
 

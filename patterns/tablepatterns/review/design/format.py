@@ -14,7 +14,7 @@ from annotated_types import Interval
 from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
 
 from ...entity_set.placement import InBlobs, InPartition, InTable, Placement
-from ..measure.account import PLAIN
+from ..kinds import KINDS
 from ..toml_file import TAG, adapter, described_schema, documented
 from .model import (
     STRICT,
@@ -262,7 +262,11 @@ def _derived_tag(given: Any) -> str | None:
 def _set_tag(given: Any) -> str | None:
     if isinstance(given, dict) and "pattern" not in cast("dict[str, object]", given):
         return f"{TAG}entity_set"
-    return f"{TAG}entity_set" if (found := _tag(given)) in [f"{TAG}{each}" for each in PLAIN] else found
+    return (
+        f"{TAG}entity_set"
+        if (found := _tag(given)) in [f"{TAG}{name}" for name, kind in KINDS.items() if kind.shares_tables]
+        else found
+    )
 
 
 DerivedTable: TypeAlias = Annotated[

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import BadInput
 from ...recipe import Pattern, SetProfile, set_profile_of
+from ..kinds.periods import PERIOD_DAYS
+from ..kinds.series import SeriesKind
 from .model import (
     Access,
     ArchivePolicy,
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from ...recipes.blob_log.blob_log import BlobLog
 
 _SECOND: Final = timedelta(seconds=1)
-_PERIOD_DAYS: Final = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
 
 
 def declare_set(
@@ -124,7 +125,7 @@ def _read(entities: Pattern[Any]) -> DeclaredSet:
         rule = f"a {type(entities).__name__} holds no set of entities"
         kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
         raise BadInput("entities", entities, rule, f"give {kinds}")
-    if found.settings.get("inner") == "data_series":
+    if found.settings.get("inner") == SeriesKind.pattern:
         rule = "its tables hold data series, which a design does not describe by period"
         raise BadInput("entities", entities, rule, "declare the DataSeries that of(moment) gives for one period")
     return DeclaredSet(
@@ -144,7 +145,7 @@ def _retention(found: SetProfile) -> Retention | None:
     if found.retention is None:
         return None
     if isinstance(found.retention, int):
-        return Retention(found.retention * _PERIOD_DAYS[str(found.settings["period"])], "table")
+        return Retention(found.retention * PERIOD_DAYS[str(found.settings["period"])], "table")
     return Retention(found.retention / timedelta(days=1), "table")
 
 

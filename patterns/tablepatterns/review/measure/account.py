@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache, partial
 from typing import Any, Final, TypeAlias, cast
 
 from azure.core.exceptions import HttpResponseError
 
-from ...edm import Int64
 from ...entity_set.derived import Derived
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.mapping import PropertyMapping
 from ...errors import BadDesign, EntityAlreadyExists, EntityNotFound, TablePatternsError, one_line, said
-from ...key import Key
 from ...recipes.archive.archive import Archive
 from ...recipes.archive.stores import BlobArchive
 from ...recipes.data_series import DataSeries
 from ...recipes.denormalize import CopiedFields
 from ...recipes.encrypted_properties.keys import LocalKey
-from ...recipes.log_tail import LogTail
 from ...recipes.partition_spread.partition_spread import PartitionSpread
-from ...recipes.period_tables.period import Period
 from ...recipes.period_tables.period_tables import PeriodTables
 from ...recipes.wide_entity.wide_entity import WideEntity
 from ...storage import Storage, connect
 from ..design.archives import archive_set
-from ..design.model import YEAR_DAYS, DeclaredSet, Design, Moves, Retention, Shape
+from ..design.model import YEAR_DAYS, DeclaredSet, Design, Moves, Shape
+from ..kinds import KINDS, kind_of
+from ..kinds.kind import Plan, SampleSet
 from .sample import (
     FEW_VALUES,
     Sample,
@@ -42,8 +39,7 @@ from .sample import (
     width_of,
     without,
 )
-from .scaling import PERIOD_DAYS, SizedDesign
-from .sets import BY_RECIPE, SAMPLE_SETS, Plain, SampleSet
+from .scaling import SizedDesign
 from .writes import archive_now, inactive
 
 SetRecipe: TypeAlias = (
@@ -55,11 +51,6 @@ SetRecipe: TypeAlias = (
 )
 """A recipe that stores the entities of a set."""
 
-POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float, "bool": bool}
-"""The types that the points of a data series may have, by name."""
-PLAIN: Final = ("entity_set", "compound_key", "one_to_many", "one_to_one")
-"""Patterns whose sets are an `EntitySet` with a special key."""
-
 
 @cache
 def sample_key() -> LocalKey:
@@ -68,35 +59,6 @@ def sample_key() -> LocalKey:
     It is created when a design encrypts: in a browser, other designs are reviewed without the package cryptography.
     """
     return LocalKey("review", bytes(range(32)))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The parameters of a recipe: a declared set without its shape and its access patterns."""
-
-    pattern: str
-    table: str
-    key: Key
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    derived: Sequence[Derived] = ()
-    mappings: Sequence[PropertyMapping] = ()
-    retention: Retention | None = None
-    names: Sequence[str] = ()
-    """The names of the entities' properties."""
-
-    @classmethod
-    def of(cls, declared: DeclaredSet) -> Plan:
-        """Return the plan of a declared set."""
-        return cls(
-            declared.pattern,
-            declared.table,
-            declared.key,
-            declared.settings,
-            declared.derived,
-            declared.mappings,
-            declared.retention,
-            tuple(declared.shape.fields),
-        )
 
 
 def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
@@ -138,106 +100,11 @@ def recipe_of_set(account: Storage, plan: Plan, derived: Sequence[Derived]) -> S
     :param derived: the derived data, whose sources are on the same account
     :raises BadDesign: the pattern is unknown, or its parts cannot work together
     """
-    if plan.pattern in PLAIN:
-        return EntitySet(account, plan.table, plan.key, derived=derived, mappings=plan.mappings)
-    make = _MAKERS.get(plan.pattern)
-    if make is None:
-        known = ", ".join([*PLAIN, *_MAKERS])
-        raise BadDesign("pattern", plan.pattern, "no set uses it", f"use one of {known}")
-    return make(account, plan, derived)
-
-
-def _log_tail(account: Storage, plan: Plan, derived: Sequence[Derived]) -> LogTail[Storage]:
-    at, entry = plan.settings.get("at", "At"), plan.settings.get("entry", "EntryId")
-    prefix = plan.key.row_template.partition("{")[0]
-    log = LogTail(
-        account,
-        plan.table,
-        plan.key.partition_template,
-        at=at,
-        entry=entry,
-        row_prefix=prefix,
-        derived=derived,
-        mappings=plan.mappings,
-    )
-    if log.key != plan.key:
-        rule = f"a log tail has the RowKey {log.key.row_template!r}"
-        raise BadDesign("key", plan.key.row_template, rule, "leave the row out, or use the pattern entity_set")
-    return log
-
-
-def _spread(account: Storage, plan: Plan, derived: Sequence[Derived]) -> PartitionSpread[Storage]:
-    def make(on: Storage, table: str, key: Key) -> EntitySet[Storage]:
-        return EntitySet(on, table, key, derived=derived, mappings=plan.mappings)
-
-    options = {name: plan.settings[name] for name in ("buckets", "by", "bucket") if name in plan.settings}
-    # Reads the buckets in order, so that the ledger of a review is the same in every run
-    return PartitionSpread(account, plan.table, plan.key, factory=make, max_concurrency=1, **options)
-
-
-def _period_tables(
-    account: Storage, plan: Plan, derived: Sequence[Derived]
-) -> PeriodTables[Storage, EntitySet[Storage]]:
-    inner = Plan(
-        str(plan.settings.get("inner", "entity_set")),
-        plan.table,
-        plan.key,
-        {name: plan.settings[name] for name in ("at", "entry") if name in plan.settings},
-        mappings=plan.mappings,
-    )
-    if inner.pattern not in ("entity_set", "log_tail"):
-        raise BadDesign(
-            "inner", inner.pattern, "one of two patterns keeps the table of a period", "use entity_set, log_tail"
-        )
-    keep = plan.retention if plan.retention is not None and plan.retention.by == "table" else None
-    return PeriodTables(
-        account,
-        plan.table,
-        Period(plan.settings.get("period", "day")),
-        factory=partial(_inner, inner, derived),
-        at=str(plan.settings.get("at", "At")),
-        retention=None if keep is None else timedelta(days=keep.days),
-    )
-
-
-def _inner(plan: Plan, derived: Sequence[Derived], account: Storage, table: str) -> EntitySet[Storage]:
-    if plan.pattern == "log_tail":
-        return _log_tail(account, Plan("log_tail", table, plan.key, plan.settings, mappings=plan.mappings), derived)
-    return EntitySet(account, table, plan.key, derived=derived, mappings=plan.mappings)
-
-
-def _series(account: Storage, plan: Plan, derived: Sequence[Derived]) -> DataSeries[Storage, Any]:
-    _refuse_parts(plan, derived)
-    points, name, of, split = (plan.settings.get(each) for each in ("points", "name", "of", "split"))
-    if points is None or name is None:
-        raise BadDesign(
-            "data_series", dict(plan.settings), "it has a number of points and their name", "give points and name"
-        )
-    kind = POINTS.get(str(of or "int"))
+    kind = KINDS.get(plan.pattern)
     if kind is None:
-        raise BadDesign("of", of, "points cannot have this type", f"use one of {', '.join(POINTS)}")
-    return DataSeries(account, plan.table, plan.key, points, prefix=name, value_type=kind, split=bool(split))
-
-
-def _wide(account: Storage, plan: Plan, derived: Sequence[Derived]) -> WideEntity[Storage]:
-    _refuse_parts(plan, derived)
-    names = [name for name in plan.names if name not in plan.key.fields] if plan.settings.get("fixed") else ()
-    return WideEntity(account, plan.table, plan.key, properties=names)
-
-
-def _refuse_parts(plan: Plan, derived: Sequence[Derived]) -> None:
-    if derived or plan.mappings:
-        names = [each.name for each in derived] + [each.name for each in plan.mappings]
-        raise BadDesign("pattern", plan.pattern, f"it has no derived data, and {names} is given", "leave it out")
-
-
-_MAKERS: Final[Mapping[str, Callable[[Storage, Plan, Sequence[Derived]], SetRecipe]]] = {
-    "log_tail": _log_tail,
-    "partition_spread": _spread,
-    "period_tables": _period_tables,
-    "data_series": _series,
-    "wide_entity": _wide,
-}
+        raise BadDesign("pattern", plan.pattern, "no set uses it", f"use one of {', '.join(KINDS)}")
+    recipe: SetRecipe = kind.make(account, plan, derived)
+    return recipe
 
 
 def _bound(declared: DeclaredSet, derived: Derived, made: Mapping[str, SetRecipe]) -> Derived:
@@ -252,6 +119,8 @@ def _bound(declared: DeclaredSet, derived: Derived, made: Mapping[str, SetRecipe
     raise BadDesign("derived", derived.name, rule, "declare CopiedFields for that set too")
 
 
+_BY_RECIPE: Final = 150
+"""The number of entities written through the recipes, if their rows cannot be computed."""
 _MOST_BYTES: Final = 8_000_000
 _MOST_TABLES: Final = 100
 _MOST_PROPERTIES: Final = 4_000
@@ -328,7 +197,7 @@ def _sampled(declared: DeclaredSet, kept: SampleSet, most: int, fewest_values: i
 
 
 def _sample_sets(design: Design, storage: Storage, keepers: Mapping[str, SetRecipe]) -> dict[str, SampleSet]:
-    return {each.name: SAMPLE_SETS.get(each.pattern, Plain)(storage, keepers[each.name]) for each in design.sets}
+    return {each.name: kind_of(each).sample(keepers[each.name], storage) for each in design.sets}
 
 
 @dataclass(frozen=True)
@@ -381,7 +250,7 @@ def _sample_of(of: SampleDesign, declared: DeclaredSet, readable: bool) -> Sampl
         declared.shape,
         keys,
         span=of.spans[declared.name],
-        is_wide=declared.pattern == "wide_entity",
+        is_wide=kind_of(declared).is_wide,
         large=declared.in_blobs(),
         readable=readable,
     )
@@ -426,7 +295,7 @@ def _sample_shape(declared: DeclaredSet, kept: SampleSet, most: int, fewest_valu
     most = min(most, max(_FEWEST if size < _LARGE else _VERY_FEW, _MOST_BYTES // size))
     if kept.needs_recipe:
         fewest = _FEWEST if width_of(declared) < _MOST_PROPERTIES else _VERY_FEW
-        most = min(most, BY_RECIPE, max(fewest, _MOST_PROPERTIES // width_of(declared)))
+        most = min(most, _BY_RECIPE, max(fewest, _MOST_PROPERTIES // width_of(declared)))
     return shrunk(declared.shape, most, declared.key.fields, fewest_values)
 
 
@@ -441,6 +310,4 @@ def _span(declared: DeclaredSet) -> float:
 
 
 def _tables(declared: DeclaredSet) -> int:
-    if declared.pattern != "period_tables":
-        return 1
-    return max(1, round(_span(declared) / PERIOD_DAYS[str(declared.settings.get("period", "day"))]))
+    return kind_of(declared).tables(declared, _span(declared))

@@ -26,12 +26,13 @@ from ..capacity.load import key_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
 from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..kinds.periods import PERIOD_DAYS
 from ..model import Measured
 from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
 from .logs import measured_log
 from .questions import Answer, Question, answer, questions, sample_call, shown
 from .sample import NOW, equal, found_by, scaled_results, width_of
-from .scaling import PAGE_READS, PERIOD_DAYS, CallCost, SizedDesign, class_of, mean, metered, scaled
+from .scaling import PAGE_READS, CallCost, SizedDesign, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
 
 MOST: Final = 1_000

@@ -15,8 +15,9 @@ from ...key import Key, between, prefix
 from ...key.ranges import Between, Prefix
 from ..design.model import DeclaredSet, Match, Query, Shape
 from ..key_parts import Piece, pieces_of
+from ..kinds import kind_of
+from ..kinds.kind import SampleCall, Way
 from .sample import Sample, names_one, range_share, skewed_field
-from .sets import SampleCall, Way
 
 _LEVELS: Final[Mapping[Way, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
@@ -137,15 +138,16 @@ def _by_key(
     row = _row_given(key, query)
     given = (*partition, *row)
     left = [name for name in query.known if name not in given]
-    if declared.pattern == "period_tables" and declared.settings.get("at", "At") in left:
+    at = kind_of(declared).time_field(declared)
+    if at in left:
         # The time determines the table, whether it is part of the key or not
-        given = (*given, str(declared.settings.get("at", "At")))
-        left.remove(given[-1])
+        given = (*given, at)
+        left.remove(at)
     where = tuple(name for name in left if shape.holds(name) and name not in mapped and _is_sent(query, name))
     client = tuple(name for name in left if name not in where)
     is_point = len(row) == len(key.row_fields) and all(query.known[name] == "=" for name in row)
     way: Way = "range"
-    if is_point and declared.pattern != "partition_spread":
+    if is_point and not kind_of(declared).is_spread:
         way = "get" if via is None else "find"
     elif is_point:
         way = "get" if via is None else "range"
@@ -230,9 +232,9 @@ def _by_scan(declared: DeclaredSet, query: Query, mapped: set[str]) -> Answer:
     A known start of the RowKey is a condition too, but does not reduce what is read.
     """
     row = _row_given(declared.key, query)
-    lead = [] if declared.pattern == "partition_spread" else _row_given(partition_as_row(declared.key), query)
-    is_log = declared.pattern == "period_tables" and declared.settings.get("at", "At") in query.known
-    given = (str(declared.settings.get("at", "At")),) if is_log else ()
+    lead = [] if kind_of(declared).is_spread else _row_given(partition_as_row(declared.key), query)
+    at = kind_of(declared).time_field(declared)
+    given = (at,) if at is not None and at in query.known else ()
     if set(given).intersection((*row, *lead)):
         row = lead = []
     held = RowLayout(declared.key)

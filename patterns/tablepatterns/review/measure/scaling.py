@@ -19,6 +19,7 @@ from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_
 from ...storage import Storage
 from ..design.model import DeclaredSet, Design, Query, Shape
 from ..key_parts import pieces_of
+from ..kinds import kind_of
 from .questions import Answer
 from .sample import RANGE_SHARE, equal, found_by, range_share, values_in
 
@@ -124,7 +125,6 @@ def _mean(weighted: Sequence[tuple[float, float]]) -> float:
     )
 
 
-PERIOD_DAYS: Final[Mapping[str, float]] = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
 _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
 
 
@@ -285,7 +285,7 @@ class SizedDesign:
 
     def partitions(self, declared: DeclaredSet) -> float:
         """Return the number of partitions of a set's primary rows."""
-        buckets = _number(declared.settings.get("buckets", 1))
+        buckets = kind_of(declared).buckets(declared)
         shape, names = self.shapes[declared.name], declared.key.partition_fields
         return max(1.0, min(float(shape.count), (values_in(shape, names) if names else 1.0) * buckets))
 
@@ -293,24 +293,25 @@ class SizedDesign:
         return [each for each in self.design.sets if each.table.lower() == table.lower()]
 
     def _buckets(self, declared: DeclaredSet, query: Query) -> int:
-        if declared.pattern != "partition_spread":
+        if not kind_of(declared).is_spread:
             return 1
         by = declared.settings.get("by") or declared.key.fields
         known = isinstance(by, (tuple, list)) and all(query.known.get(str(name)) == "=" for name in by)  # pyright: ignore
-        return 1 if known else int(_number(declared.settings.get("buckets", 16)))
+        return 1 if known else kind_of(declared).buckets(declared)
 
     def _tables_searched(self, declared: DeclaredSet, query: Query) -> float:
         """Return how many period tables are searched for an entity: half of them, if its time is unknown."""
-        at = str(declared.settings.get("at", "At"))
-        if declared.pattern != "period_tables" or query.known.get(at) == "=":
+        at = kind_of(declared).time_field(declared)
+        if at is None or query.known.get(at) == "=":
             return 1.0
         return 1 + (1 + self.tables[declared.name]) / 2
 
     def _tables_in(self, declared: DeclaredSet, query: Query, take: int | None, within: float) -> float:
         """Return how many period tables are read: those of the span, or as many as the requested entities are in."""
-        if declared.pattern != "period_tables":
+        at = kind_of(declared).time_field(declared)
+        if at is None:
             return 1.0
-        tables, how = self.tables[declared.name], query.known.get(str(declared.settings.get("at", "At")))
+        tables, how = self.tables[declared.name], query.known.get(at)
         if how == "=":
             return 1.0
         if how is not None:

@@ -20,8 +20,10 @@ from ...recipes.worker import Worker
 from ...storage import Storage
 from ..design.archives import is_of_archive
 from ..design.model import DeclaredSet, Write
+from ..kinds import kind_of
+from ..kinds.kind import SampleSet
+from ..kinds.plain import Plain
 from .sample import Sample, referring_fields
-from .sets import Plain, SampleSet
 
 _QUEUE: Final = "transactions"
 
@@ -176,10 +178,11 @@ def how(declared: DeclaredSet, write: Write, others: Sequence[DeclaredSet]) -> s
 def _word(declared: DeclaredSet, write: Write) -> str:
     if is_of_archive(declared, write):
         return "Archive.archive(...), moved by a worker"
-    if declared.pattern == "data_series" and write.operation != "delete":
-        return "set(slot, value)"
+    call = kind_of(declared).write_call(write)
+    if call is not None:
+        return call
     if write.operation == "insert":
-        return "append(...)" if declared.pattern == "log_tail" else "insert(...)"
+        return "insert(...)"
     moved = set(write.changes).intersection(declared.key.fields)
     if write.operation == "update" and moved:
         away = moved.intersection(declared.key.partition_fields)
@@ -190,11 +193,8 @@ def _word(declared: DeclaredSet, write: Write) -> str:
 
 def shares_partition(sets: Sequence[DeclaredSet]) -> bool:
     """Whether entities of these sets with equal partition fields are in one partition."""
-    places = {(each.table.lower(), each.key.partition_template, each.pattern in _GROUPED) for each in sets}
+    places = {(each.table.lower(), each.key.partition_template, kind_of(each).groups_writes) for each in sets}
     return len(places) == 1 and next(iter(places))[2]
-
-
-_GROUPED: Final = ("entity_set", "log_tail", "compound_key", "one_to_many", "one_to_one")
 
 
 _MOST_INACTIVE: Final = 8

@@ -11,6 +11,7 @@ from ...figures import number, of_target, often, plural, share, time_of_day
 from ...limits import MAX_TRANSACTION_OPERATIONS
 from ..capacity.contention import retries_at
 from ..design.model import DeclaredSet, Query, Write
+from ..kinds import kind_of
 from ..measure.sample import names_one, values_in, values_of
 from ..model import Finding, Severity, TableLoad
 from ..zipf import Zipf
@@ -132,9 +133,9 @@ def _finding(context: RuleContext, heat: TableLoad, severity: Severity, cause: _
     if cause is None or _is_of_derived(heat, cause):
         return _index(context, heat, severity)
     declared = cause.of
-    if heat.follows_time and declared.pattern != "partition_spread":
+    if heat.follows_time and not kind_of(declared).is_spread:
         return _prepend_append(context, heat, severity, declared)
-    if not declared.key.partition_fields and declared.pattern != "partition_spread":
+    if not declared.key.partition_fields and not kind_of(declared).is_spread:
         return _one_partition(context, heat, severity, cause)
     if values_in(declared.shape, declared.key.partition_fields) <= _FEW:
         return _few_partitions(context, heat, severity, declared)

@@ -12,6 +12,7 @@ from ...figures import number, often, years_from_now
 from ...key import Key
 from ..design.model import DeclaredSet, Field, Flaw, Shape
 from ..key_parts import Piece, pieces_of
+from ..kinds import kind_of
 from ..measure.questions import is_sorted
 from ..measure.sample import coincidence_of, values_of
 from ..model import Finding, Severity
@@ -124,7 +125,7 @@ def _changing(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
 
 
 def _colliding(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
-    if _is_logged_with_id(declared):
+    if kind_of(declared).has_unique_keys:
         return
     pieces = [piece for half in _halves(declared.key) for piece in half if piece.name]
     fields = [declared.shape.fields.get(piece.name or "", Field()) for piece in pieces]
@@ -197,10 +198,6 @@ def _identifies(field: Field, name: str) -> bool:
 def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
     """Return the expected number of entity pairs with the same values, if the fields are independent."""
     return shape.count * (shape.count - 1) / 2 * coincidence_of(shape, names)
-
-
-def _is_logged_with_id(declared: DeclaredSet) -> bool:
-    return declared.pattern in ("log_tail", "data_series", "wide_entity")
 
 
 def _share(declared: DeclaredSet, pieces: list[Piece]) -> float:

@@ -11,6 +11,7 @@ from ...figures import counted, number, often
 from ...filters import QueryClass, classify, parse, point_keys
 from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND
 from ..design.model import DeclaredSet
+from ..kinds import kind_of
 from ..model import Finding, Severity
 from .context import (
     ONCE_AN_HOUR,
@@ -316,29 +317,23 @@ def _many_parts(context: RuleContext) -> Iterator[Finding]:
 
 
 def _asks(asked: MeasuredQuery) -> Iterator[Finding]:
-    pattern, requests = asked.of.pattern, asked.measured.requests
+    parts, requests = kind_of(asked.of).parts, asked.measured.requests
     more = (requests - 1) * asked.query.busiest
-    if pattern not in ("period_tables", "partition_spread") or requests < _SEVERAL_PARTS or more < _NOTICEABLE:
+    if not parts or requests < _SEVERAL_PARTS or more < _NOTICEABLE:
         return
     severity = Severity.WARNING if more >= _MANY else Severity.NOTE
-    parts = "period tables" if pattern == "period_tables" else "buckets"
     says = (
         f"{asked.query.name!r} of {asked.of.name} sends {number(requests)} requests to many {parts}, "
         f"{often(asked.query.busiest)}: {number(more)} extra requests a second."
     )
-    yield ASKS_EVERY_PART.finding(severity, part_of(asked.of.name, asked.query.name), says, _fewer_parts(asked))
-
-
-def _fewer_parts(asked: MeasuredQuery) -> str:
-    if asked.of.pattern == "period_tables":
-        at = asked.of.settings.get("at", "At")
-        return f"Include {at} in the query, for example as part of the id that callers get, or use longer periods."
-    return "Choose the bucket by fields that the query knows (by), or use fewer buckets."
+    yield ASKS_EVERY_PART.finding(
+        severity, part_of(asked.of.name, asked.query.name), says, kind_of(asked.of).advice_on_parts(asked.of)
+    )
 
 
 def _needless(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
     buckets = declared.settings.get("buckets")
-    if declared.pattern != "partition_spread" or not isinstance(buckets, int) or buckets < 2:
+    if not kind_of(declared).is_spread or not isinstance(buckets, int) or buckets < 2:
         return
     for heat in context.heats:
         if heat.table == declared.table and heat.partitions and heat.partitions[0].peak * buckets < _COLD * heat.target:

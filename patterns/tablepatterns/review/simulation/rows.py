@@ -14,7 +14,9 @@ from ...key import Key
 from ..design.archives import archive_set
 from ..design.model import DeclaredSet, Design
 from ..key_parts import pieces_of
-from ..measure.sets import SampleSet, Spread
+from ..kinds import kind_of
+from ..kinds.kind import SampleSet
+from ..kinds.spread import Spread
 from ..model import Place, PlaceKind, RowKind, StoredRow, StoredTable
 from .recorder import RowKeys
 
@@ -100,7 +102,7 @@ def stored_tables(
 
 def _families(declared: DeclaredSet, kept: SampleSet) -> Iterator[_Family]:
     key = kept.spread.entity_set.key if isinstance(kept, Spread) else declared.key
-    periods = declared.pattern == "period_tables"
+    periods = kind_of(declared).time_field(declared) is not None
     yield _Family("primary", declared.name, None, declared.table.lower(), key, periods)
     for via, profile in declared.profiles():
         if profile.table_key is not None:

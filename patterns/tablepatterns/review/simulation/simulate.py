@@ -16,6 +16,7 @@ from ...errors import EntityAlreadyExists, EntityNotFound
 from ...figures import counted
 from ..consistency import LEASE
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..kinds.periods import PERIOD_DAYS, Periods
 from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
 from ..measure.measure import (
     archived_entity,
@@ -27,8 +28,7 @@ from ..measure.measure import (
 )
 from ..measure.questions import answer, sample_call
 from ..measure.sample import NOW, scaled_results
-from ..measure.scaling import PAGE_READS, PERIOD_DAYS
-from ..measure.sets import Periods
+from ..measure.scaling import PAGE_READS
 from ..measure.writes import Part, Source, execute, recover
 from ..model import Place, Simulation, Step, Walkthrough
 from . import logs

@@ -1,0 +1,26 @@
+"""One module for each pattern that stores the entities of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from .kind import SetKind
+from .periods import PeriodsKind
+from .plain import PLAIN_KINDS, LogTailKind
+from .series import SeriesKind
+from .spread import SpreadKind
+from .wide import WideKind
+
+if TYPE_CHECKING:
+    from ..design.model import DeclaredSet
+
+KINDS: Final[Mapping[str, SetKind[Any]]] = {
+    kind.pattern: kind for kind in (*PLAIN_KINDS, LogTailKind(), SpreadKind(), PeriodsKind(), SeriesKind(), WideKind())
+}
+"""The kinds of sets, by the names of their patterns."""
+
+
+def kind_of(declared: DeclaredSet) -> SetKind[Any]:
+    """Return the kind of a declared set."""
+    return KINDS[declared.pattern]
