@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from tools.pages.design_format import as_markdown
 
 from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.derived import Derived
@@ -443,7 +444,7 @@ def test_the_line_of_each_key_is_found_past_arrays_texts_and_comments_of_several
     text = (
         '[[a]]\nb = [\n  "]", # ]\n  "x",\n]\nc = """\n[[a]]\nd = 1\n"""\n[[a]]\n"e f" = { g = 1 }\n[[a.h]]\ni.j = 2\n'
     )
-    places = Places.of(text)
+    places = Places(text)
     paths = [("a", 0, "b"), ("a", 0, "c"), ("a", 1), ("a", 1, "e f", "g"), ("a", 1, "h", 0, "i", "j"), ("z",)]
     assert [places.line(path) for path in paths] == [2, 6, 10, 11, 13, 1]
 
@@ -460,7 +461,7 @@ def test_every_key_that_can_be_given_is_documented_and_no_other() -> None:
         "[[set.query]]": STAFF.replace("rate = 200", "zz = 200"),
         "[[set.write]]": STAFF.replace("writers = 3", "zz = 3"),
     }
-    documented = tables.as_markdown()
+    documented = as_markdown()
     for table, text in given.items():
         with pytest.raises(BadDesignFile) as caught:
             read(text)

@@ -11,11 +11,11 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from tablepatterns.catalogue import entry
 from tablepatterns.key import Key
-from tablepatterns.review.design.format import as_markdown
 from tablepatterns.review.model import Reviewed
 from tablepatterns.review.report.json import members
 from tablepatterns.review.rules import RULES
 from tools import DATA
+from tools.pages.design_format import as_markdown
 from tools.pages.markdown import table
 
 PAGE = "docs/review.md"

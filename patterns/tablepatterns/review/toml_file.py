@@ -9,8 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from datetime import date
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +18,6 @@ from typing import (
     Annotated,
     Any,
     Final,
-    Literal,
     TypeAlias,
     TypeVar,
     cast,
@@ -37,99 +35,82 @@ if TYPE_CHECKING:
 TomlPath: TypeAlias = tuple[str | int, ...]
 """The path of a value from the root: keys, and indexes of tables in arrays of tables."""
 
-_HEADER: Final = re.compile(r"\s*(\[\[?)\s*([^\]#]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY: Final = re.compile(
-    r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*="""
-)
-_PART: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*\.?""")
-_TOKEN: Final = re.compile(
-    r'"""(?:\\.|[^\\])*?"""' r"|'''.*?'''" r'|"(?:\\.|[^"\\\n])*"' r"|'[^'\n]*'" r"|\#[^\n]*|[\[\]{}]", re.DOTALL
-)
-_OPENING: Final = ("[", "{")
-_CLOSING: Final = ("]", "}")
+_MARK: Final = "\ufdd0"
+"""Stands in a rendered text where a key is; no text has this noncharacter."""
 
 
-@dataclass(frozen=True)
 class Places:
-    """The lines of the keys of a TOML text.
+    """The lines of the keys of a valid TOML text.
 
     >>> lines = ['name = "Staff"', "", "[[set]]", 'name = "Employees"', "[set.fields]", "Email = { size = 24 }"]
-    >>> places = Places.of(chr(10).join(lines))
-    >>> places.line(("set", 0, "fields", "Email", "size"))
+    >>> Places(chr(10).join(lines)).line(("set", 0, "fields", "Email", "size"))
     6
 
-    :param lines: the line number of each key, starting at 1
+    :param text: the text
     """
 
-    lines: Mapping[TomlPath, int]
+    def __init__(self, text: str) -> None:
+        import tomlkit
+        from tomlkit.exceptions import ParseError
 
-    @classmethod
-    def of(cls, text: str) -> Places:
-        """Return the places in a valid TOML text."""
-        return cls(_Scan(text).lines())
+        self._document: Any = tomlkit.document()
+        self._first = 1
+        try:
+            self._document = tomlkit.parse(text)
+        except ParseError as error:
+            # It rejects what other parsers read: keys that are nested very deeply
+            self._first = error.line
 
     def line(self, path: TomlPath) -> int:
         """Return the line of a key, or of the nearest enclosing key that has a line; 1 for the whole file."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-            # A table that only dotted keys mention has no line of its own
-            below = [line for each, line in self.lines.items() if each[:length] == path[:length]]
-            if below:
-                return min(below)
-        return 1
+        owners: list[Any] = [(None, self._document)]
+        line = self._first
+        for step in path:
+            owners = list(_children([item for _, item in owners], step))
+            line = next(filter(None, (self._line_of(key, item) for key, item in owners)), line)
+        return line
+
+    def _line_of(self, key: Any, item: Any) -> int | None:
+        """Return the line of a key in the document, by rendering the document with a mark at the key."""
+        for owner, attribute in _marked(key, item):
+            before = getattr(owner, attribute)
+            setattr(owner, attribute, f"{_MARK}{before}")
+            text: str = self._document.as_string()
+            setattr(owner, attribute, before)
+            if _MARK in text:
+                return text.count("\n", 0, text.index(_MARK)) + 1
+        return None
 
 
-class _Scan:
-    """Scans a text line by line, skipping values that span several lines."""
+def _children(owners: Iterable[Any], step: str | int) -> Iterable[tuple[Any, Any]]:
+    """Yield the keys and items at a step; a table may be written in several places of a file."""
+    from tomlkit.container import Container
+    from tomlkit.items import AoT, Array, InlineTable, Table
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._counts: dict[TomlPath, int] = {}
-        self._found: dict[TomlPath, int] = {}
-
-    def lines(self) -> dict[TomlPath, int]:
-        """Return the line of each key."""
-        position, table = 0, TomlPath()
-        while position < len(self._text):
-            end = self._text.find("\n", position)
-            end = len(self._text) if end < 0 else end
-            line = self._text[position:end]
-            number = self._text.count("\n", 0, position) + 1
-            if header := _HEADER.match(line):
-                table = self._entered(_parts(header[2]), is_array=header[1] == "[[")
-                self._found.setdefault(table, number)
-            elif key := _KEY.match(line):
-                self._found.setdefault((*table, *_parts(key[1])), number)
-                end = self._end_of_value(position + key.end())
-            position = end + 1
-        return self._found
-
-    def _entered(self, names: list[str], *, is_array: bool) -> TomlPath:
-        path: TomlPath = ()
-        for at, name in enumerate(names):
-            path = (*path, name)
-            if is_array and at == len(names) - 1:
-                self._counts[path] = self._counts.get(path, 0) + 1
-            if path in self._counts:
-                path = (*path, self._counts[path] - 1)
-        return path
-
-    def _end_of_value(self, start: int) -> int:
-        """Return the end of the line on which a value ends."""
-        depth = 0
-        while True:
-            line = self._text.find("\n", start)
-            line = len(self._text) if line < 0 else line
-            token = _TOKEN.search(self._text, start)
-            if token is None or (token.start() > line and depth == 0):
-                return line
-            depth += (token[0] in _OPENING) - (token[0] in _CLOSING)
-            start = token.end()
+    if isinstance(step, int):
+        items = [item for owner in owners if isinstance(owner, (AoT, Array)) for item in owner]  # type: ignore[attr-defined]
+        yield from ((None, item) for item in items[step : step + 1])
+        return
+    for owner in owners:
+        container = owner.value if isinstance(owner, (Table, InlineTable)) else owner
+        body = container.body if isinstance(container, Container) else ()
+        yield from ((key, item) for key, item in body if key is not None and key.key == step)
 
 
-def _parts(key: str) -> list[str]:
-    return [part[1].strip("\"'") for part in _PART.finditer(key)]
+def _marked(key: Any, item: Any) -> Iterable[tuple[Any, str]]:
+    """Yield the attributes of a key and its item that are rendered where the key is."""
+    from tomlkit.items import AoT, Table
+
+    if isinstance(item, AoT):
+        yield from ((table.trivia, "indent") for table in item.body[:1])
+    elif isinstance(item, Table):
+        yield item.trivia, "indent"
+        # A table that only dotted keys or headers of other tables mention
+        for inner, value in item.value.body:
+            if inner is not None:
+                yield from _marked(inner, value)
+    elif key is not None:
+        yield key, "sep"
 
 
 if sys.version_info >= (3, 11):
@@ -257,7 +238,7 @@ class TomlFile:
 
     def error(self, problems: Iterable[Problem]) -> BadInput:
         """Return the error for these problems, ordered by line and without duplicates."""
-        places = Places.of(self.text)
+        places = Places(self.text)
         return self.make_error(self.name, sorted({(places.line(each.path), each.says) for each in problems}))
 
     def _line_with_most(self, pattern: str) -> int:
@@ -397,21 +378,21 @@ def known_keys(kind: Any, path: Sequence[str | int]) -> list[str]:
 def _inner(kind: Any, step: str | int) -> Any:
     """Return the type of a key or item of a type."""
     if is_dataclass(kind):
-        return _bare(get_type_hints(kind, include_extras=True).get(str(step)))
+        return bare(get_type_hints(kind, include_extras=True).get(str(step)))
     arguments = get_args(kind)
     if isinstance(step, int):
-        return _bare(arguments[0])
+        return bare(arguments[0])
     if step.startswith(TAG):
         return next(get_args(each)[0] for each in arguments if getattr(get_args(each)[-1], "tag", None) == step)
-    return _bare(arguments[-1])
+    return bare(arguments[-1])
 
 
-def _bare(kind: Any) -> Any:
+def bare(kind: Any) -> Any:
     """Return a type without annotations and without None."""
     kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     some = [each for each in get_args(kind) if each is not type(None)]
     is_optional = type(None) in get_args(kind) and len(some) == 1
-    return _bare(some[0]) if is_optional else kind
+    return bare(some[0]) if is_optional else kind
 
 
 def meanings(kind: type[Any]) -> dict[str, str]:
@@ -437,39 +418,3 @@ def described_schema(schema: dict[str, Any], groups: Iterable[Iterable[type[Any]
             if each.name in meaning_of:
                 key["description"] = meaning_of[each.name]
     return schema
-
-
-def documented(kind: type[Any], inherited: type[Any]) -> list[str]:
-    """Return a Markdown table of the keys of a type, without those of the type that it extends."""
-    meaning_of, hints = meanings(kind), get_type_hints(kind)
-    known = {each.name for each in fields(inherited)} if is_dataclass(inherited) else set[str]()
-    # The text before the table names a required pattern
-    own = [each for each in fields(kind) if each.name in meaning_of and each.name not in known]
-    rows = [
-        ["", f"`{each.name}`", _spelled(hints[each.name]), _default(each), meaning_of[each.name], ""] for each in own
-    ]
-    return ["| key | type | default | meaning |", "|---|---|---|---|", *(" | ".join(row).strip() for row in rows)]
-
-
-def _default(each: Any) -> str:
-    if each.default is MISSING or each.default in (None, (), ""):
-        return ""
-    return f"`{str(each.default).lower() if isinstance(each.default, bool) else each.default}`"
-
-
-def _spelled(kind: Any) -> str:
-    kind = _bare(kind)
-    if get_origin(kind) is Literal:
-        return ", ".join(f"`{each}`" for each in get_args(kind))
-    if kind in _TYPES:
-        return _TYPES[kind]
-    if is_dataclass(kind):
-        return "table"
-    if get_origin(kind) is tuple:
-        return "array of strings" if get_args(kind)[0] is str else "array of tables"
-    return "table" if get_origin(kind) is not None else "see below"
-
-
-_TYPES: Final[Mapping[Any, str]] = {
-    str: "string", int: "integer", float: "number", bool: "boolean", Any: "string or table", date: "date",
-}  # fmt: skip

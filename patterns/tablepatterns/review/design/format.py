@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
 
 from ...entity_set.placement import InBlobs, InPartition, InTable, Placement
 from ..kinds import KINDS
-from ..toml_file import TAG, adapter, described_schema, documented
+from ..toml_file import TAG, adapter, described_schema
 from .model import (
     STRICT,
     Access,
@@ -494,20 +494,3 @@ def schema() -> dict[str, Any]:
         **described_schema(adapter(DesignTable).json_schema(), [*TABLES.values(), (KeyTable, PartKeyTable)]),
         "title": "tablepatterns design",
     }
-
-
-def as_markdown() -> str:
-    """Return the documentation of the format: a table of keys for each table of a file.
-
-    >>> as_markdown().splitlines()[2:5:2]
-    ['| key | type | default | meaning |', '| `name` | string |  | the title of the report |']
-    """
-    parts: list[str] = []
-    for table, kinds in TABLES.items():
-        parts += [f"### `{table}`" if table != "The file" else f"### {table}", ""]
-        for number, kind in enumerate(kinds):
-            if len(kinds) > 1:
-                parts += [(kind.__doc__ or "").splitlines()[0], ""]
-            inherited = kinds[0] if number and issubclass(kind, kinds[0]) else object
-            parts += [*documented(kind, inherited), ""]
-    return "\n".join(parts)

@@ -190,17 +190,6 @@ def cost_sentence(reviewed: Reviewed) -> str:
     return f"“{most.name}” takes {share(most.transactions / sent)} of the transactions of a month"
 
 
-def load_sentence(reviewed: Reviewed) -> str:
-    """Return a sentence about the highest loads, compared with their targets."""
-    first, *rest = loads(reviewed)
-    whose = "The account" if first.unit == "requests" else f"The busiest partition of {first.name}"
-    sentence = f"{whose} takes {of_target(first.share)}"
-    if not rest or not rest[0].peak:
-        return sentence
-    other = rest[0].share
-    return f"{sentence}; nothing else takes {'even 0.1%' if other < _LITTLE else f'more than {share(other)}'}"
-
-
 def heat_sentence(heat: TableLoad) -> str:
     """Return a sentence about the peak of a table's busiest partition."""
     if not heat.partitions:
