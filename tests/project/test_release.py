@@ -100,6 +100,7 @@ def test_the_wheel_holds_the_package_and_the_plugin_and_nothing_else(wheel: Path
         ".typed",
         ".html",
         ".css",
+        ".jinja",
         ".js",
         ".svg",
         ".toml",
@@ -153,7 +154,6 @@ COMMANDS = {
     ("help", "BadKey"): (0, "forbidden in keys"),
     ("patterns", "log_tail"): (0, "Log tail"),
     ("explain", "PartitionKey eq 'a'"): (0, "partition"),
-    ("tour",): (1, "pip install '.[tour]'"),
     ("serve",): (1, "pip install '.[serve]'"),
 }
 

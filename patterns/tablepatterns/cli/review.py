@@ -9,7 +9,7 @@ import importlib
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
@@ -202,7 +202,7 @@ def _review_or_report_errors(
 
 
 @contextmanager
-def _progress(design: Design) -> Iterator[Callable[[int], None]]:
+def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
     """Show how many access patterns have been measured; the value is called with the number.
 
     Where there is no terminal, a review that takes long is announced once.

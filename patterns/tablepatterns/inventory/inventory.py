@@ -219,7 +219,7 @@ def _properties(row: Entity) -> dict[str, Any]:
 
 
 def _uses(rows: Sequence[Entity]) -> Iterator[PropertyUse]:
-    values: defaultdict[str, list[Any]] = defaultdict(list)
+    values: defaultdict[str, list[object]] = defaultdict(list)
     for row in rows:
         for name, value in _properties(row).items():
             values[name].append(value)

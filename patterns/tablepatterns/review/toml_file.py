@@ -88,7 +88,8 @@ def _children(owners: Iterable[Any], step: str | int) -> Iterable[tuple[Any, Any
     from tomlkit.items import AoT, Array, InlineTable, Table
 
     if isinstance(step, int):
-        items = [item for owner in owners if isinstance(owner, (AoT, Array)) for item in owner]  # type: ignore[attr-defined]
+        arrays = (cast("list[Any]", owner) for owner in owners if isinstance(owner, (AoT, Array)))
+        items = [item for array in arrays for item in array]
         yield from ((None, item) for item in items[step : step + 1])
         return
     for owner in owners:

@@ -165,7 +165,7 @@ class _Reader:
     ) -> tuple[Key | None, list[Derived | None], str]:
         """Return the key of a set, its derived data and its table, with keys that do not overlap."""
         stored, keys = table.table or table.name, list(self.keys)
-        if key is not None and KINDS[table.pattern].shares_tables:
+        if key is not None and _shares_tables(table):
             if self._overlaps(table.name, stored, key):
                 stored = _other_table(stored, table.name)
             self.keys.append((stored.lower(), table.name, key))
@@ -269,7 +269,7 @@ class _Reader:
             key = self._key_of(own, path, (subject, shape), primary.partition_template if is_local else None)
             if key is None:
                 return None
-            if isinstance(table, (tables.IntraTable, tables.InterTable)) and KINDS[declared.pattern].shares_tables:
+            if isinstance(table, (tables.IntraTable, tables.InterTable)) and _shares_tables(declared):
                 key = self._without_overlap(subject, getattr(table, "table", None) or stored, key, is_local=is_local)
         return self._made(partial(_derived, table, key), path)
 
@@ -315,6 +315,10 @@ def _with_fields(table: tables.SetTable, given: Sequence[tables.SetTable]) -> ta
         seen.append(source.name)
         source = next((each for each in given if each.archive and each.archive.to == source.name), source)
     return replace(table, fields=source.fields)
+
+
+def _shares_tables(table: Any) -> bool:
+    return KINDS[table.pattern].shares_tables
 
 
 def _is_filled(table: object) -> bool:

@@ -328,10 +328,6 @@ def _names(expression: Filter, operators: Collection[str]) -> list[str]:
     return [each.name for each in terms if isinstance(each, Comparison) and each.operator in operators]
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else 1.0
-
-
 _BY_LABEL: Final = {each.label: each for each in QueryClass}
 
 

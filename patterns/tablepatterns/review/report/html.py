@@ -9,7 +9,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -105,18 +105,19 @@ def _environment() -> Environment:
     )
     for name in ("number", "plural", "counted", "rate", "sum_of_money"):
         environment.filters[name] = getattr(figures, name)
-    environment.globals |= {
-        "SEVERITIES": SEVERITIES,
-        "SYMBOLS": SYMBOLS,
-        "HEAT": HEAT,
-        "subject_of": subject_of,
-        "field_text": _field_text,
-        "cell_class": _cell_class,
-        "class_of_call": _class_of_call,
-        "touched": _touched,
-        "rows_touched": _rows_touched,
-        "place_kind": lambda place: _PLACES.get(place.kind, place.kind),
-    }
+    # Its type is that of the globals which every template has
+    cast("dict[str, Any]", environment.globals).update(
+        SEVERITIES=SEVERITIES,
+        SYMBOLS=SYMBOLS,
+        HEAT=HEAT,
+        subject_of=subject_of,
+        field_text=_field_text,
+        cell_class=_cell_class,
+        class_of_call=_class_of_call,
+        touched=_touched,
+        rows_touched=_rows_touched,
+        place_kind=_place_kind,
+    )
     return environment
 
 
@@ -218,6 +219,10 @@ def _tables(design: Design, simulation: Simulation) -> Iterator[ShownTable]:
                 for (table, partition), band in groupby(rows, key=lambda pair: (pair[0], pair[1].partition))
             ),
         )
+
+
+def _place_kind(place: Place) -> str:
+    return _PLACES.get(place.kind, place.kind)
 
 
 def _field_text(field: Field) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Final
+from typing import Any, Final, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -51,9 +51,10 @@ def _environment() -> Environment:
         "literally": Markup,
         "escaped": escaped,
         "cell": _cell,
-        "total": lambda cell: f"**{text}**" if (text := _cell(cell)) else "",
+        "total": _total_cell,
     }
-    environment.globals |= {"SEVERITIES": SEVERITIES, "lines": lines, "subject_of": subject_of}
+    # Its type is that of the globals which every template has
+    cast("dict[str, Any]", environment.globals).update(SEVERITIES=SEVERITIES, lines=lines, subject_of=subject_of)
     return environment
 
 
@@ -65,6 +66,11 @@ def _escape_text(value: object) -> object:
 def _cell(cell: Cell) -> str:
     parts = [escaped(cell.text), code(cell.code) if cell.code else "", escaped(cell.note)]
     return "<br>".join(filter(None, parts))
+
+
+def _total_cell(cell: Cell) -> str:
+    text = _cell(cell)
+    return f"**{text}**" if text else ""
 
 
 def code(text: str) -> str:
