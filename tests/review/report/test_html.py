@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from review import detailed
 from review.report.sample import HOSTILE, clean, hostile, sample
 from tablepatterns.review.report import html
 from tablepatterns.review.report import html as written
 from tablepatterns.review.report.formatting import plain
+from tablepatterns.review.report.html import error_page
 from tablepatterns.review.report.tables import sheets
 
 VOID = {"meta", "br", "input"}
@@ -146,3 +152,42 @@ def luminance(colour: str) -> float:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@cache
+def detailed_page() -> Page:
+    return Page(html(detailed.reviewed()))
+
+
+@given(name=st.text(max_size=40))
+def test_no_name_changes_the_structure_of_a_detailed_page(name: str) -> None:
+    found = detailed.reviewed()
+    assert found.simulation is not None
+    first, *others = found.measured
+    renamed = replace(first.access, name=name)
+    walks = tuple(
+        replace(walk, access=renamed) if walk.access is first.access else walk for walk in found.simulation.walkthroughs
+    )
+    places = tuple(replace(place, template=name, name=name) for place in found.simulation.places)
+    page = Page(
+        html(
+            replace(
+                found,
+                design=replace(found.design, name=name),
+                measured=(replace(first, access=renamed, how=name), *others),
+                simulation=replace(found.simulation, walkthroughs=walks, places=places),
+            )
+        )
+    )
+    assert (page.open, page.unbalanced) == ([], [])
+    tags = {"script", "style", "section", "article", "tr", "button", "input", "svg"}
+    assert [tag for tag, _ in page.tags if tag in tags] == [
+        tag for tag, _ in detailed_page().tags if tag in tags - {"li"}
+    ]
+    assert not any(key.startswith("on") for _, attrs in page.tags for key in attrs)
+
+
+def test_a_page_of_errors_shows_them_as_text() -> None:
+    page = Page(error_page(HOSTILE, ["a.toml:1: <script>alert(1)</script>", HOSTILE]))
+    assert (page.open, page.unbalanced) == ([], [])
+    assert [tag for tag, _ in page.tags].count("script") == 1
