@@ -20,7 +20,7 @@ _OF_DESIGN: Final = ("name", "container", "service", "size", "count", "retention
 _AN_HOUR_AGO: Final = "NOW - timedelta(hours=1)"
 
 
-def made(log: DeclaredLog) -> Brackets:
+def log_call(log: DeclaredLog) -> Brackets:
     """Return the call that makes the recipe of a log."""
     options: dict[str, Expression] = {}
     for each in fields(LogOptions):

@@ -254,7 +254,7 @@ class Module:
             if each.archive is not None:
                 found += [*lines_of(f"{self.parts.archives[each.name]} = ", self._archive(each), indent=4), ""]
         for log in self.design.logs:
-            found += [*lines_of(f"{self.parts.sets[log.name]} = ", logs.made(log), indent=4), ""]
+            found += [*lines_of(f"{self.parts.sets[log.name]} = ", logs.log_call(log), indent=4), ""]
         made = [(f"{name}=", name) for name in (*self.parts.sets.values(), *self.parts.archives.values())]
         return [*found, *lines_of("return ", Brackets("Sets(", made), indent=4)]
 

@@ -103,7 +103,7 @@ class Corrections:
 
     def overlapping(self, subject: str, key: Key, whose: str, other: Key) -> None:
         """Record that rows may have the same keys as others of their table."""
-        says = f"Rows of {subject} can have the same keys as those of {whose}: {_shown(key)} and {_shown(other)}."
+        says = f"Rows of {subject} can have the same keys as those of {whose}: {_key_text(key)} and {_key_text(other)}."
         better = "Begin the RowKeys of each kind with a prefix of its own, such as 'order_' and 'item_'."
         self.flaws.append(Flaw("overlap", subject, says, better))
 
@@ -142,7 +142,7 @@ def _is_accepted(partition: str, row: str) -> bool:
     return True
 
 
-def _shown(key: Key) -> str:
+def _key_text(key: Key) -> str:
     return f"({key.partition_template}, {key.row_template})"
 
 

@@ -118,7 +118,7 @@ class _Reader:
         """Return the blob logs."""
         made = [_log(each) for each in given]
         for number, each in enumerate(made):
-            self._made(partial(log_of, self.storage, each), ("blob_log", number))
+            self._create(partial(log_of, self.storage, each), ("blob_log", number))
         return tuple(made)
 
     def _set(self, table: Any, path: TomlPath, others: Sequence[DeclaredSet]) -> DeclaredSet | None:
@@ -132,7 +132,7 @@ class _Reader:
             shape = self.corrections.enough(table.name, key, shape)
         key, derived, stored = self._rows(table, key, path, others, shape)
         mappings = [
-            self._made(partial(_mapping, each), (*path, "mappings", at)) for at, each in enumerate(table.mappings)
+            self._create(partial(_mapping, each), (*path, "mappings", at)) for at, each in enumerate(table.mappings)
         ]
         if key is None or len(self.problems) > before:
             return None
@@ -153,7 +153,7 @@ class _Reader:
         if kept is None:
             return None
         options = {name: getattr(table, name) for name in ("retention", "access", "archive")}
-        declared = self._made(
+        declared = self._create(
             lambda: declare_set(kept, shape=shape, name=table.name, queries=table.query, writes=table.write, **options),
             path,
         )
@@ -207,7 +207,7 @@ class _Reader:
         kept = None
         for count in range(len(plan.derived) + 1):
             place: TomlPath = ("derived", count - 1, "key") if count else ("key",)
-            kept = self._made(partial(recipe_of_set, self.storage, plan, plan.derived[:count]), path, *place)
+            kept = self._create(partial(recipe_of_set, self.storage, plan, plan.derived[:count]), path, *place)
             if kept is None:
                 return None
         return kept
@@ -246,7 +246,7 @@ class _Reader:
         if first is None or second is None:
             return None
         first, second = self.corrections.templates(of[0], first, second, of[1], self.years)
-        return self._made(partial(Key, first, second), path, "key")
+        return self._create(partial(Key, first, second), path, "key")
 
     def _derived(
         self,
@@ -271,19 +271,19 @@ class _Reader:
                 return None
             if isinstance(table, (tables.IntraTable, tables.InterTable)) and _shares_tables(declared):
                 key = self._without_overlap(subject, getattr(table, "table", None) or stored, key, is_local=is_local)
-        return self._made(partial(_derived, table, key), path)
+        return self._create(partial(_derived, table, key), path)
 
     def _filled(self, table: tables.FilledTable, path: TomlPath, others: Sequence[DeclaredSet]) -> Derived | None:
         for declared in others:
             for each, profile in declared.profiles():
                 if declared.name == table.filled_from and profile.copied and isinstance(each, CopiedFields):
                     copied = EntitySet(self.storage, declared.table, declared.key, derived=declared.derived)
-                    return self._made(partial(each.filled_from, copied), path, "filled_from")
+                    return self._create(partial(each.filled_from, copied), path, "filled_from")
         says = f"filled_from = {table.filled_from!r}: no set of this name has a denormalize; declare it there too"
         self._report(says, path, "filled_from")
         return None
 
-    def _made(self, make: Callable[[], T], path: TomlPath, *below: str | int) -> T | None:
+    def _create(self, make: Callable[[], T], path: TomlPath, *below: str | int) -> T | None:
         """Call a function and return its result, or report its error at a key."""
         try:
             return make()

@@ -30,7 +30,7 @@ from ..kinds.periods import PERIOD_DAYS
 from ..model import Measured
 from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
 from .logs import measured_log
-from .questions import Answer, Question, answer, questions, sample_call, shown
+from .questions import Answer, Question, answer, call_text, questions, sample_call
 from .sample import NOW, equal, found_by, scaled_results, width_of
 from .scaling import PAGE_READS, CallCost, SizedDesign, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
@@ -264,7 +264,7 @@ def _scaled(
     return Measured(
         of=of,
         access=access,
-        how=shown(found, access),
+        how=call_text(found, access),
         via=None if found.via is None else found.via.name,
         query_class=class_of(access, found, took),
         follows=found.follows,

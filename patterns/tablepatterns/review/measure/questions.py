@@ -88,7 +88,7 @@ def answer(declared: DeclaredSet, query: Query) -> Answer:
     return min(found, key=lambda each: _rank(each, query))
 
 
-def shown(found: Answer, query: Query) -> str:
+def call_text(found: Answer, query: Query) -> str:
     """Return the call as shown in reports."""
     if query.filter is not None:
         return f"query({query.filter})"

@@ -1,11 +1,9 @@
 """Write a review as text, Markdown, JSON or an HTML page.
 
-wording    figures as people read them
-sentences  what the figures come to
-sheet      one table, as data; sheets: all of them
-advice     one finding, as labelled lines
-text, markdown, json, html    the four forms
-plots      the pictures of the page; canvas: how they become SVG
+formatting  names, sentences and recommendations that all forms share
+tables      the tables of a report, as data; charts: the two charts of the page
+text, markdown, json, html    the four forms; templates: those of HTML and Markdown
+comparison  the tables that compare two designs
 """
 
 from .html import html

@@ -1,7 +1,7 @@
 """The review rules: each finding with its numbers, the guide's reason, and what to do instead.
 
-Each module covers one concern: its rules, and `found`, which applies them. The thresholds are constants of the module;
-`Rule.severity` describes them.
+Each module covers one concern: its rules, and `find_problems`, which applies them. The thresholds are constants of the
+module; `Rule.severity` describes them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CONCERNS: Final = (
 )
 RULES: Final[tuple[Rule, ...]] = tuple(rule for concern in _CONCERNS for rule in concern.RULES)
 """All rules, by concern."""
-_CHECKS: Final[tuple[Check, ...]] = tuple(concern.found for concern in _CONCERNS)
+_CHECKS: Final[tuple[Check, ...]] = tuple(concern.find_problems for concern in _CONCERNS)
 
 
 def findings(

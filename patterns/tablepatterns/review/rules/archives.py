@@ -54,7 +54,7 @@ ARCHIVE_WITHOUT_BENEFIT: Final = Rule(
 RULES: Final = (ARCHIVE_OR_RETENTION, ARCHIVE_BACKLOG, ARCHIVE_EMPTIES_SET, ARCHIVE_WITHOUT_BENEFIT)
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield what is wrong with the archive of each set."""
     for declared in context.design.sets:
         if declared.archive is not None:

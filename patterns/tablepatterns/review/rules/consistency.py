@@ -35,7 +35,7 @@ TOGETHER_APART: Final = Rule(
 RULES: Final = (STALE_READ, TOGETHER_APART)
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the reads that may be stale, and the writes that are not one transaction."""
     for asked in context.queries():
         yield from _stale(context, asked)

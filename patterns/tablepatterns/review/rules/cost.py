@@ -26,7 +26,7 @@ MOST_OF_THE_BILL: Final = Rule(
 RULES: Final = (MOST_OF_THE_BILL,)
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the access pattern that makes up most of the bill and could cost less."""
     by_access: dict[str, float] = {}
     for line in context.bill.lines:

@@ -421,7 +421,7 @@ RULES: Final = (
 )
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the partitions and rows that are too busy, and the writes that could be batched."""
     yield from _near_targets(context)
     yield from _single_writes(context)

@@ -71,7 +71,7 @@ COLLIDING_INDEX_KEYS: Final = Rule(
 )
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield findings about the indexes of each set."""
     for declared in context.design.sets:
         redundant = dict(_redundant(context, declared))

@@ -378,7 +378,7 @@ RULES: Final = (
 )
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield findings about the keys of each set and about their order."""
     yield from _flawed(context)
     yield from _unsound_keys(context)

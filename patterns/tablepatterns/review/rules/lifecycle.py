@@ -45,7 +45,7 @@ GROWTH_MISMATCH: Final = Rule(
 RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield findings about how the entities of each set are deleted, or about missing deletes."""
     for declared in context.design.sets:
         yield from _deleted(context, declared)

@@ -406,7 +406,7 @@ RULES: Final = (
 )
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the limits that are exceeded or near, and series stored as many small entities."""
     yield from _limits_in_sight(context)
     yield from _rejected(context)

@@ -41,7 +41,7 @@ MANY_BLOBS: Final = Rule(
 RULES: Final = (SMALL_FLUSHES, MANY_BLOBS)
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield what is wrong with how each blob log is written and read."""
     for each in context.measured:
         if not isinstance(each.of, DeclaredLog) or each.rejected is not None:

@@ -412,7 +412,7 @@ RULES: Final = (
 )
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that read more than they need."""
     yield from _scans(context)
     yield from _unwanted_blobs(context)

@@ -45,7 +45,7 @@ MERGE_REFUSED: Final = Rule(
 RULES: Final = (PLAIN, IN_KEY, MERGE_REFUSED)
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the sets whose secret values are not encrypted."""
     for declared in context.design.sets:
         secrets = [name for name, field in declared.shape.fields.items() if field.secret]

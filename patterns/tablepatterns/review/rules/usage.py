@@ -79,7 +79,7 @@ def is_text_search(asked: MeasuredQuery) -> bool:
     return "contains" in asked.query.known.values()
 
 
-def found(context: RuleContext) -> Iterator[Finding]:
+def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the uses that neither keys nor the service's operations support."""
     for asked in context.queries():
         if is_text_search(asked):
