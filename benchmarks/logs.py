@@ -18,7 +18,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from time import perf_counter, process_time
 
-from tablepatterns.traffic.logs import read_logs, summarize
+from tablepatterns.traffic.logs import summarize
 
 from .environment import environment
 
@@ -138,7 +138,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Log(int(given.gigabytes * 1e9), Path(folder))
         start, used = perf_counter(), process_time()
-        found = summarize(read_logs(log.chunks()))
+        found = summarize(log.chunks())
         seconds, used = perf_counter() - start - log.writing, process_time() - used - log.used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     result = {

@@ -7,15 +7,19 @@ import gzip
 import io
 import json
 import random
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
@@ -23,9 +27,11 @@ from support.resource_logs import ResourceLog
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.cli.main import main
 from tablepatterns.errors import BadInput
+from tablepatterns.extras import how_to_install
 from tablepatterns.traffic import Traffic
-from tablepatterns.traffic.logs import LogRecord, read_logs, summarize, summary
+from tablepatterns.traffic.logs import LogRecord, LogSummary, read_logs, summarize, summary
 from tablepatterns.traffic.logs.read import Skipped, log_files
+from tablepatterns.traffic.request import named
 
 NOW = datetime(2026, 11, 1, 9, 30, tzinfo=timezone.utc)
 SCAN = LogRecord(0.0, "QueryEntities", "Claims", None, "Amount gt 100", 200, "Success", 2.5, 2.4, 0, 900, "sdk")
@@ -76,13 +82,14 @@ class TestForms:
         self, form: str, recorded: tuple[ResourceLog, Traffic], tmp_path: Path
     ) -> None:
         log, traffic = recorded
-        found = list(read_logs([_written(form, log, tmp_path)]))
+        path = _written(form, log, tmp_path)
+        found = list(read_logs([path]))
         sent = [(each.operation, each.resource, each.status, each.is_scan) for each in traffic.requests]
         assert [each[:3] for each in sent] == [
             (each.operation, each.table or _table_created(each, traffic), each.status) for each in found
         ]
         assert all(each.moment == NOW.timestamp() + 7e-7 for each in found)
-        assert summarize(found).scans == sum(each[3] for each in sent)
+        assert summarize([path]).scans == sum(each[3] for each in sent)
 
     def test_reports_all_bytes_as_read(self, form: str, recorded: tuple[ResourceLog, Traffic], tmp_path: Path) -> None:
         path = _written(form, recorded[0], tmp_path)
@@ -100,7 +107,7 @@ def _table_created(record: LogRecord, traffic: Traffic) -> str | None:
 class TestSummary:
     def test_agrees_with_traffic_of_the_same_requests(self, recorded: tuple[ResourceLog, Traffic]) -> None:
         log, traffic = recorded
-        found = summarize(_records(log))
+        found = _summary(log.records)
         assert found.overall.requests == traffic.overall.requests
         assert found.overall.transactions == traffic.overall.transactions
         assert found.overall.failed == sum(each.status >= 400 for each in traffic.requests) > 0
@@ -114,31 +121,31 @@ class TestSummary:
         assert classes == Counter(sent)
 
     def test_queries_that_differ_in_values_are_one(self, recorded: tuple[ResourceLog, Traffic]) -> None:
-        filters = {query.filter: query.sums.requests for query in summarize(_records(recorded[0])).queries}
+        filters = {query.filter: query.sums.requests for query in _summary(recorded[0].records).queries}
         assert filters["EmployeeId gt ?"] == 2
         assert not any("Sales" in text or "3" in text for text in filters)
 
     def test_queries_for_different_numbers_of_keys_are_one(self) -> None:
         keys = ["(PartitionKey eq 'a' and RowKey eq '1')", "(PartitionKey eq 'b' and RowKey eq '2')"]
         both, three = " or ".join(keys), " or ".join([*keys, keys[0]])
-        found = summarize([SCAN._replace(filter=both), SCAN._replace(filter=three)]).queries
+        found = _summary([SCAN._replace(filter=both), SCAN._replace(filter=three)]).queries
         assert [query.filter for query in found] == ["(PartitionKey eq ? and RowKey eq ?) or ..."]
 
     def test_knows_the_partitions_of_point_queries_and_ranges(self, recorded: tuple[ResourceLog, Traffic]) -> None:
-        found = {each.partition: each.requests for each in summarize(_records(recorded[0])).partitions}
+        found = {each.partition: each.requests for each in _summary(recorded[0].records).partitions}
         assert found == {"Sales": 5, "O'Neil & Söhne": 1}
 
     def test_finds_the_busiest_interval_of_a_partition(self) -> None:
         get = SCAN._replace(operation="QueryEntity", filter=None, partition="Sales")
         moments = [0.0, 59.0, *(60.0 + each / 100 for each in range(50)), 120.0]
-        (found,) = summarize((get._replace(moment=each) for each in moments), interval=60).partitions
+        (found,) = _summary((get._replace(moment=each) for each in moments), interval=60).partitions
         assert (found.requests, found.peak, found.start.timestamp()) == (53, 50, 60.0)
         assert found.share_of_target == pytest.approx(50 / 60 / 2_000)
 
     @pytest.mark.parametrize("status", [429, 503])
     def test_what_is_throttled_is_not_billed(self, status: int) -> None:
         busy = SCAN._replace(status=status, status_text="ServerBusy")
-        found = summarize([SCAN, busy])
+        found = _summary([SCAN, busy])
         assert found.overall.throttled == 1
         assert found.overall.failed == 0
         assert found.errors == {"ServerBusy": 1}
@@ -146,14 +153,14 @@ class TestSummary:
 
     def test_hashes_keys_differently_each_time(self) -> None:
         get = SCAN._replace(operation="QueryEntity", filter=None, partition="jones@contoso.com")
-        found = [summarize([get, get], hash_keys=True).partitions for _ in range(2)]
+        found = [_summary([get, get], hash_keys=True).partitions for _ in range(2)]
         assert [each[0].requests for each in found] == [2, 2]
         assert found[0][0].partition != found[1][0].partition
         assert "jones" not in str(found)
 
     @given(st.lists(st.floats(0.001, 100), min_size=1, max_size=200), st.sampled_from([0.5, 0.9, 0.99]))
     def test_a_percentile_is_exact_to_some_percent(self, latencies: list[float], share: float) -> None:
-        sums = summarize(SCAN._replace(seconds=each) for each in latencies).overall
+        sums = _summary(SCAN._replace(seconds=each) for each in latencies).overall
         rank = next(at for at in range(1, len(latencies) + 1) if at >= share * len(latencies))
         assert sums.percentile(share) == pytest.approx(sorted(latencies)[rank - 1], rel=0.026)
 
@@ -162,7 +169,7 @@ class TestSummary:
         get = SCAN._replace(operation="QueryEntity", filter=None)
         names = [*["busy"] * 900, *(f"rare{number}" for number in range(3_000))]
         random.Random(1).shuffle(names)
-        found = summarize(get._replace(partition=each) for each in names)
+        found = _summary(get._replace(partition=each) for each in names)
         busiest = found.partitions[0]
         assert (busiest.partition, busiest.requests, busiest.peak) == ("busy", 900, 900)
         assert len(found.partitions) <= 100
@@ -170,20 +177,34 @@ class TestSummary:
 
     def test_a_log_without_requests_is_an_error(self) -> None:
         with pytest.raises(BadInput, match="no request to the Table service"):
-            summarize([])
+            _summary([])
 
 
-def _records(log: ResourceLog) -> Iterator[LogRecord]:
-    for each in log.records:
-        found = _parsed(each)
-        assert found is not None
-        yield found
+def _fields(record: LogRecord) -> dict[str, Any]:
+    """Return a record as a diagnostic setting logs it."""
+    address = f"https://contoso.table.core.windows.net/{record.table}"
+    if record.partition is not None:
+        address += quote(f"(PartitionKey='{record.partition}',RowKey='r')")
+    elif record.filter is not None:
+        address += f"()?$filter={quote(record.filter)}"
+    return {
+        "time": f"{datetime.fromtimestamp(record.moment, timezone.utc):%Y-%m-%dT%H:%M:%S.%f}Z",
+        "operationName": record.operation,
+        "statusCode": record.status,
+        "statusText": record.status_text,
+        "durationMs": record.seconds * 1000,
+        "uri": address,
+        "properties": {"userAgentHeader": record.user_agent, "responseBodySize": record.bytes_out},
+    }
 
 
-def _parsed(fields: dict[str, Any]) -> LogRecord | None:
-    from tablepatterns.traffic.logs.read import _record  # pyright: ignore[reportPrivateUsage]
-
-    return _record(fields)
+def _summary(records: Iterable[LogRecord | dict[str, Any]], **options: Any) -> LogSummary:
+    """Sum up a log of some records."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "PT1H.json")
+        rows = (each if isinstance(each, dict) else _fields(each) for each in records)
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        return summarize([path], **options)
 
 
 class TestDamagedFiles:
@@ -222,9 +243,10 @@ class TestDamagedFiles:
             ("11/1/2026, 9:30:00.250 AM", 0.25),
         ],
     )
-    def test_reads_the_times_of_all_exports(self, time: str, expected: float) -> None:
-        found = _parsed({"TimeGenerated": time, "OperationName": "QueryTables", "StatusCode": "200"})
-        assert found is not None
+    def test_reads_the_times_of_all_exports(self, time: str, expected: float, tmp_path: Path) -> None:
+        path = tmp_path / "export.json"
+        path.write_text(json.dumps({"TimeGenerated": time, "OperationName": "QueryTables", "StatusCode": "200"}))
+        (found,) = read_logs([path])
         assert found.moment - NOW.timestamp() == pytest.approx(expected, abs=1e-6)
 
 
@@ -271,3 +293,143 @@ class TestCommand:
 
 def _run(path: Path, *options: object) -> Result:
     return CliRunner().invoke(main, ["traffic", str(path), *map(str, options)])
+
+
+GOOD = _fields(SCAN) | {"time": "2026-11-01T09:30:00Z"}
+LINE = json.dumps(GOOD)
+HEADER = "TimeGenerated,OperationName,Uri\n"
+ROW = "2026-11-01T09:30:00Z,QueryEntities,https://contoso.table.core.windows.net/Claims()\n"
+ODD_LINES = {
+    "NaN": json.dumps(GOOD | {"durationMs": float("nan")}),
+    "infinite": LINE.replace("2500.0", "1e999"),
+    "negative": json.dumps(GOOD | {"durationMs": -1}),
+    "year 9999": json.dumps(GOOD | {"time": "9999-12-31T23:59:59.9999999Z"}),
+    "no time": json.dumps(GOOD | {"time": None}),
+    "a time of another type": json.dumps(GOOD | {"time": {"a": 1}}),
+    "an operation of another type": json.dumps(GOOD | {"operationName": ["a"]}),
+    "a status that is no number": json.dumps(GOOD | {"statusCode": "OK"}),
+    "a body of text": json.dumps(GOOD | {"properties": {"responseBodySize": "x"}}),
+    "a URI of a megabyte": json.dumps(GOOD | {"uri": "x" * 1_000_000}),
+    "deep": '{"a":' * 50_000 + "1" + "}" * 50_000,
+    "a deep array": "[" * 50_000,
+    "many digits": '{"a":' + "9" * 5_000 + "}",
+    "NUL": "\0\0",
+    "invalid UTF-8": LINE.replace("sdk", "\udcff\udcfe"),
+    "half a surrogate": '{"time": "\\ud800"}',
+    "too long": json.dumps(GOOD | {"a": "x" * (17 << 20)}),
+}
+
+
+def _stored(path: Path, text: str) -> tuple[list[LogRecord], Skipped]:
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    skipped = Skipped()
+    return list(read_logs([path], skipped=skipped)), skipped
+
+
+class TestOddRecords:
+    """One odd record costs no other record, and is counted with its position."""
+
+    @pytest.mark.parametrize("odd", ODD_LINES)
+    def test_is_counted_among_lines(self, odd: str, tmp_path: Path) -> None:
+        found, skipped = _stored(tmp_path / "PT1H.json", f"{LINE}\n\n{ODD_LINES[odd]}\n{LINE}\n")
+        assert (len(found), skipped) == (2, Skipped(1, f"{tmp_path / 'PT1H.json'}:3"))
+
+    @pytest.mark.parametrize(
+        "odd", [odd for odd in ODD_LINES if odd not in ("deep", "NUL", "a deep array", "too long")]
+    )
+    def test_is_counted_in_an_array(self, odd: str, tmp_path: Path) -> None:
+        found, skipped = _stored(tmp_path / "a.json", f"[{LINE},\n{ODD_LINES[odd]},{LINE}]")
+        # An array is read as text, in which other bytes are replaced
+        assert (len(found), skipped.unreadable) == ((3, 0) if odd == "invalid UTF-8" else (2, 1))
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            '1,"unclosed,3\n',
+            "1,2\n",
+            "1,2,3,4\n",
+            f"2026-11-01T09:30:00Z,Q,{'x' * 200_000}\n",
+            'a,"b"c,d\n',
+            "\udcff,b,c\n",
+        ],
+    )
+    def test_is_counted_in_csv(self, odd: str, tmp_path: Path) -> None:
+        found, skipped = _stored(tmp_path / "query.csv", HEADER + ROW * 3 + odd + ROW * 5)
+        assert len(found) == 8
+        assert skipped == Skipped(1, f"{tmp_path / 'query.csv'}:5")
+
+    def test_a_field_over_the_limit_is_counted_in_csv(self, tmp_path: Path) -> None:
+        found, skipped = _stored(tmp_path / "query.csv", f"{HEADER}{ROW}1,2,{'x' * (20 << 20)}\n{ROW}")
+        assert (len(found), skipped.unreadable) == (2, 1)
+
+    @pytest.mark.parametrize("damage", ["truncated", "flipped", "not gzip"])
+    def test_a_damaged_file_gives_what_is_whole(self, damage: str, tmp_path: Path) -> None:
+        draw = random.Random(1)
+        lines = "".join(f"{json.dumps(GOOD | {'a': draw.random()})}\n" for _ in range(3_000)).encode()
+        whole = gzip.compress(lines)
+        half = len(whole) // 2
+        path = tmp_path / "PT1H.json.gz"
+        damaged = {
+            "truncated": whole[:half],
+            "flipped": whole[:half] + bytes(50) + whole[half + 50 :],
+            "not gzip": lines,
+        }
+        path.write_bytes(damaged[damage])
+        skipped = Skipped()
+        found = list(read_logs([path], skipped=skipped))
+        assert skipped.unreadable > 0
+        assert skipped.first.startswith(f"{path}:")
+        assert len(found) > 1_000 or damage == "not gzip"
+
+    def test_a_file_name_is_not_a_pattern(self, tmp_path: Path) -> None:
+        (tmp_path / "l1.json").write_text(f"{LINE}\n" * 5)
+        found, _ = _stored(tmp_path / "l[1-9]*?.json", LINE)
+        assert len(found) == 1
+
+    @pytest.mark.parametrize("form", ["line", "array"])
+    def test_memory_is_constant(self, form: str, tmp_path: Path) -> None:
+        """A few hundred kilobytes of gzip that become 400 MB, read in a process of its own."""
+        path = tmp_path / "PT1H.json.gz"
+        with gzip.open(path, "wb", compresslevel=1) as file:
+            file.write(
+                f"{'[' if form == 'array' else ''}{LINE}{',' if form == 'array' else chr(10)}".encode() + b'{"a":"'
+            )
+            for _ in range(400):
+                file.write(b"x" * (1 << 20))
+        program = f"""
+import resource
+from pathlib import Path
+from tablepatterns.traffic.logs.read import Skipped, read_logs
+skipped = Skipped()
+print(len(list(read_logs([Path({str(path)!r})], skipped=skipped))), skipped.unreadable)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        *counts, peak = map(int, done.stdout.split())
+        assert (counts, done.stderr) == ([1, 1], "")
+        assert peak < 350
+
+    @given(
+        st.text("abc'%/()?&$= +;", max_size=30),
+        st.sampled_from(
+            ["/T(PartitionKey='{}',RowKey='r')", "/T()?$filter={}", "/{}", "/Tables('{}')", "/T?{}&comp=acl"]
+        ),
+    )
+    @settings(max_examples=20, deadline=None)
+    def test_a_uri_is_read_as_traffic_reads_it(self, text: str, form: str) -> None:
+        uri = f"https://contoso.table.core.windows.net:443{form.format(text)}"
+        with TemporaryDirectory() as folder:
+            ((record,), _) = _stored(Path(folder, "PT1H.json"), json.dumps(GOOD | {"uri": uri}))
+        expected = named("table", "", "GET", uri, {})
+        filter_ = None if expected.resource is None or record.table is None else expected.filter or ""
+        assert (record.table, record.partition) == (expected.resource, expected.partition)
+        assert record.table is None or expected.partition is not None or record.filter == filter_
+
+    def test_the_missing_extra_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "PT1H.json").write_text(LINE)
+        for name in [name for name in sys.modules if name.startswith("tablepatterns.traffic.logs")]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, "duckdb", None)
+        found = _run(tmp_path)
+        assert found.exit_code == 1
+        assert how_to_install("logs") in " ".join(found.stderr.split())

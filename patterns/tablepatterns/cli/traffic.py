@@ -33,14 +33,13 @@ def traffic(
 
     Example: tablepatterns traffic insights-logs-storageread/ --hash-keys
     """
-    from ..traffic.logs.read import Skipped, log_files, read_logs
+    from ..traffic.logs.read import log_files
     from ..traffic.logs.report import as_data, report
     from ..traffic.logs.summary import summarize
 
-    paths, skipped = log_files(logs), Skipped()
+    paths = log_files(logs)
     with reading_progress(paths) as advance:
-        records = read_logs(paths, skipped=skipped, on_read=advance)
-        found = summarize(records, interval=interval, hash_keys=hash_keys, skipped=skipped)
+        found = summarize(paths, interval=interval, hash_keys=hash_keys, on_read=advance)
     if as_json:
         typer.echo(json.dumps(as_data(found, top), indent=2))
     else:

@@ -1,4 +1,4 @@
-"""Read Azure Monitor's resource logs of the Table service, one record at a time.
+"""Read Azure Monitor's resource logs of the Table service into a table of requests, with DuckDB.
 
 A diagnostic setting writes JSON lines, with fields such as `operationName` and a `properties` object. Log Analytics
 exports the table `StorageTableLogs` as CSV or JSON, with flat columns such as `OperationName`.
@@ -11,47 +11,96 @@ import gzip
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from functools import lru_cache
-from itertools import chain
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final, NamedTuple, TextIO, TypeAlias, cast
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, TextIO, cast
 
 from ...errors import BadInput
-from ..request import Named, named
+from ...extras import how_to_install
+
+try:
+    import duckdb
+except ModuleNotFoundError as error:
+    text = f"reading logs needs the package duckdb: {how_to_install('logs')}"
+    raise ModuleNotFoundError(text, name=error.name) from error
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _SUFFIXES: Final = (".json", ".jsonl", ".log", ".csv")
 _COMPRESSED: Final = ".gz"
-_REPORTED: Final = 1_000
-"""The number of records after which progress is reported."""
-_CHUNK: Final = 1 << 20
 _LONGEST: Final = 1 << 24
 """The length from which a record must be damaged: its end is missing."""
-_BETWEEN: Final = re.compile(r"[\s,\]]*")
-_PORTAL_TIME: Final = "%m/%d/%Y, %I:%M:%S.%f %p"
-"""The time in the CSV that the portal exports."""
-_OPERATIONS: Final = {"EntityGroupTransaction": "Transaction"}
-"""The log's names of operations that have other names in `Traffic`."""
-_NO_STATUS: Final = (None, "", "Unknown")
-# The fields of a record, as written by a diagnostic setting and as columns of StorageTableLogs
-_NAMES: Final = (
-    ("time", "TimeGenerated"),
-    ("operationName", "OperationName"),
-    ("serviceType", "ServiceType"),
-    ("uri", "Uri"),
-    ("statusCode", "StatusCode"),
-    ("statusText", "StatusText"),
-    ("durationMs", "DurationMs"),
-    ("serverLatencyMs", "ServerLatencyMs"),
-    ("requestBodySize", "RequestBodySize"),
-    ("responseBodySize", "ResponseBodySize"),
-    ("userAgentHeader", "UserAgentHeader"),
+_MEMORY: Final = "512MB"
+"""What DuckDB keeps in memory; the rest is in the temporary folder."""
+_CHUNK: Final = 1 << 20
+_START: Final = 1 << 16
+_ROWS: Final = 100
+_BETWEEN: Final = re.compile(r"[\s,]*")
+_OPEN_QUOTES: Final = "SELECT count(*) > 0 FROM reject_errors WHERE error_type = 'UNQUOTED VALUE'"
+_UNREADABLE: Final = (EOFError, OSError, zlib.error)
+# The columns of a request, its fields as written by a diagnostic setting, and the columns of StorageTableLogs
+_FIELDS: Final = {
+    "time": ("time", "TimeGenerated"),
+    "operation": ("operationName", "OperationName"),
+    "service": ("serviceType", "ServiceType"),
+    "uri": ("uri", "Uri"),
+    "status": ("statusCode", "StatusCode"),
+    "status_text": ("statusText", "StatusText"),
+    "duration": ("durationMs", "DurationMs"),
+    "latency": ("serverLatencyMs", "ServerLatencyMs"),
+    "bytes_in": ("requestBodySize", "RequestBodySize"),
+    "bytes_out": ("responseBodySize", "ResponseBodySize"),
+    "agent": ("userAgentHeader", "UserAgentHeader"),
+}
+_NUMBER: Final = "CREATE MACRO number(x) AS CASE WHEN coalesce(x, '') = '' THEN 0 ELSE TRY_CAST(x AS DOUBLE) END"
+# As `traffic.request.named` reads a URL, and with the client's first two products: the rest is its operating system
+_PARSE: Final = r"""
+WITH parts AS (
+    SELECT *,
+        CASE WHEN coalesce(status, '') IN ('', 'Unknown') THEN 0 ELSE TRY_CAST(status AS SMALLINT) END AS code,
+        coalesce(
+            epoch(TRY_CAST(time[:19] AS TIMESTAMP)) + number(regexp_replace(time[20:], 'Z$', '')),
+            epoch(try_strptime(time, '%m/%d/%Y, %I:%M:%S.%f %p'))
+        ) AS moment,
+        regexp_extract(uri, '^[^?]*?//[^/?]*/*([^?]*)', 1) AS path,
+        regexp_extract(uri, '[?&](?:\$|%24)filter=([^&]*)', 1) AS encoded
+    FROM fields
+), decoded AS (
+    SELECT *, coalesce(TRY(url_decode(path)), path) AS name,
+        coalesce(TRY(url_decode(replace(encoded, '+', ' '))), encoded) AS condition
+    FROM parts
+), named AS (
+    SELECT *, regexp_extract(
+        name, '(?s)^([^()]*)\(PartitionKey=''((?:[^'']|'''')*)'',\s*RowKey=''(?:[^'']|'''')*''\)$', ['tbl', 'key']
+    ) AS entity, regexp_matches(name, '(?s)^[^()]*\(PartitionKey=''.*'',\s*RowKey=''.*''\)$') AS is_point
+    FROM decoded
 )
-_SETTING_NAMES, _WORKSPACE_NAMES = zip(*_NAMES, strict=True)
-
-Fields: TypeAlias = Mapping[str, Any]
+SELECT line,
+    CASE WHEN coalesce(service, 'table') NOT IN ('', 'table') THEN 'other'
+        WHEN moment >= 0 AND moment < epoch(TIMESTAMP '2100-01-01')
+            AND regexp_full_match(operation, '\w+') AND code >= 0
+            AND length(uri) <= 32768 IS NOT FALSE AND length(agent) <= 8192 IS NOT FALSE
+            AND length(status_text) <= 128 IS NOT FALSE
+            AND number(duration) BETWEEN 0 AND 1e12 AND number(latency) BETWEEN 0 AND 1e12
+            AND number(bytes_in) BETWEEN 0 AND 1e12 AND number(bytes_out) BETWEEN 0 AND 1e12
+        THEN 'request' ELSE 'damaged' END AS state,
+    moment,
+    CASE operation WHEN 'EntityGroupTransaction' THEN 'Transaction' ELSE operation END AS operation,
+    CASE WHEN name IN ('', '$batch', 'Tables') THEN NULL WHEN starts_with(name, 'Tables(') THEN name[9:-3]
+        WHEN is_point THEN entity.tbl ELSE regexp_replace(name, '\(\)$', '') END AS tbl,
+    CASE WHEN is_point THEN replace(entity.key, '''''', '''') END AS partition,
+    CASE WHEN operation = 'QueryEntities' THEN condition END AS filter,
+    code AS status, coalesce(status_text, '') AS status_text,
+    number(duration) / 1000 AS seconds, number(latency) / 1000 AS server_seconds,
+    TRY_CAST(number(bytes_in) AS BIGINT) AS bytes_in, TRY_CAST(number(bytes_out) AS BIGINT) AS bytes_out,
+    coalesce(agent, '') AS agent, CASE WHEN $with_uris THEN coalesce(uri, '') END AS uri
+FROM named
+"""
 
 
 class LogRecord(NamedTuple):
@@ -91,14 +140,19 @@ class LogRecord(NamedTuple):
 class Skipped:
     """The records that are not requests to the Table service.
 
-    :param unreadable: records that are damaged, or have no time or operation
-    :param first: the position of the first of these, as file:line
+    :param unreadable: records that are damaged, too long, or have no valid time, operation or number
+    :param first: the position of the first of these, as file:line, or file:element of a JSON array
     :param others: requests to other services
     """
 
     unreadable: int = 0
     first: str = ""
     others: int = 0
+
+    def add(self, path: Path, line: int, unreadable: int = 1) -> None:
+        """Count unreadable records of a file, of which the first is in this line."""
+        self.unreadable += unreadable
+        self.first = self.first or f"{path}:{line}"
 
 
 def log_files(paths: Iterable[Path]) -> list[Path]:
@@ -108,19 +162,19 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
 
     :raises BadInput: a path does not exist, or a folder has no log file
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if not path.exists():
             raise BadInput("logs", str(path), "there is no such file", "give log files, or a folder with log files")
         if path.is_file():
-            found.append(path)
+            files.append(path)
             continue
-        below = sorted(each for each in path.rglob("*") if each.is_file() and _is_log(each))
+        below = sorted(file for file in path.rglob("*") if file.is_file() and _is_log(file))
         if not below:
-            rule = f"it has no file named {', '.join(f'*{each}' for each in _SUFFIXES)}, compressed or not"
+            rule = f"it has no file named {', '.join(f'*{suffix}' for suffix in _SUFFIXES)}, compressed or not"
             raise BadInput("logs", str(path), rule, "name the files")
-        found += below
-    return found
+        files += below
+    return files
 
 
 def _is_log(path: Path) -> bool:
@@ -132,155 +186,230 @@ def read_logs(
 ) -> Iterator[LogRecord]:
     """Yield the requests to the Table service from log files.
 
-    A file holds JSON lines, a JSON array, or CSV with a header; one named `.gz` is decompressed. It is read in constant
-    memory. Damaged records are skipped and counted, since the file of the current hour often ends in one.
+    A file holds JSON lines, a JSON array, or CSV with a header; one named `.gz` is decompressed. DuckDB reads it with
+    512 MB of memory at most. Damaged records, and those over 16 MiB, are skipped and counted, since the file of the
+    current hour often ends in one.
 
     :param paths: the files, as `log_files` returns them
     :param skipped: counts what is skipped
-    :param on_read: called from time to time with the number of stored bytes read since the last call
+    :param on_read: called after each file with the number of bytes that it has
     :raises BadInput: a file is neither JSON nor CSV of this table
     :raises OSError: a file cannot be read
     """
-    skipped = Skipped() if skipped is None else skipped
-    for path in paths:
-        with path.open("rb") as stored, _text(stored, is_compressed=path.suffix == _COMPRESSED) as text:
-            reported = 0
-            for number, (line, fields) in enumerate(_rows(path, text), start=1):
-                try:
-                    found = _record(fields)
-                except (KeyError, TypeError, ValueError):
-                    skipped.unreadable += 1
-                    skipped.first = skipped.first or f"{path}:{line}"
+    columns = "moment, operation, tbl, partition, filter, status, status_text, seconds, server_seconds, bytes_in"
+    with requests_table(paths, skipped or Skipped(), on_read, with_uris=True) as database:
+        rows = database.execute(f"SELECT {columns}, bytes_out, agent, uri FROM requests")  # noqa: S608 - constants
+        yield from (LogRecord(*row) for row in rows_of(rows))
+
+
+def rows_of(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a result, a few at a time."""
+    while rows := result.fetchmany(_ROWS):
+        yield from rows
+
+
+@contextmanager
+def requests_table(
+    paths: Iterable[Path], skipped: Skipped, on_read: Callable[[int], None] | None = None, *, with_uris: bool = False
+) -> Generator[DuckDBPyConnection, None, None]:
+    """Load the requests of log files into the table `requests` of a database in a temporary folder.
+
+    The errors are those of `read_logs`.
+    """
+    with TemporaryDirectory(prefix="tablepatterns-") as folder:
+        settings: dict[str, Any] = {"memory_limit": _MEMORY, "temp_directory": folder, "threads": 2}
+        settings |= {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+        with duckdb.connect(str(Path(folder, "logs.duckdb")), config=settings) as database:
+            database.execute(_NUMBER)
+            reader = _Reader(database, Path(folder), skipped, with_uris)
+            reader.create()
+            try:
+                for path in paths:
+                    reader.load(path)
+                    if on_read is not None:
+                        on_read(path.stat().st_size)
+                yield database
+            except duckdb.Error as error:
+                raise OSError(f"DuckDB cannot process these logs: {error}") from error
+
+
+class _Reader:
+    """Loads log files into a database."""
+
+    def __init__(self, database: DuckDBPyConnection, folder: Path, skipped: Skipped, with_uris: bool) -> None:
+        self._database, self._skipped, self._with_uris = database, skipped, with_uris
+        self._copy = folder / "readable"
+
+    def create(self) -> None:
+        """Create the table."""
+        empty = ", ".join(f"NULL::VARCHAR AS {name}" for name in _FIELDS)
+        self._insert(f"SELECT 0 AS line, {empty} LIMIT 0", {}, "CREATE TABLE requests AS")
+
+    def load(self, path: Path) -> None:
+        """Load a file; if DuckDB rejects it as a whole, load its readable lines."""
+        start = _start(path)
+        if start.startswith("["):
+            with (
+                io.TextIOWrapper(_opened(path), encoding="utf-8-sig", errors="replace") as source,
+                self._copy.open("w", encoding="utf-8", newline="\n") as copy,
+            ):
+                self._copy_elements(source, copy, path)
+            self._load_json(self._copy, path)
+            return
+        columns = _csv_columns(path, start) if start and not start.startswith("{") else None
+        try:
+            self._load_csv(path, path, *columns) if columns else self._load_json(path, path)
+        except duckdb.Error:
+            self._database.rollback()
+            with _opened(path) as source, self._copy.open("wb") as lines:
+                self._copy_lines(source, lines, path, is_csv=columns is not None)
+            self._load_csv(self._copy, path, *columns) if columns else self._load_json(self._copy, path)
+
+    def _load_json(self, file: Path, path: Path) -> None:
+        settings, workspace = zip(*_FIELDS.values(), strict=True)
+        paths = [f"$.{name}" for name in (*(f"properties.{name}" for name in settings), *settings, *workspace)]
+        size = len(_FIELDS)
+        columns = ", ".join(
+            f"coalesce(v[{at}], v[{at + size}], v[{at + 2 * size}]) AS {name}" for at, name in enumerate(_FIELDS, 1)
+        )
+        first = self._insert(
+            f"""SELECT line, {columns} FROM (
+                SELECT line, json_extract_string(item, $paths) AS v FROM (
+                    SELECT line, unnest(CASE WHEN json_type(json, '$.records') = 'ARRAY'
+                        THEN json_extract(json, '$.records[*]') ELSE [json] END) AS item
+                    FROM (SELECT row_number() OVER () AS line, CASE WHEN strlen(json) < $longest THEN json END AS json
+                        FROM read_json_objects($file, compression=$compression, format='newline_delimited',
+                            ignore_errors=true, maximum_object_size=$longest))))""",  # noqa: S608 - constants
+            {"paths": paths, **_source(file)},
+        )
+        if first is not None:
+            self._skipped.add(path, _line_of(file, first.record), first.count)
+
+    def _load_csv(self, file: Path, path: Path, positions: dict[str, int], width: int) -> None:
+        columns = ", ".join(
+            f"c{positions[names[1]]} AS {name}" if names[1] in positions else f"NULL::VARCHAR AS {name}"
+            for name, names in _FIELDS.items()
+        )
+        types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
+        for table in ("reject_errors", "reject_scans"):
+            self._database.execute(f"DROP TABLE IF EXISTS {table}")
+        first = self._insert(
+            f"""SELECT row_number() OVER () + 1 AS line, {columns} FROM read_csv($file, compression=$compression,
+                delim=',', quote='"', escape='"', header=true, auto_detect=false, columns={{{types}}},
+                max_line_size=$longest, store_rejects=true, rejects_limit=0, strict_mode=$strict)""",  # noqa: S608 - constants
+            {"strict": file is path, **_source(file)},
+            has_open_quotes=_OPEN_QUOTES if file is path else "SELECT false",
+        )
+        rejected = "SELECT count(DISTINCT line), min(line) FROM reject_errors"
+        count, line = self._database.execute(rejected).fetchall()[0]
+        if first is not None:
+            self._skipped.add(path, min(first.record, line or first.record), first.count)
+        if count:
+            self._skipped.add(path, line, count)
+
+    def _insert(
+        self,
+        fields: str,
+        parameters: dict[str, Any],
+        into: str = "INSERT INTO requests",
+        has_open_quotes: str = "SELECT false",
+    ) -> _Damaged | None:
+        """Insert the requests of some records; return how many records are damaged, and the number of the first."""
+        statement = f"{into} WITH fields AS ({fields}) SELECT * FROM ({_PARSE})"  # noqa: S608 - constants
+        self._database.begin()
+        self._database.execute(statement, parameters | {"with_uris": self._with_uris})
+        if self._database.execute(has_open_quotes).fetchall()[0][0]:
+            raise duckdb.DataError("an open quote swallows the lines that follow")
+        self._database.commit()
+        counts = """SELECT count(*) FILTER (state = 'other'), count(*) FILTER (state = 'damaged'),
+            min(line) FILTER (state = 'damaged') FROM requests WHERE state <> 'request'"""
+        others, damaged, line = self._database.execute(counts).fetchall()[0]
+        self._database.execute("DELETE FROM requests WHERE state <> 'request'")
+        self._skipped.others += others
+        return _Damaged(damaged, line) if damaged else None
+
+    def _copy_lines(self, source: BinaryIO, copy: BinaryIO, path: Path, *, is_csv: bool) -> None:
+        """Copy the lines that are neither too long nor have an open quote, up to where the file is damaged."""
+        number = 0
+        try:
+            while line := source.readline(_LONGEST):
+                number += 1
+                if len(line) < _LONGEST and not (is_csv and line.count(b'"') % 2):
+                    copy.write(line)
                     continue
-                if found is None:
-                    skipped.others += 1
-                else:
-                    yield found
-                if on_read is not None and number % _REPORTED == 0:
-                    position = stored.tell()
-                    on_read(position - reported)
-                    reported = position
-            if on_read is not None:
-                on_read(stored.tell() - reported)
+                self._skipped.add(path, number)
+                copy.write(b"\r\n" if line.endswith(b"\r\n") else b"\n")
+                while line and not line.endswith(b"\n"):
+                    line = source.readline(_LONGEST)
+        except _UNREADABLE:
+            self._skipped.add(path, number + 1)
 
-
-def _text(stored: BinaryIO, *, is_compressed: bool) -> TextIO:
-    content = cast("IO[bytes]", gzip.GzipFile(fileobj=stored)) if is_compressed else stored
-    return io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace", newline="")
-
-
-def _rows(path: Path, text: TextIO) -> Iterator[tuple[int, Fields]]:
-    """Yield the fields of each record and the line it ends in; a record that is not JSON has no fields."""
-    start = text.read(1)
-    while start.isspace():
-        start = text.read(1)
-    if start == "[":
-        return _array(text)
-    return _lines(start, text) if start in ("{", "") else _csv(path, start, text)
-
-
-def _lines(start: str, text: TextIO) -> Iterator[tuple[int, Fields]]:
-    for number, line in enumerate(text, start=1):
-        whole = start + line
-        start = ""
-        if not whole.isspace():
-            for fields in _parsed(whole):
-                yield number, fields
-
-
-def _parsed(text: str) -> Iterable[Fields]:
-    try:
-        found: Any = json.loads(text)
-    except ValueError:
-        return ({},)
-    match found:
-        case {"records": list()}:  # As Event Hubs delivers them
-            return cast("list[Fields]", found["records"])
-        case _:
-            return (found,)
-
-
-def _array(text: TextIO) -> Iterator[tuple[int, Fields]]:
-    """Yield the elements of a JSON array of any length, without holding more than one and a chunk of text."""
-    decode = json.JSONDecoder().raw_decode
-    rest, line = "", 1
-    while chunk := text.read(_CHUNK):
-        rest, at = rest + chunk, 0
+    def _copy_elements(self, source: TextIO, copy: TextIO, path: Path) -> None:
+        """Copy each element of a JSON array to a line, up to where the file is damaged."""
+        # Numbers stay text: Python limits the digits of an integer
+        decode = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
+        rest, number = source.read(_CHUNK).lstrip(), 1
+        at = 1
         while True:
             at = _BETWEEN.match(rest, at).end()  # type: ignore[union-attr]
+            if rest.startswith("]", at):
+                return
             try:
-                found, end = decode(rest, at)
-            except ValueError:
-                break
-            line += rest.count("\n", at, end)
-            yield line, found
-            at = end
-        rest = rest[at:]
-        if len(rest) > _LONGEST:
-            break
-    if rest:
-        yield line, {}
+                _, end = decode(rest, at)
+            except (ValueError, RecursionError):
+                rest, chunk, at = rest[at:], "", 0
+                with suppress(*_UNREADABLE):
+                    chunk = source.read(_CHUNK) if len(rest) < _LONGEST else ""
+                if not chunk:
+                    self._skipped.add(path, number)
+                    return
+                rest += chunk
+                continue
+            copy.write(rest[at:end].replace("\n", " ").replace("\r", " ") + "\n")
+            at, number = end, number + 1
 
 
-def _csv(path: Path, start: str, text: TextIO) -> Iterator[tuple[int, Fields]]:
-    header = start + text.readline()
-    rows = csv.DictReader(chain([header], text))
-    names = {each: each.removesuffix(" [UTC]") for each in rows.fieldnames or ()}
-    if not {"TimeGenerated", "OperationName"} <= set(names.values()):
+class _Damaged(NamedTuple):
+    """How many records are damaged, and the number of the first."""
+
+    count: int
+    record: int
+
+
+def _opened(path: Path) -> BinaryIO:
+    return cast("BinaryIO", gzip.open(path)) if path.suffix == _COMPRESSED else path.open("rb")
+
+
+def _source(file: Path) -> dict[str, Any]:
+    """Return the parameters to read a file, whose name is not a pattern."""
+    name = re.sub(r"[\[*?]", r"[\g<0>]", str(file.absolute()))
+    return {"file": name, "compression": "gzip" if file.suffix == _COMPRESSED else "uncompressed", "longest": _LONGEST}
+
+
+def _start(path: Path) -> str:
+    """Return the first line that is not blank, up to 64 KiB; "" if it cannot be read."""
+    with _opened(path) as source, suppress(*_UNREADABLE):
+        return source.read(_START).decode("utf-8-sig", "replace").lstrip().partition("\n")[0]
+    return ""
+
+
+def _line_of(file: Path, record: int) -> int:
+    """Return the number of the line of a record; blank lines are no records."""
+    number = 0
+    with _opened(file) as source, suppress(*_UNREADABLE):
+        while record and (line := source.readline(_LONGEST)):
+            number += 1
+            record -= not line.isspace()
+    return number + (record > 0)
+
+
+def _csv_columns(path: Path, header: str) -> tuple[dict[str, int], int]:
+    """Return the positions of the columns of a CSV file by their names, and how many there are."""
+    names: list[str] = []
+    with suppress(csv.Error):
+        names = [name.strip().removesuffix(" [UTC]") for name in next(csv.reader([header]), [])]
+    if not {"TimeGenerated", "OperationName"} <= set(names):
         rule = "this first line names no columns TimeGenerated and OperationName"
-        raise BadInput(
-            str(path), header.strip(), rule, "give resource logs as JSON lines, or StorageTableLogs as CSV or JSON"
-        )
-    for row in rows:
-        yield rows.line_num, {names[name]: value for name, value in row.items() if name in names}
-
-
-def _record(fields: Fields) -> LogRecord | None:
-    """Return the request of a record; None for one to another service.
-
-    :raises KeyError, TypeError, ValueError: the record is damaged
-    """
-    if "TimeGenerated" in fields:
-        flat, names = fields, _WORKSPACE_NAMES
-    else:
-        flat, names = {**fields, **fields["properties"]}, _SETTING_NAMES
-    values: list[Any] = [flat.get(name) for name in names]
-    time, operation, service, uri, status, text, duration, latency, bytes_in, bytes_out, agent = values
-    if service and service != "table":
-        return None
-    operation = _OPERATIONS.get(operation) or flat[names[1]]
-    about = _about(uri or "")
-    return LogRecord(
-        _seconds_since_1970(time),
-        operation,
-        about.resource,
-        about.partition,
-        (about.filter or "") if operation == "QueryEntities" else None,
-        0 if status in _NO_STATUS else int(status),
-        text or "",
-        float(duration or 0) / 1000,
-        float(latency or 0) / 1000,
-        int(bytes_in or 0),
-        int(bytes_out or 0),
-        agent or "",
-        uri or "",
-    )
-
-
-@lru_cache(maxsize=4_096)
-def _about(uri: str) -> Named:
-    # The method only determines the operation, which the log has
-    return named("table", "", "GET", uri, {})
-
-
-def _seconds_since_1970(time: str) -> float:
-    # The service writes seven decimals, which Python 3.10 does not read
-    try:
-        return _second(time[:19]) + float(time[19:].removesuffix("Z") or 0)
-    except ValueError:
-        return datetime.strptime(time, _PORTAL_TIME).replace(tzinfo=timezone.utc).timestamp()
-
-
-@lru_cache(maxsize=1_024)
-def _second(text: str) -> float:
-    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
+        hint = "give resource logs as JSON lines, or StorageTableLogs as CSV or JSON"
+        raise BadInput(str(path), header.strip(), rule, hint)
+    return {name: number for number, name in enumerate(names)}, len(names)

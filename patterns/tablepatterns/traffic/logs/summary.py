@@ -1,17 +1,16 @@
-"""Sum up logged requests in constant memory: by query, operation, partition, interval and client."""
+"""Sum up logged requests with DuckDB: by query, operation, partition, interval and client."""
 
 from __future__ import annotations
 
 import hmac
 import re
 import secrets
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
-from functools import lru_cache
-from math import exp, log
-from typing import Final, NamedTuple, TypeVar
+from math import exp, inf, log
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...argument_types import checked
 from ...cost import Cost
@@ -19,29 +18,49 @@ from ...errors import BadInput
 from ...figures import SECONDS_OF_A_MONTH
 from ...filters import Explanation, QueryClass
 from ...limits import PARTITION_ENTITIES_PER_SECOND
-from ..request import is_billed, is_throttled, plan_of
-from .read import LogRecord, Skipped
+from ..request import plan_of
+from .read import Skipped, requests_table, rows_of
 
-KeyT = TypeVar("KeyT", bound=Hashable)
-ValueT = TypeVar("ValueT")
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
-_KEPT: Final = 10_000
-"""The maximum number of queries, partitions and intervals to count; new ones replace the least frequent."""
+_KEPT: Final = 1_000
+"""The maximum number of queries, partitions and clients to return: the most frequent ones."""
 _LITERAL: Final = re.compile(r"[^\s()']*'[^']*(?:''[^']*)*'|\b(?:true|false)\b|(?<![\w.])[-+]?\d[\w.+-]*")
 _REPEATED: Final = re.compile(r"(\([^()]*\)|\w+ eq \?)(?: or \1)+")
-_PARTITION: Final = re.compile(r"PartitionKey\s+eq\s+'([^']*(?:''[^']*)*)'")
-_PRODUCT: Final = re.compile(r"[^\s()/]+/[^\s()]+")
-_PRODUCTS: Final = 2
-"""A client is identified by its first products, such as the SDK's and Python's; the rest is the operating system."""
 _LATENCY_CLASS: Final = log(1.05)
 """Latencies are counted in classes of 5 %, so that a percentile is exact to 2.5 %."""
-_SHORTEST: Final = 1e-4
 _HASH_CHARACTERS: Final = 12
-
-
-@lru_cache(maxsize=4_096)
-def _latency_class(seconds: float) -> int:
-    return int(log(max(seconds, _SHORTEST)) // _LATENCY_CLASS)
+# Expressions of DuckDB look neither back nor ahead: `_shape` replaces values here, and repetitions in Python
+_VIEW: Final = r"""
+CREATE VIEW logged AS SELECT *,
+    status IN (429, 503) AS is_throttled, NOT (status > 0 AND status < 400) AS is_error,
+    regexp_replace(regexp_replace(regexp_replace(filter, '[^\s()'']*''[^'']*(''''[^'']*)*''', '?', 'g'),
+        '\b(true|false)\b', '?', 'g'), '(^|[^\w.])[-+]?\d[\w.+-]*', '\1?', 'g') AS shape,
+    regexp_extract(filter, 'PartitionKey\s+eq\s+''([^'']*(?:''''[^'']*)*)''', 1) AS filter_key,
+    regexp_matches(filter, 'PartitionKey\s+eq\s+''') AS has_key,
+    coalesce(nullif(array_to_string(regexp_extract_all(agent, '[^\s()/]+/[^\s()]+')[:2], ' '), ''), nullif(agent, ''),
+        'unknown') AS client,
+    CAST(floor(ln(greatest(seconds, 1e-4)) / ln(1.05)) AS INTEGER) AS latency
+FROM requests
+"""
+_SUMS: Final = """count(*), count(*) FILTER (is_throttled), count(*) FILTER (is_error AND NOT is_throttled),
+    count(*) FILTER (status > 0 AND status < 500), sum(bytes_in), sum(bytes_out), sum(seconds), histogram(latency)"""
+_ERRORS: Final = """SELECT coalesce(nullif(status_text, ''), status::VARCHAR) AS error, count(*) FROM logged
+    WHERE is_error GROUP BY error ORDER BY count(*) DESC, error LIMIT $most"""
+_SHAPES: Final = f"""SELECT tbl, shape, min(filter), {_SUMS} FROM logged WHERE tbl IS NOT NULL AND filter IS NOT NULL
+    GROUP BY tbl, shape ORDER BY count(*) DESC, tbl, shape"""  # noqa: S608 - constants
+_LOADS: Final = """
+WITH loads AS (
+    SELECT tbl, CASE WHEN filter IS NULL THEN partition
+            WHEN has_key AND (tbl, shape) IN (FROM keyed) THEN replace(filter_key, '''''', '''') END AS key,
+        CAST(floor(moment / $interval) AS BIGINT) AS span, count(*) AS requests,
+        count(*) FILTER (is_throttled) AS throttled
+    FROM logged WHERE tbl IS NOT NULL GROUP BY ALL
+)
+SELECT tbl, key, sum(requests)::BIGINT, sum(throttled)::BIGINT, max({'requests': requests, 'span': span}) AS peak
+FROM loads WHERE key IS NOT NULL GROUP BY tbl, key ORDER BY max(requests) DESC, tbl, key LIMIT $most
+"""
 
 
 @dataclass(slots=True)
@@ -52,6 +71,7 @@ class RequestSums:
     :param failed: responses with other errors; 404 and 412 may be expected by the program
     :param transactions: storage transactions billed
     :param seconds: the total time until clients had the responses
+    :param latencies: how many requests there are of each class of latencies
     """
 
     requests: int = 0
@@ -61,29 +81,20 @@ class RequestSums:
     bytes_in: int = 0
     bytes_out: int = 0
     seconds: float = 0.0
-    _latencies: Counter[int] = field(default_factory=Counter[int], repr=False)
-
-    def add(self, record: LogRecord) -> None:
-        """Count one request."""
-        self.requests += 1
-        if is_throttled(record.status):
-            self.throttled += 1
-        elif not 0 < record.status < 400:
-            self.failed += 1
-        self.transactions += is_billed(record.status)
-        self.bytes_in += record.bytes_in
-        self.bytes_out += record.bytes_out
-        self.seconds += record.seconds
-        self._latencies[_latency_class(record.seconds)] += 1
+    latencies: dict[int, int] = field(default_factory=dict[int, int], repr=False)
 
     def __add__(self, other: RequestSums) -> RequestSums:
-        return RequestSums(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+        figures = (getattr(self, figure.name) + getattr(other, figure.name) for figure in fields(self)[:-1])
+        classes = self.latencies.keys() | other.latencies.keys()
+        return RequestSums(
+            *figures, {name: self.latencies.get(name, 0) + other.latencies.get(name, 0) for name in classes}
+        )
 
     def percentile(self, share: float) -> float:
         """Return the seconds within which this share of the requests was answered, exact to 2.5 %."""
         left = share * self.requests
-        for latency, count in sorted(self._latencies.items()):
-            left -= count
+        for latency, requests in sorted(self.latencies.items()):
+            left -= requests
             if left <= 0:
                 return exp((latency + 0.5) * _LATENCY_CLASS)
         return 0.0
@@ -143,7 +154,7 @@ class LogSummary:
     :param queries: queries without their values, those with the most total time first
     :param operations: by operation, the most frequent first
     :param partitions: those with the busiest intervals first
-    :param clients: by user agent, the most frequent first
+    :param clients: by the first two products of the user agent, the most frequent first
     :param errors: the number of responses with each error code, the most frequent first
     :param skipped: records that are not requests to the Table service
     """
@@ -170,154 +181,105 @@ class LogSummary:
         return Cost(table=self.overall.transactions).price() * SECONDS_OF_A_MONTH / seconds
 
 
-class _Frequent(dict[KeyT, ValueT]):
-    """Values by key, of which the least frequent are dropped when there are too many.
-
-    A dropped key that occurs again starts from zero. So the sums of frequent keys are exact, unless a key was rare at
-    first.
-    """
-
-    def __init__(self, frequency: Callable[[ValueT], int]) -> None:
-        super().__init__()
-        self._frequency = frequency
-
-    def add(self, key: KeyT, value: ValueT) -> ValueT:
-        """Add a new key, and return its value."""
-        if len(self) >= 2 * _KEPT:
-            frequent = sorted(self.items(), key=lambda item: -self._frequency(item[1]))[:_KEPT]
-            self.clear()
-            self.update(frequent)
-        self[key] = value
-        return value
-
-
-@dataclass(slots=True)
-class _Load:
-    requests: int = 0
-    throttled: int = 0
-
-
-class _Summing:
-    """Add up records one by one."""
-
-    def __init__(self, interval: float, shown: Callable[[str], str]) -> None:
-        self._interval, self._shown = interval, shown
-        self._start, self._end, self._scans = float("inf"), float("-inf"), 0
-        self._errors: Counter[str] = Counter()
-        self._operations: dict[str, RequestSums] = {}
-        self._clients = _Frequent[str, RequestSums](lambda sums: sums.requests)
-        self._queries = _Frequent[tuple[str, str], LoggedQuery](lambda query: query.sums.requests)
-        self._partitions = _Frequent[tuple[str, str], _Load](lambda load: load.requests)
-        self._intervals = _Frequent[tuple[str, str, int], int](lambda requests: requests)
-
-    def add(self, record: LogRecord) -> None:
-        """Count one request."""
-        self._start, self._end = min(self._start, record.moment), max(self._end, record.moment)
-        operation = self._operations.get(record.operation)
-        if operation is None:
-            operation = self._operations[record.operation] = RequestSums()
-        operation.add(record)
-        name = _client(record.user_agent)
-        (self._clients.get(name) or self._clients.add(name, RequestSums())).add(record)
-        if not 0 < record.status < 400:
-            self._errors[record.status_text or str(record.status)] += 1
-        partition = record.partition
-        if record.filter is not None and record.table is not None:
-            partition = self._add_query(record.table, record.filter, record)
-        if partition is not None and record.table is not None:
-            self._add_load((record.table, self._shown(partition)), record)
-
-    def _add_query(self, table: str, text: str, record: LogRecord) -> str | None:
-        """Count a query, and return the one partition that it reads."""
-        key = table, without_values(text)
-        query = self._queries.get(key) or self._queries.add(key, LoggedQuery(*key, plan_of(text)))
-        query.sums.add(record)
-        self._scans += query.is_scan
-        if query.plan is None or query.plan.searched.partition is None:
-            return None
-        found = _PARTITION.search(text)
-        return found[1].replace("''", "'") if found else None
-
-    def _add_load(self, place: tuple[str, str], record: LogRecord) -> None:
-        load = self._partitions.get(place) or self._partitions.add(place, _Load())
-        load.requests += 1
-        load.throttled += is_throttled(record.status)
-        interval = (*place, int(record.moment // self._interval))
-        if interval in self._intervals:
-            self._intervals[interval] += 1
-        else:
-            self._intervals.add(interval, 1)
-
-    def summary(self, skipped: Skipped) -> LogSummary:
-        """Return the sums."""
-        if not self._operations:
-            rule = f"they hold no request to the Table service, and {skipped.others + skipped.unreadable} other records"
-            raise BadInput("logs", skipped.first, rule, "give logs with the categories StorageRead and StorageWrite")
-        return LogSummary(
-            start=_datetime(self._start),
-            end=_datetime(self._end),
-            interval=self._interval,
-            overall=sum(self._operations.values(), RequestSums()),
-            scans=self._scans,
-            queries=sorted(self._queries.values(), key=lambda query: -query.sums.seconds),
-            operations=_most_frequent(self._operations),
-            partitions=self._busiest(),
-            clients=_most_frequent(self._clients),
-            errors=dict(self._errors.most_common()),
-            skipped=skipped,
-        )
-
-    def _busiest(self) -> list[LoggedPartition]:
-        peaks: dict[tuple[str, str], tuple[int, int]] = {}
-        for (table, partition, interval), requests in self._intervals.items():
-            peaks[table, partition] = max(peaks.get((table, partition), (0, 0)), (requests, interval))
-        return [
-            LoggedPartition(
-                *place,
-                load.requests,
-                load.throttled,
-                _datetime(interval * self._interval),
-                peak,
-                peak / self._interval / PARTITION_ENTITIES_PER_SECOND,
-            )
-            for place, (peak, interval) in sorted(peaks.items(), key=lambda item: -item[1][0])
-            if (load := self._partitions.get(place)) is not None
-        ]
-
-
 @checked
 def summarize(
-    records: Iterable[LogRecord], *, interval: float = 60, hash_keys: bool = False, skipped: Skipped | None = None
+    paths: Iterable[Path],
+    *,
+    interval: float = 60,
+    hash_keys: bool = False,
+    on_read: Callable[[int], None] | None = None,
 ) -> LogSummary:
     """Sum up logged requests: queries by class, busy partitions, throttling, latencies, cost and clients.
 
     Use it to learn which requests an application sends in production, without changing the application.
 
-    >>> from tablepatterns.traffic.logs import LogRecord, summarize
-    >>> scan = LogRecord(0.0, "QueryEntities", "Claims", None, "Amount gt 100", 200, "Success", 2.5, 2.4, 0, 900, "sdk")
-    >>> found = summarize([scan, scan._replace(moment=9.0, filter="Amount gt 250")])
-    >>> [(query.filter, query.query_class.label, query.sums.requests) for query in found.queries]
+    >>> from tempfile import TemporaryDirectory
+    >>> scan = "2026-11-01T09:30:00Z,QueryEntities,https://contoso.table.core.windows.net/Claims()?$filter=Amount gt "
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "query_data.csv")
+    ...     _ = path.write_text("TimeGenerated,OperationName,Uri" + chr(10) + scan + "100" + chr(10) + scan + "250")
+    ...     logged = summarize([path])
+    >>> [(query.filter, query.query_class.label, query.sums.requests) for query in logged.queries]
     [('Amount gt ?', 'table scan', 2)]
 
-    Memory is constant: only the most frequent 10,000 queries, partitions, intervals and clients are certain to be
-    counted. The sums over all requests are always exact.
+    All sums are exact. The requests are in a temporary folder meanwhile, where they take less space than the logs.
 
     Cost: no storage transactions.
 
-    :param records: the requests, as `read_logs` yields them
+    :param paths: the log files, as for `read_logs`
     :param interval: the length of the intervals of partition loads, in seconds
     :param hash_keys: whether to show a hash instead of each PartitionKey, with a new secret each time
-    :param skipped: what `read_logs` skipped
-    :raises BadInput: there are no records, or the interval is not above zero
+    :param on_read: as for `read_logs`
+    :raises BadInput: there are no requests, the interval is not above zero, or a file is not a log
+    :raises OSError: a file cannot be read
 
     Guide: choosing a PartitionKey; designing for querying.
     """
-    if interval <= 0:
+    if not 0 < interval < inf:
         raise BadInput("interval", interval, "it must be above zero", "pass a number of seconds above zero")
-    summing = _Summing(interval, _hashing() if hash_keys else str)
-    for record in records:
-        summing.add(record)
-    return summing.summary(Skipped() if skipped is None else skipped)
+    skipped = Skipped()
+    with requests_table(paths, skipped, on_read) as database:
+        database.execute(_VIEW)
+        start, end = database.execute("SELECT min(moment), max(moment) FROM requests").fetchall()[0]
+        if start is None:
+            rule = f"they hold no request to the Table service, and {skipped.others + skipped.unreadable} other records"
+            raise BadInput("logs", skipped.first, rule, "give logs with the categories StorageRead and StorageWrite")
+        queries, scans = _queries(database)
+        operations = _sums(database, "operation")
+        return LogSummary(
+            start=_datetime(start),
+            end=_datetime(end),
+            interval=interval,
+            overall=sum(operations.values(), RequestSums()),
+            scans=scans,
+            queries=sorted(queries, key=lambda query: -query.sums.seconds),
+            operations=operations,
+            partitions=_busiest(database, interval, _hashing() if hash_keys else str),
+            clients=_sums(database, "client"),
+            errors=dict(database.execute(_ERRORS, {"most": _KEPT}).fetchall()),
+            skipped=skipped,
+        )
+
+
+def _sums(database: DuckDBPyConnection, column: str) -> dict[str, RequestSums]:
+    """Return the sums by a column of the view, the most frequent first."""
+    query = f"SELECT {column}, {_SUMS} FROM logged GROUP BY ALL ORDER BY count(*) DESC, {column} LIMIT $most"  # noqa: S608 - constants
+    return {name: RequestSums(*sums) for name, *sums in database.execute(query, {"most": _KEPT}).fetchall()}
+
+
+def _queries(database: DuckDBPyConnection) -> tuple[list[LoggedQuery], int]:
+    """Return the queries without their values, and how many scans there were; tell DuckDB which read one partition."""
+    queries: dict[tuple[str, str], LoggedQuery] = {}
+    scans = 0
+    database.execute("CREATE TABLE keyed (tbl VARCHAR, shape VARCHAR)")
+    for table, shape, example, *sums in rows_of(database.cursor().execute(_SHAPES)):
+        key = table, _REPEATED.sub(r"\1 or ...", shape)
+        # One filter stands for all that differ only in their values
+        query = queries.get(key) or LoggedQuery(*key, plan_of(example))
+        query.sums += RequestSums(*sums)
+        scans += sums[0] if query.is_scan else 0
+        if len(queries) < _KEPT:
+            queries[key] = query
+        if query.plan is not None and query.plan.searched.partition is not None:
+            database.execute("INSERT INTO keyed VALUES ($1, $2)", [table, shape])
+    return list(queries.values()), scans
+
+
+def _busiest(database: DuckDBPyConnection, interval: float, shown: Callable[[str], str]) -> list[LoggedPartition]:
+    """Return the partitions with the busiest intervals."""
+    loads = database.execute(_LOADS, {"interval": interval, "most": _KEPT}).fetchall()
+    return [
+        LoggedPartition(
+            table,
+            shown(key),
+            requests,
+            throttled,
+            _datetime(peak["span"] * interval),
+            peak["requests"],
+            peak["requests"] / interval / PARTITION_ENTITIES_PER_SECOND,
+        )
+        for table, key, requests, throttled, peak in loads
+    ]
 
 
 def without_values(text: str) -> str:
@@ -329,11 +291,6 @@ def without_values(text: str) -> str:
     return _REPEATED.sub(r"\1 or ...", _LITERAL.sub("?", text))
 
 
-@lru_cache(maxsize=4_096)
-def _client(user_agent: str) -> str:
-    return " ".join(_PRODUCT.findall(user_agent)[:_PRODUCTS]) or user_agent or "unknown"
-
-
 def _hashing() -> Callable[[str], str]:
     # Keyed with a random secret: a plain hash of a short value could be found by trying
     key = secrets.token_bytes(32)
@@ -342,7 +299,3 @@ def _hashing() -> Callable[[str], str]:
 
 def _datetime(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, timezone.utc)
-
-
-def _most_frequent(sums: Mapping[str, RequestSums]) -> dict[str, RequestSums]:
-    return dict(sorted(sums.items(), key=lambda item: -item[1].requests))
