@@ -6,7 +6,11 @@ import threading
 from datetime import datetime, timedelta
 
 from .errors import BadInput
+from .limits import MAX_PAGE_ENTITIES
 from .recipe import Account
+
+_SECONDS_OF_A_PAGE = 5
+"""How long a page may take at the limit, so that progress is reported, and little is repeated after a crash."""
 
 
 class Pace:
@@ -34,6 +38,13 @@ class Pace:
     def is_unlimited(self) -> bool:
         """Whether calls never wait."""
         return self._interval is None
+
+    @property
+    def page_size(self) -> int:
+        """How many entities to read at a time."""
+        if self._interval is None:
+            return MAX_PAGE_ENTITIES
+        return min(MAX_PAGE_ENTITIES, int(_SECONDS_OF_A_PAGE / self._interval.total_seconds()) + 1)
 
     async def turn(self) -> None:
         """Wait until the next request may be sent."""

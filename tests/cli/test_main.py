@@ -76,7 +76,7 @@ def test_a_served_account_answers_until_a_signal_comes(
 
 def test_serving_to_other_machines_is_rejected_with_the_reason_and_the_option() -> None:
     said = run("serve", "--host", "0.0.0.0", *ANY_PORTS)  # noqa: S104
-    assert said.exit_code == 1
+    assert said.exit_code == 2
     assert "whose key is published" in said.output
     assert "--anywhere" in said.output
 

@@ -164,7 +164,7 @@ def test_expired_periods_are_dropped(module: Any) -> None:
     now = datetime.now(timezone.utc)
     module.logins.insert({"User": "jo", "At": now - timedelta(days=29)})
     module.storage.engine.clock.advance(3 * 86_400)
-    dropped = json.loads(run(f"drop-expired {module.__name__}:logins --json").stdout)["dropped"]
+    dropped = json.loads(run(f"drop-expired {module.__name__}:logins --yes --json").stdout)["dropped"]
     assert dropped == [f"Logins{now - timedelta(days=29):%Y%m%d}"]
     assert "no period has expired" in run(f"drop-expired {module.__name__}:logins").stdout
 
@@ -188,11 +188,19 @@ def test_poison_messages_are_listed_shown_requeued_and_dropped(module: Any) -> N
 def test_the_status_of_a_module_names_what_needs_attention(module: Any) -> None:
     queue = module.employees.reconciler().queue
     module.storage.queues.create_queue(queue).send_message("nonsense")
-    state = json.loads(run(f"status {module.__name__} --json").stdout)
-    assert state["employees"]["derived data"] == "by_email (eventual), by_name"
-    assert state["employees"]["waiting intents"].startswith("1 message, the next one sent")
-    assert state["worker"][queue].endswith("poison queue: 0")
-    assert state["logins"] == {"expired periods": 0}
+    result = run(f"status {module.__name__} --json")
+    state = json.loads(result.stdout)
+    derived = [{"name": "by_email", "is_eventual": True}, {"name": "by_name", "is_eventual": False}]
+    assert state["employees"]["derived"] == derived
+    assert state["employees"]["intents"][queue]["messages"] == 1
+    assert state["employees"]["intents"][queue]["age_seconds"] >= 0
+    assert state["worker"]["queues"][queue]["poison"] == 0
+    assert state["logins"] == {"kind": "PeriodTables", "expired_periods": 0}
+    assert result.exit_code == 0
+    module.worker.run_once()
+    poisoned = run(f"status {module.__name__} --json")
+    assert json.loads(poisoned.stdout)["worker"]["queues"][queue]["poison"] == 1
+    assert poisoned.exit_code == run(f"status {module.__name__}").exit_code == 1
     assert run("status json").exit_code == 2
 
 

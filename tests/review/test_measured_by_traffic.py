@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-from tablepatterns.review.measure.sets import Plain
 
 from tablepatterns import (
     CopiedFields,

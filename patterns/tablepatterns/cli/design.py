@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,8 +17,7 @@ from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account, as_async
 from ..storage import connect
 from .declared import run
-from .maintenance import AsJson
-from .output import console, reporting_errors
+from .output import Result, console
 
 if TYPE_CHECKING:
     from ..inventory.inventory import TableInventory
@@ -25,15 +25,13 @@ if TYPE_CHECKING:
 _REQUESTS = 50
 
 
-@reporting_errors
 def design(
     from_table: Annotated[list[str], typer.Option(help="A table to read a sample of; several times for several.")],
     storage: Annotated[
         str, typer.Option(help="azurite, env, a connection string, or an account's URL with a SAS for queries.")
     ] = "env",
     requests: Annotated[int, typer.Option(min=5, help="How many queries to send to each table at most.")] = _REQUESTS,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Take stock of existing tables, to write a design of them: shapes of keys, types and sizes, numbers of rows.
 
     A sample of each table is read, from several partitions and ranges of keys: nothing is written, so a SAS that
@@ -43,14 +41,11 @@ def design(
     """
     tables = list(dict.fromkeys(from_table))
     most = f"at most {counted(requests, 'query')} for each, of up to {count(MAX_PAGE_ENTITIES)} entities"
-    console(stderr=True).print(f"Reading {', '.join(tables)}: {most}.", markup=False, soft_wrap=True)
+    console(stderr=True).print(f"Reading {', '.join(tables)}: {most}.", soft_wrap=True)
     account = connect(storage)
     inventories = run(account, _inventories(as_async(account), tables, requests))
-    if as_json:
-        typer.echo(json.dumps([asdict(inventory) for inventory in inventories], indent=2))
-        return
-    for inventory in inventories:
-        _print(inventory)
+    data = [asdict(inventory) for inventory in inventories]
+    return Result(data, [line for inventory in inventories for line in _lines(inventory)])
 
 
 async def _inventories(account: Account, tables: list[str], requests: int) -> list[TableInventory]:
@@ -59,28 +54,26 @@ async def _inventories(account: Account, tables: list[str], requests: int) -> li
     return [await take_inventory(account, table, requests) for table in tables]
 
 
-def _print(inventory: TableInventory) -> None:
+def _lines(inventory: TableInventory) -> Iterator[RenderableType]:
     from ..review.report.formatting import plain
 
-    out = console()
     rows, partitions = counted(inventory.rows, "row"), counted(inventory.partitions, "partition")
     queries = counted(inventory.queries, "query")
-    out.print(Text(inventory.table, style="bold"))
+    yield Text(inventory.table, style="bold")
     if inventory.is_whole:
-        out.print(f"The whole table was read with {queries}: {rows} in {partitions}.", markup=False)
+        yield f"The whole table was read with {queries}: {rows} in {partitions}."
     else:
-        out.print(
+        yield (
             f"A sample of {rows} in {partitions} was read with {queries}, from {inventory.parts} parts of the table. "
-            f"It has about {counted(inventory.estimated_rows, 'row')}.",
-            markup=False,
+            f"It has about {counted(inventory.estimated_rows, 'row')}."
         )
     for shape in inventory.shapes:
-        out.print()
+        yield ""
         key = f"PartitionKey {plain(shape.partition)} | RowKey {plain(shape.row)}"
-        out.print(Text(key, style="cyan"), soft_wrap=True)
+        yield Text(key, style="cyan")
         about = counted(shape.rows, "row") if inventory.is_whole else f"about {counted(shape.estimated_rows, 'row')}"
         sizes = f"{size(shape.mean_size)} on average, {size(shape.largest)} at most"
-        out.print(f"{about}, {sizes}; seen in {counted(shape.partitions, 'partition')}", markup=False)
+        yield f"{about}, {sizes}; seen in {counted(shape.partitions, 'partition')}"
         table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False)
         for name in ("Property", "Type"):
             table.add_column(name, overflow="fold")
@@ -90,5 +83,5 @@ def _print(inventory: TableInventory) -> None:
             figures = share(use.share), size(use.mean_size), size(use.largest)
             table.add_row(Text(plain(use.name)), " or ".join(use.types), *figures)
         if shape.properties:
-            out.print(table)
-    out.print()
+            yield table
+    yield ""

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import asdict
 from importlib.metadata import version as distribution_version
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from azure.core.exceptions import AzureError
-from rich.console import Console
 from rich.text import Text
 
 from tablepatterns_engine.account import DEVELOPMENT_NAME
 from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
 
 from ..catalogue import entry
+from ..catalogue.entries import ENTRIES
 from ..catalogue.find import listing, whole
-from ..errors import BadFilter, BadInput
+from ..errors import BadInput
 from ..filters import FilterSyntaxError
+from ..messages.stop_signal import stop_on_signals
 from ..recipes.worker import Worker
 from ..review import explain as plan_of
 from .declared import load
-from .design import design as inventory_of_tables
+from .design import design
+from .help import names, section
 from .help import shown as help_on
-from .maintenance import COMMANDS
-from .output import WRONG_USE, console, fail
+from .maintenance import maintenance
+from .output import WRONG_USE, PrintableFormatter, Result, command, console, fail
 from .poison import poison
 from .rekey import rekey
-from .review import FailOn, Form, coded, compared, fixed, run_review, schema_text, status
+from .review import FailOn, Form, coded, compared, fixed, run_review, schema_text
+from .review import status as review_status
 from .review import watch as watch_file
-from .status import status as show_status
+from .status import status
 from .traffic import traffic
 from .worker import work
 
@@ -47,8 +51,8 @@ _START: Final = """\
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
   [bold]tablepatterns worker[/] app:worker        process the messages of queues
   [bold]tablepatterns status[/] app               what a module's sets, queues and tables need
-  [bold]tablepatterns verify[/] app:employees     check derived data; also repair, backfill, migrate, rotate,
-                                           collect-orphans, drop-expired and poison
+  [bold]tablepatterns verify[/] app:employees     check derived data; also check, repair, backfill, migrate,
+                                           rotate, collect-orphans, drop-expired and poison
   [bold]tablepatterns rekey[/] status app:move    move a live table to new keys
 
 What a command takes: tablepatterns review --help. In Python:
@@ -60,11 +64,10 @@ _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _MAX_PORT: Final = 65535
 
 main = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-for _command in COMMANDS:
-    main.command()(_command)
-main.command("status")(show_status)
-main.command()(traffic)
-main.command("design")(inventory_of_tables)
+maintenance(main)
+command(main)(status)
+command(main)(traffic)
+command(main)(design)
 main.add_typer(poison, name="poison")
 main.add_typer(rekey, name="rekey")
 
@@ -82,24 +85,27 @@ def start(
     if version:
         typer.echo(f"tablepatterns {distribution_version('tablepatterns')}")
     elif context.invoked_subcommand is None:
-        console().print(_START, end="")
+        console().print(_START, end="", markup=True)
 
 
-@main.command()
+@command(main)
 def explain(
     text: Annotated[str, typer.Argument(metavar="FILTER", help="The value of $filter; '' asks for every entity.")],
-) -> None:
+    as_json: bool = False,
+) -> Result:
     """Explain a query: its class and why, what the service reads, what it costs, and a better query.
 
     Example: tablepatterns explain "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
     """
     try:
-        console().print(plan_of(text))
-    except BadFilter as error:
-        fail(error, WRONG_USE, _pointed(text, error.position) if isinstance(error, FilterSyntaxError) else None)
+        plan = plan_of(text)
+    except FilterSyntaxError as error:
+        fail(error, WRONG_USE, _pointed(text, error.position), as_json=as_json)
+    data = {"class": plan.query_class.label, "reason": plan.reason, "better": plan.rewrite, "text": str(plan)}
+    return Result(data, (plan,))
 
 
-@main.command()
+@command(main)
 def review(
     design: Annotated[
         str | None, typer.Argument(help="A TOML file, or package.module:design for a Design in Python.")
@@ -126,7 +132,8 @@ def review(
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Print the JSON Schema of design files, for editors, and stop.")
     ] = False,
-) -> None:
+    as_json: bool = False,
+) -> Result | None:
     """Review a design: run every access pattern in memory, simulate a day, and report what to improve.
 
     The exit status is 1 for findings of the --fail-on severity or worse, 2 for an invalid file or command.
@@ -135,50 +142,55 @@ def review(
         typer.echo(schema_text())
         return None
     if design is None:
-        fail("no design is given: name a TOML file, or package.module:design", WRONG_USE)
+        fail("no design is given: name a TOML file, or package.module:design", WRONG_USE, as_json=as_json)
+    prints_report = as_json and output is None and diff is None and fix is None and not code and not watch
+    form = Form.JSON if prints_report else form
+    text = StringIO() if as_json and not prints_report else None
+    out, exit_status = console(file=text), 0
     try:
         if diff is not None:
-            return compared(diff, design, form, prices, console())
-        if fix is not None:
-            return fixed(design, fix, output, prices, console())
-        if code:
-            return coded(design, output, console())
-        if watch:
-            return watch_file(design, form, output, prices, console())
-        found = run_review(design, form, output, prices, console())
-    except (BadInput, OSError, ModuleNotFoundError) as error:
-        fail(error, WRONG_USE)
-    raise typer.Exit(status(found, fail_on))
+            compared(diff, design, form, prices, out)
+        elif fix is not None:
+            fixed(design, fix, output, prices, out)
+        elif code:
+            coded(design, output, out)
+        elif watch:
+            watch_file(design, form, output, prices, out)
+        else:
+            exit_status = review_status(run_review(design, form, output, prices, out), fail_on)
+    except OSError as error:
+        fail(error, WRONG_USE, as_json=as_json)
+    if text is not None:
+        return Result({"text": text.getvalue()}, status=exit_status)
+    raise typer.Exit(exit_status)
 
 
-@main.command()
+@command(main)
 def patterns(
     name: Annotated[
         str | None, typer.Argument(help="A pattern, such as log_tail, log-tail or LogTail; by default, list all.")
     ] = None,
-) -> None:
+) -> Result:
     """List the patterns, or describe one: problem, keys, guarantee, limits, cost, and when not to use it.
 
     Example: tablepatterns patterns log_tail
     """
-    try:
-        console().print(listing() if name is None else whole(entry(name)))
-    except BadInput as error:
-        fail(error, WRONG_USE)
+    if name is None:
+        data = [{"name": each.name, "title": each.title, "summary": each.summary} for each in ENTRIES]
+        return Result(data, (listing(),))
+    found = entry(name)
+    return Result(asdict(found), (whole(found),))
 
 
-@main.command("help")
+@command(main, "help")
 def show_help(
     name: Annotated[str, typer.Argument(help="An error, such as BadKey; by default, list all.")] = "",
-) -> None:
+) -> Result:
     """Explain an error: what it means, its cause and the fix. Without a name, list the errors."""
-    try:
-        console().print(help_on(name))
-    except BadInput as error:
-        fail(error, WRONG_USE)
+    return Result({"name": name, "text": section(name)} if name else names(), (help_on(name),))
 
 
-@main.command()
+@command(main)
 def serve(
     table_port: Annotated[int, _port("Table")] = PORTS["table"],
     queue_port: Annotated[int, _port("Queue")] = PORTS["queue"],
@@ -191,6 +203,7 @@ def serve(
         list[str] | None, typer.Option(help="Another name that requests and pages may use for it; several times.")
     ] = None,
     account: Annotated[str, typer.Option(help="The name of the account.")] = DEVELOPMENT_NAME,
+    as_json: bool = False,
 ) -> None:
     """Serve an in-memory account over HTTP until Ctrl+C or SIGTERM; its data is not saved.
 
@@ -199,52 +212,52 @@ def serve(
     key, set the environment variable TABLEPATTERNS_ACCOUNT_KEY; it is never shown.
     """
     ports = {"blob": blob_port, "queue": queue_port, "table": table_port}
-    try:
-        from tablepatterns_engine.server.server import serve as answer
+    from tablepatterns_engine.server.server import serve as answer
 
-        engine = engine_of(account, os.environ)
+    engine = engine_of(account, os.environ)
+    try:
         listeners = Listeners(host, ports, anywhere=anywhere, allow_hosts=allow_host or ())
-    except (BadInput, ModuleNotFoundError) as error:
-        fail(error)
     except OSError as error:
-        fail(f"{error.strerror}: choose another port, such as 0 for any that is free")
-    out = Console(highlight=False, soft_wrap=True)
-    for service, url in listeners.urls(engine.account_name).items():
-        out.print(f"{service:<5}  {url}")
+        fail(f"{error.strerror}: choose another port, such as 0 for any that is free", as_json=as_json)
+    urls = listeners.urls(engine.account_name)
     key = f"${{{KEY_VARIABLE}}}" if has_own_key(os.environ) else None
-    out.print(f"\n{listeners.connection_string(engine, key)}\n\nStop it with Ctrl+C; nothing is kept.")
+    connection_string = listeners.connection_string(engine, key)
+    lines = (f"{service:<5}  {url}" for service, url in urls.items())
+    result = Result(
+        {"urls": urls, "connection_string": connection_string},
+        (*lines, "", connection_string, "", "Stop it with Ctrl+C; nothing is kept."),
+    )
+    result.print(as_json=as_json)
     answer(engine, listeners)
 
 
-@main.command()
+@command(main)
 def worker(
     name: Annotated[str, typer.Argument(metavar="MODULE:WORKER", help="The worker, such as package.module:worker.")],
     log_level: Annotated[str, typer.Option(help="The log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
-) -> None:
+    as_json: bool = False,
+) -> Result:
     """Run a worker until Ctrl+C or SIGTERM; messages being processed are finished first.
 
     MODULE is looked for in this folder, too. WORKER is a tablepatterns Worker in it, or a function that returns one.
     """
-    # Not the root logger: the SDK logs every request at INFO
-    _log_to_stderr(logging.getLogger("tablepatterns"), log_level)
-    try:
+    # Before the module is loaded, which may take a while
+    with stop_on_signals() as stopping:
+        # Not the root logger: the SDK logs every request at INFO
+        _log_to_stderr(logging.getLogger("tablepatterns"), log_level)
         found: Worker[Any] = load(name, Worker, "worker")
-    except (BadInput, ModuleNotFoundError) as error:
-        fail(error)
-    out = Console(highlight=False, soft_wrap=True)
-    out.print(f"working on {', '.join(found.queues)}; stop with Ctrl+C")
-    try:
-        report = work(found)
-    except (AzureError, ModuleNotFoundError) as error:
-        fail(error)
-    out.print(f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned")
+        if not as_json:
+            Result(None, (f"working on {', '.join(found.queues)}; stop with Ctrl+C",)).print(as_json=False)
+        report = work(found, stopping)
+    line = f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned"
+    return Result(asdict(report), (line,))
 
 
 def _log_to_stderr(logger: logging.Logger, level: str) -> None:
     if level not in _LEVELS:
-        fail(f"there is no log level {level}: give one of {', '.join(_LEVELS)}")
+        raise BadInput("--log-level", level, "there is no such level", f"give one of {', '.join(_LEVELS)}")
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(level)
 

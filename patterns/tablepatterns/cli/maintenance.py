@@ -1,4 +1,4 @@
-"""Commands that maintain a declared set: verify, repair, backfill, migrate, rotate, collect-orphans and others.
+"""Commands that maintain a declared set: verify, check, repair, backfill, migrate, rotate, collect-orphans and others.
 
 Each names an object of your code, such as `app:employees`, and takes any target. A command that walks a table shows its
 progress, keeps a token in the resume file after each page, and continues from that file.
@@ -7,6 +7,7 @@ progress, keeps a token in the resume file after each page, and continues from t
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import asdict
 from datetime import timedelta
@@ -23,20 +24,22 @@ from ..entity_set.entity_set import EntitySet
 from ..entity_set.maintenance import Report
 from ..entity_set.migration import Migration
 from ..entity_set.reconcile import Finding
+from ..entity_set.row_check import RowCheck, check_rows
 from ..errors import BadInput
 from ..figures import count, counted
 from ..recipe import Account, bound_async
-from ..recipes.encrypted_properties.key_rotation import KeyRotation
+from ..recipes.encrypted_properties.key_rotation import KeyRotation, RotationProgress
 from ..recipes.large_properties.large_values import LargePropertyStore
 from ..recipes.period_tables.period_tables import PeriodTables
 from ..recipes.wide_entity.wide_entity import WideEntity
+from . import Stopped
 from .declared import load, run
-from .output import console, reporting_errors
+from .output import FAILED, DryRun, Interrupted, Result, Yes, command, confirm, console
 
-_INTERRUPTED: Final = 130
 SHOWN: Final = 10
 DIFFERENCES: Final = (Finding.MISSING, Finding.STALE, Finding.ORPHANED, Finding.CONTESTED)
 Encryptable: Final = (EntitySet, WideEntity)
+_SAFE: Final = "it is safe to run it again"
 
 SetName = Annotated[
     str, typer.Argument(metavar="MODULE:SET", help="The set, such as app:employees, or a function that returns it.")
@@ -53,8 +56,6 @@ Concurrency = Annotated[int, typer.Option(min=1, help="How many entities to work
 ResumeFile = Annotated[
     Path | None, typer.Option("--resume", help="The file to continue from, and to keep the position in.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-
 
 T = TypeVar("T")
 P = TypeVar("P", bound="Position")
@@ -67,21 +68,29 @@ class Position(Protocol):
     def token(self) -> str | None: ...
 
 
+Walk = Callable[[str | None, Callable[[P], None]], Coroutine[Any, Any, P]]
+"""Starts a walk, given the token to resume from and the function to call after each page."""
+
+
 class ResumeTokens:
     """The tokens from which interrupted work continues, in a file.
 
     :param path: the file; it need not exist
+    :param continues: whether to continue from it; otherwise its tokens are of earlier work, and are replaced
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, continues: bool = True) -> None:
         self.path = path
         self._tokens: dict[str, str] = {}
-        if path.exists():
+        if continues and path.exists():
             try:
-                found = json.loads(path.read_text(encoding="utf-8"))
-            except ValueError as error:
+                stored = json.loads(path.read_text(encoding="utf-8"))
+                self._tokens = {str(work): str(token) for work, token in dict(stored).items()}
+            except (TypeError, ValueError) as error:
                 raise BadInput("--resume", str(path), "it is not a resume file", "delete it to start again") from error
-            self._tokens = {str(work): str(token) for work, token in dict(found).items()}
+
+    def __bool__(self) -> bool:
+        return bool(self._tokens)
 
     def __getitem__(self, work: str) -> str | None:
         return self._tokens.get(work)
@@ -104,62 +113,72 @@ class ResumeTokens:
 class Walks:
     """Walks over a set's table, one after another: each shows its progress and can be resumed.
 
-    :param command: what is run, which names the resume file unless the user does
+    :param work: what is run, which names the resume file unless the user does
     :param resume: the file that the user named
-    :param is_silent: whether to show no progress
     """
 
-    def __init__(self, command: str, resume: Path | None, *, is_silent: bool) -> None:
-        self.tokens = ResumeTokens(resume or Path(f"tablepatterns-{command}.resume.json"))
-        self._continues = resume is not None
+    def __init__(self, work: str, resume: Path | None) -> None:
+        path = resume or Path(f"tablepatterns-{work.replace(' ', '-')}.resume.json")
+        self.tokens = ResumeTokens(path, continues=resume is not None)
+        self._done: dict[str, dict[str, int]] = {}
+        """What each walk has done up to its last complete page."""
         self._bars = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TaskProgressColumn(show_speed=True),
             TimeRemainingColumn(),
             console=console(stderr=True),
-            disable=is_silent,
+            disable=not sys.stderr.isatty(),
         )
         self._entities: int | None = None
         """How many entities the table has, known after the first complete walk."""
 
-    async def over(
-        self,
-        work: str,
-        call: Callable[[str | None, Callable[[P], None]], Coroutine[Any, Any, P]],
-        count: Callable[[P], int],
-    ) -> P:
+    async def over(self, work: str, call: Walk[P], figures: Callable[[P], dict[str, int]]) -> P:
         """Return the result of a walk.
 
-        :param call: starts the walk, given the token to resume from and the function to call after each page
-        :param count: how many entities a result stands for
+        :param figures: what a result says for a reader: first how many entities it stands for
         """
-        token = self.tokens[work] if self._continues else None
+        token = self.tokens[work]
         with self._bars:
             bar = self._bars.add_task(work, total=None if token else self._entities)
+            self._done[work] = {}
 
             def after_page(so_far: P) -> None:
-                self._bars.update(bar, completed=count(so_far))
+                self._done[work] = figures(so_far)
+                self._bars.update(bar, completed=next(iter(self._done[work].values())))
                 self.tokens.keep(work, so_far.token)
 
-            found = await call(token, after_page)
+            result = await call(token, after_page)
         self.tokens.keep(work, None)
+        self._done[work] = figures(result)
         if token is None:
-            self._entities = count(found)
-        return found
+            self._entities = next(iter(self._done[work].values()))
+        return result
 
     def run(self, account: Account, work: Coroutine[Any, Any, T]) -> T:
-        """Finish work on an account; after Ctrl+C, say how to continue."""
+        """Finish work on an account; after a signal, say what was done, and how to continue."""
         try:
             return run(account, work)
-        except KeyboardInterrupt:
-            hint = f"continue with --resume {self.tokens.path}" if self.tokens.path.exists() else "nothing was finished"
-            console(stderr=True).print(f"Interrupted: {hint}")
-            raise typer.Exit(_INTERRUPTED) from None
+        except (KeyboardInterrupt, Stopped) as error:
+            done = "; ".join(f"{name}: {_figures(figures)}" for name, figures in self._done.items())
+            # Entities of the page in progress may be done, too: all of this work is idempotent
+            hint = f"continue with --resume {self.tokens.path}" if self.tokens else _SAFE
+            text = f"{done or 'no page was completed'}, and perhaps a part of the next page; {hint}"
+            resume = str(self.tokens.path) if self.tokens else None
+            raise Interrupted(text, {"done": self._done, "resume": resume}) from error
 
 
-@reporting_errors
+def _figures(figures: dict[str, int]) -> str:
+    return ", ".join(f"{count(figure)} {name}" for name, figure in figures.items()) or "no page was completed"
+
+
+def maintenance(app: typer.Typer) -> None:
+    """Add the commands to the app."""
+    for function in (verify, check, repair, backfill, migrate, rotate, collect_orphans, drop_expired):
+        command(app, function.__name__.replace("_", "-"))(function)
+
+
 def verify(
     name: SetName,
     derived: Names = None,
@@ -167,20 +186,61 @@ def verify(
     max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
     resume: ResumeFile = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Compare derived data with all entities, and report differences; nothing is written.
 
     The exit status is 1 if there are differences. With --resume it continues where an interrupted command stopped, and
     reports what it finds from there on.
     """
-    pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-    reports = _walk("verify", load(name, EntitySet, "set", storage), derived, pace, resume, as_json)
-    _print_reports(reports, as_json)
-    raise typer.Exit(0 if all(report.is_clean for _, report in reports) else 1)
+    return _differences(_over_derived("verify", name, derived, storage, resume, max_per_second, max_concurrency))
 
 
-@reporting_errors
+def check(
+    name: SetName,
+    storage: Target = None,
+    max_per_second: Rate = None,
+    max_concurrency: Concurrency = 8,
+    resume: ResumeFile = None,
+) -> Result:
+    """Read the whole table, and report the rows that fit neither the key nor the model; nothing is written.
+
+    The exit status is 1 if there are such rows. Rows of the set's derived data, and of other sets that the module
+    declares in this table, belong there. With --resume it reports what it finds from there on.
+    """
+    rows = _checked("check", name, storage, resume, max_per_second, max_concurrency)
+    misfits = [{"row": misfit.row, "reason": misfit.reason} for misfit in rows.misfits]
+    line = f"{counted(rows.rows, 'row')} read, {counted(rows.entities, 'entity')}, {count(len(misfits))} do not fit"
+    data = {"rows": rows.rows, "entities": rows.entities, "earlier_versions": rows.earlier, "misfits": misfits}
+    return Result(data, [line, *first_lines(f"{each.row}: {each.reason}" for each in rows.misfits)], int(bool(misfits)))
+
+
+def repair(
+    name: SetName,
+    derived: Names = None,
+    storage: Target = None,
+    max_per_second: Rate = None,
+    max_concurrency: Concurrency = 8,
+    resume: ResumeFile = None,
+    dry_run: DryRun = False,
+) -> Result:
+    """Compare derived data with all entities, and correct the differences.
+
+    Rows that two entities claim are left as they are; the exit status is then 1. It is safe to run again.
+    """
+    if dry_run:
+        return _differences(_over_derived("verify", name, derived, storage, None, max_per_second, max_concurrency))
+    reports = _over_derived("repair", name, derived, storage, resume, max_per_second, max_concurrency)
+    result = {}
+    for kind, report in reports:
+        contested = len(report.of(Finding.CONTESTED))
+        rows = {drift.row for drift in report.drifts if drift.finding is not Finding.CONTESTED}
+        result[kind.name] = {"repaired": len(rows), "contested": contested}
+    lines = (
+        f"{kind}: {count(of['repaired'])} repaired, {count(of['contested'])} contested" for kind, of in result.items()
+    )
+    return Result(result, lines, int(any(of["contested"] for of in result.values())))
+
+
 def backfill(
     name: SetName,
     derived: Names = None,
@@ -188,77 +248,41 @@ def backfill(
     max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
     resume: ResumeFile = None,
-    as_json: AsJson = False,
-) -> None:
+    dry_run: DryRun = False,
+) -> Result:
     """Create the derived rows that older entities lack, after you added derived data to a set.
 
     Correct rows stay as they are, so it is safe to run again.
     """
-    pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-    reports = _walk("backfill", load(name, EntitySet, "set", storage), derived, pace, resume, as_json)
-    result = {each.name: {"entities": report.entities} for each, report in reports}
-    print_result(
-        result, as_json, (f"{each}: {counted(found['entities'], 'entity')} checked" for each, found in result.items())
-    )
+    if dry_run:
+        return _differences(_over_derived("verify", name, derived, storage, None, max_per_second, max_concurrency))
+    reports = _over_derived("backfill", name, derived, storage, resume, max_per_second, max_concurrency)
+    result = {kind.name: {"entities": report.entities} for kind, report in reports}
+    lines = (f"{kind}: {counted(of['entities'], 'entity')} checked" for kind, of in result.items())
+    return Result(result, lines)
 
 
-@reporting_errors
-def repair(
-    name: SetName,
-    derived: Names = None,
-    storage: Target = None,
-    max_per_second: Rate = None,
-    max_concurrency: Concurrency = 8,
-    as_json: AsJson = False,
-) -> None:
-    """Compare derived data with all entities, and correct the differences.
-
-    Rows that two entities claim are left as they are; the exit status is then 1. It is safe to run again.
-    """
-    entities: EntitySet[Any] = load(name, EntitySet, "set", storage)
-    bound: Any = bound_async(entities)
-    pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-
-    async def work() -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {}
-        for each in _chosen(entities, derived):
-            report = await bound.verify(each, **pace)
-            contested = len(report.of(Finding.CONTESTED))
-            found[each.name] = {"repaired": await bound.repair(each, report, **pace), "contested": contested}
-        return found
-
-    result = run(entities.account, work())
-    print_result(
-        result,
-        as_json,
-        (
-            f"{each}: {count(found['repaired'])} repaired, {count(found['contested'])} contested"
-            for each, found in result.items()
-        ),
-    )
-    raise typer.Exit(1 if any(found["contested"] for found in result.values()) else 0)
-
-
-@reporting_errors
 def rotate(
     name: SetName,
     storage: Target = None,
     max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
     resume: ResumeFile = None,
-    as_json: AsJson = False,
-) -> None:
+    dry_run: DryRun = False,
+) -> Result:
     """Re-encrypt the entities that are not under the current key yet, and count the rows under each key."""
     entities: Any = load(name, Encryptable, "set", storage)
     rotation: Any = bound_async(KeyRotation(entities, max_concurrency=max_concurrency))
-    walks = Walks("rotate", resume, is_silent=as_json)
+    walks = Walks("rotate", resume)
 
     async def work() -> dict[str, Any]:
-        done = await walks.over(
-            "rotate",
-            lambda token, after: rotation.rotate(resume=token, progress=after, max_per_second=max_per_second),
-            lambda so_far: so_far.seen,
-        )
+        if dry_run:
+            return {"rows_by_key": await rotation.in_use()}
+
+        def walk(token: str | None, after: Callable[[RotationProgress], None]) -> Any:
+            return rotation.rotate(resume=token, progress=after, max_per_second=max_per_second)
+
+        done = await walks.over("rotate", walk, lambda so_far: {"read": so_far.seen, "re-encrypted": so_far.rewritten})
         return {"rewritten": done.rewritten, "rows_by_key": await rotation.in_use()}
 
     result = walks.run(entities.account, work())
@@ -266,129 +290,178 @@ def rotate(
         f"key {key!r}: {counted(rows, 'row')}" if key else f"not encrypted: {counted(rows, 'row')}"
         for key, rows in result["rows_by_key"].items()
     )
-    print_result(result, as_json, (f"{counted(result['rewritten'], 'entity')} re-encrypted", *keys))
+    done = [] if dry_run else [f"{counted(result['rewritten'], 'entity')} re-encrypted"]
+    return Result(result, [*done, *keys])
 
 
-@reporting_errors
 def migrate(
     name: SetName,
     storage: Target = None,
     max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
     resume: ResumeFile = None,
-    as_json: AsJson = False,
-) -> None:
+    dry_run: DryRun = False,
+) -> Result:
     """Rewrite the entities of earlier versions of a set's model in its current version.
 
     Writers may keep running, and it is safe to run again.
     """
+    if dry_run:
+        rows = _checked("migrate", name, storage, resume, max_per_second, max_concurrency)
+        line = f"{counted(rows.entities, 'entity')} checked, {count(rows.earlier)} of earlier versions"
+        return Result({"entities": rows.entities, "earlier_versions": rows.earlier}, (line,))
     entities: EntitySet[Any, Any] = load(name, EntitySet, "set", storage)
     bound: Any = bound_async(entities)
-    walks = Walks("migrate", resume, is_silent=as_json)
+    walks = Walks("migrate", resume)
+    pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
 
-    async def work() -> Migration:
-        return await walks.over(
-            "migrate",
-            lambda token, after: bound.migrate(
-                resume=token, progress=after, max_per_second=max_per_second, max_concurrency=max_concurrency
-            ),
-            lambda so_far: so_far.seen,
-        )
+    def walk(token: str | None, after: Callable[[Migration], None]) -> Any:
+        return bound.migrate(resume=token, progress=after, **pace)
 
-    done = walks.run(entities.account, work())
+    work = walks.over("migrate", walk, lambda so_far: {"read": so_far.seen, "rewritten": so_far.rewritten})
+    done: Migration = walks.run(entities.account, work)
     result = {"entities": done.seen, "rewritten": done.rewritten}
-    print_result(result, as_json, (f"{counted(done.seen, 'entity')} checked, {count(done.rewritten)} rewritten",))
+    return Result(result, (f"{counted(done.seen, 'entity')} checked, {count(done.rewritten)} rewritten",))
 
 
-@reporting_errors
 def collect_orphans(
     name: SetName,
     storage: Target = None,
     grace_hours: Annotated[float, typer.Option(min=0, help="How long a blob must have been unused.")] = 24,
-    as_json: AsJson = False,
-) -> None:
+    dry_run: DryRun = False,
+) -> Result:
     """Mark the blobs of large properties that no entity uses, and delete those marked long enough ago."""
     entities: Any = load(name, Encryptable, "set", storage)
     values: Any = bound_async(LargePropertyStore(entities))
-    found = run(entities.account, values.collect_orphans(grace=timedelta(hours=grace_hours)))
-    print_result(
-        asdict(found),
-        as_json,
-        (f"{counted(found.seen, 'blob')} seen, {count(found.marked)} marked, {count(found.deleted)} deleted",),
-    )
+    grace = timedelta(hours=grace_hours)
+    if dry_run:
+        orphans: Sequence[str] = run(entities.account, values.verify(grace=grace)).orphans
+        return Result({"orphans": list(orphans)}, [f"{counted(len(orphans), 'blob')} unused", *first_lines(orphans)])
+    done = run(entities.account, values.collect_orphans(grace=grace))
+    line = f"{counted(done.seen, 'blob')} seen, {count(done.marked)} marked, {count(done.deleted)} deleted"
+    return Result(asdict(done), (line,))
 
 
-@reporting_errors
 def drop_expired(
     name: Annotated[str, typer.Argument(metavar="MODULE:TABLES", help="The PeriodTables, such as app:logins.")],
     storage: Target = None,
-    as_json: AsJson = False,
-) -> None:
-    """Drop the tables of all expired periods."""
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> Result:
+    """Drop the tables of all expired periods, after asking."""
     periods: PeriodTables[Any, Any] = load(name, PeriodTables, "tables", storage)
     bound: Any = bound_async(periods)
-    dropped: list[str] = run(periods.account, bound.drop_expired())
-    print_result({"dropped": dropped}, as_json, dropped or ("no period has expired",))
+
+    async def work() -> list[str]:
+        starts = await bound.expired()
+        names = [f"{periods.table_prefix}{periods.period.label(start)}" for start in starts]
+        if dry_run or not starts:
+            return names
+        confirm(f"Drop {', '.join(names)}?", yes=yes)
+        # No other than those: a period may have expired since
+        return [await bound.drop(start) for start in starts]
+
+    tables: list[str] = run(periods.account, work())
+    return Result({"expired" if dry_run else "dropped": tables}, tables or ("no period has expired",))
 
 
-def _walk(
-    command: str, entities: EntitySet[Any], names: Sequence[str] | None, pace: Any, resume: Path | None, as_json: bool
+def _over_derived(
+    work: str,
+    name: str,
+    names: Sequence[str] | None,
+    storage: str | None,
+    resume: Path | None,
+    max_per_second: float | None,
+    max_concurrency: int,
 ) -> list[tuple[Derived, Report]]:
-    """Return the report of `verify` or `backfill` on each kind of derived data."""
-    walks = Walks(command, resume, is_silent=as_json)
-    bound = bound_async(entities)
+    """Return the report of `verify`, `backfill` or `repair` on each kind of derived data."""
+    entities: EntitySet[Any] = load(name, EntitySet, "set", storage)
+    chosen = _chosen(entities, names)
+    walks = Walks(work, resume)
+    call = getattr(bound_async(entities), work)
 
-    async def over(each: Derived) -> Report:
-        call = getattr(bound, command.replace("-", "_"))
-        return await walks.over(
-            f"{command} {each.name}",
-            lambda token, after: call(each, resume=token, progress=after, **pace),
-            lambda report: report.entities,
+    async def over(kind: Derived) -> Report:
+        last = Report()
+
+        async def walk(token: str | None, after: Callable[[Report], None]) -> Report:
+            def keep(report: Report) -> None:
+                nonlocal last
+                last = report
+                after(report)
+
+            await call(
+                kind, resume=token, progress=keep, max_per_second=max_per_second, max_concurrency=max_concurrency
+            )
+            return last
+
+        return await walks.over(f"{work} {kind.name}", walk, _figures_of)
+
+    async def each() -> list[tuple[Derived, Report]]:
+        return [(kind, await over(kind)) for kind in chosen]
+
+    return walks.run(entities.account, each())
+
+
+def _figures_of(report: Report) -> dict[str, int]:
+    return {"entities": report.entities, "differences": len(report.drifts)}
+
+
+def _checked(
+    work: str,
+    name: str,
+    storage: str | None,
+    resume: Path | None,
+    max_per_second: float | None,
+    max_concurrency: int,
+) -> RowCheck:
+    entities: EntitySet[Any, Any] = load(name, EntitySet, "set", storage)
+    walks = Walks(work, resume)
+
+    def walk(token: str | None, after: Callable[[RowCheck], None]) -> Any:
+        return check_rows(
+            bound_async(entities),
+            resume=token,
+            progress=after,
+            max_per_second=max_per_second,
+            max_concurrency=max_concurrency,
         )
 
-    async def work() -> list[tuple[Derived, Report]]:
-        return [(each, await over(each)) for each in _chosen(entities, names)]
-
-    return walks.run(entities.account, work())
+    call = walks.over(work, walk, lambda rows: {"rows": rows.rows, "misfits": len(rows.misfits)})
+    return walks.run(entities.account, call)
 
 
 def _chosen(entities: EntitySet[Any], names: Sequence[str] | None) -> list[Derived]:
-    known = {each.name: each for each in entities.derived}
+    known = {kind.name: kind for kind in entities.derived}
     for name in names or ():
         if name not in known:
             raise BadInput("--derived", name, f"the set derives {', '.join(known) or 'nothing'}", "name one of these")
     return [known[name] for name in names] if names else list(known.values())
 
 
-def _print_reports(reports: Sequence[tuple[Derived, Report]], as_json: bool) -> None:
+def _differences(reports: Sequence[tuple[Derived, Report]]) -> Result:
     result = {
-        each.name: {
+        kind.name: {
             "entities": report.entities,
             "rows": report.rows,
             "differences": [
                 {"finding": drift.finding.value, "row": drift.row, "entity": drift.owner} for drift in report.drifts
             ],
         }
-        for each, report in reports
+        for kind, report in reports
     }
-    table = Table("derived data", "entities", *(each.value for each in DIFFERENCES))
-    for each, report in reports:
-        counts = (f"{count(len(report.of(finding)))}" for finding in DIFFERENCES)
-        table.add_row(each.name, f"{count(report.entities)}", *counts)
+    table = Table("derived data", "entities", *(finding.value for finding in DIFFERENCES))
+    for kind, report in reports:
+        counts = (count(len(report.of(finding))) for finding in DIFFERENCES)
+        table.add_row(kind.name, count(report.entities), *counts)
     drifts = [drift for _, report in reports for drift in report.drifts]
-    lines = [f"{each.derived}: {each.row} is {each.finding.value}; entity {each.owner}" for each in drifts[:SHOWN]]
-    more = [f"and {count(len(drifts) - SHOWN)} more; --json lists all"] if len(drifts) > SHOWN else []
-    print_result(result, as_json, (table, *lines, *more))
+    lines = first_lines(
+        f"{drift.derived}: {drift.row} is {drift.finding.value}; entity {drift.owner}" for drift in drifts
+    )
+    return Result(result, [table, *lines], FAILED if drifts else 0)
 
 
-def print_result(result: object, as_json: bool, lines: Iterable[RenderableType]) -> None:
-    """Print a result as JSON, or as lines."""
-    if as_json:
-        typer.echo(json.dumps(result, indent=2))
-        return
-    out = console()
-    for line in lines:
-        out.print(line, markup=False) if isinstance(line, str) else out.print(line)
-
-
-COMMANDS: Final = (verify, repair, backfill, migrate, rotate, collect_orphans, drop_expired)
+def first_lines(lines: Iterable[str]) -> list[RenderableType]:
+    """Return the first of many lines, and how many more there are."""
+    found = list(lines)
+    more = [f"and {count(len(found) - SHOWN)} more; --json lists all"] if len(found) > SHOWN else []
+    return [*found[:SHOWN], *more]

@@ -1,53 +1,196 @@
-"""Print results and errors of commands."""
+"""Print results and errors of commands: the one place where text goes to the terminal.
+
+Every command returns a `Result`. `command` gives it `--json`, and turns errors and signals into an exit status.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import json
+import logging
+import signal
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import wraps
-from typing import Final, NoReturn, ParamSpec
+from typing import Annotated, Any, Final, NoReturn, ParamSpec, TextIO
 
 import typer
 from azure.core.exceptions import AzureError
-from rich.console import Console, Group
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from ..errors import BadInput, TablePatternsError, said
+from . import INTERRUPTED, Stopped, stop
 
 P = ParamSpec("P")
 
+FAILED: Final = 1
+"""The exit status if something was found, the service failed, or the user did not agree."""
 WRONG_USE: Final = 2
-"""The exit status for a wrong argument; other errors have 1."""
+"""The exit status for a wrong argument."""
 _PIPED_WIDTH: Final = 100
 
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; nothing is changed.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+_AS_JSON: Final = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as JSON.")]
 
-def console(*, stderr: bool = False) -> Console:
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return a text with escapes for all characters that a terminal would not show as they are.
+
+    Table names, keys, messages and logs hold text of others. Control characters could change the terminal,
+    bidirectional and invisible ones what the operator reads.
+
+    >>> printable("a\x1b[31m\u202eb\u200b")
+    'a\\x1b[31m\\u202eb\\u200b'
+
+    :param keep: characters to leave, such as line breaks
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii") for char in text
+    )
+
+
+class _Terminal(Console):
+    """A console that shows text as it is: no markup, and escapes for what would not be shown."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render an object, with escapes in its text."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text, "\n"))
+
+
+def console(*, stderr: bool = False, soft_wrap: bool = False, file: TextIO | None = None) -> Console:
     """Return the terminal, or a page of a fixed width if the output goes to a file or a pipe."""
-    found = Console(highlight=False, stderr=stderr)
-    return found if found.is_terminal else Console(highlight=False, stderr=stderr, width=_PIPED_WIDTH)
+    settings: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False, "stderr": stderr, "file": file}
+    terminal = _Terminal(**settings, soft_wrap=soft_wrap)
+    return terminal if terminal.is_terminal else _Terminal(**settings, soft_wrap=soft_wrap, width=_PIPED_WIDTH)
 
 
-def fail(what: str | Exception, code: int = 1, shown: Text | None = None) -> NoReturn:
+class PrintableFormatter(logging.Formatter):
+    """Formats log records with escapes, but for line breaks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as text."""
+        return printable(super().format(record), "\n")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command reports.
+
+    :param data: the result for `--json`
+    :param lines: the same for a reader; each text is one line
+    :param status: the exit status
+    """
+
+    data: object
+    lines: Iterable[RenderableType] = ()
+    status: int = 0
+
+    def print(self, *, as_json: bool) -> None:
+        """Print it as one JSON document, or as lines."""
+        if as_json:
+            typer.echo(json.dumps(self.data, indent=2))
+            return
+        out = console()
+        for line in self.lines:
+            out.print(Text(printable(line)) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
+
+
+class Interrupted(Exception):
+    """A signal has ended work whose first part is done.
+
+    :param message: what was done, and how to continue
+    :param data: the same for `--json`
+    """
+
+    def __init__(self, message: str, data: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.data = data
+
+
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, Result | None]], Callable[P, None]]:
+    """Add a command to an app: with `--json`, its errors printed, and the exit status that the docs list.
+
+    With `--json`, standard output holds one JSON document: the result, or `{"error": ...}`. Everything else goes to
+    standard error. A function that prints by itself returns None; it may take `as_json`.
+    """
+
+    def add(function: Callable[P, Result | None]) -> Callable[P, None]:
+        signature = inspect.signature(function)
+        takes_json = "as_json" in signature.parameters
+
+        @wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> None:
+            as_json = bool(kwargs.get("as_json") if takes_json else kwargs.pop("as_json", False))
+            if signal.getsignal(signal.SIGINT) is stop:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            try:
+                result = function(*args, **kwargs)
+            except (KeyboardInterrupt, Stopped, Interrupted) as error:
+                _fail_interrupted(error, as_json)
+            except (BadInput, TablePatternsError, AzureError, ModuleNotFoundError, OSError, EOFError) as error:
+                fail(error, WRONG_USE if isinstance(error, BadInput) else FAILED, as_json=as_json)
+            if result is not None:
+                result.print(as_json=as_json)
+                raise typer.Exit(result.status)
+
+        option = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_AS_JSON)
+        parameters = [each for each in signature.parameters.values() if each.name != "as_json"]
+        run.__signature__ = signature.replace(parameters=[*parameters, option])  # type: ignore[attr-defined]
+        run.__annotations__ = {**function.__annotations__, "as_json": _AS_JSON}
+        app.command(name)(run)
+        return run
+
+    return add
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something is lost, unless the user gave `--yes`; without a terminal, reject the command."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise NotConfirmed(f"{question} There is no terminal to ask on, and nothing was changed; give --yes.")
+    if not typer.confirm(question, err=True):
+        raise NotConfirmed("Nothing was changed.")
+
+
+class NotConfirmed(TablePatternsError):
+    """The user did not agree to a command that loses something; nothing has changed."""
+
+
+def fail(
+    what: str | BaseException, status: int = FAILED, shown: Text | None = None, *, as_json: bool = False, **data: Any
+) -> NoReturn:
     """Print an error and where to read more on it, and exit with a status.
 
     :param shown: text to show below the error, such as the position of a mistake
+    :param data: more for the JSON document
     """
-    message = Text.assemble(("Error: ", "bold red"), said(what) if isinstance(what, Exception) else what)
-    more = f"(more: tablepatterns help {what.help})" if isinstance(what, TablePatternsError) else None
-    lines = [each for each in (message, shown, more) if each is not None]
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Group(*lines))
-    raise typer.Exit(code)
+    text = said(what) if isinstance(what, BaseException) else what
+    topic = what.help if isinstance(what, TablePatternsError) and not isinstance(what, NotConfirmed) else None
+    if as_json:
+        kind = type(what).__name__ if isinstance(what, BaseException) else "Error"
+        typer.echo(json.dumps({"error": {"type": kind, "message": text, "help": topic, **data}}, indent=2))
+    message = Text.assemble(("Error: ", "bold red"), printable(text, "\n"))
+    more = f"(more: tablepatterns help {topic})" if topic else None
+    lines: Sequence[RenderableType] = [line for line in (message, shown, more) if line is not None]
+    console(stderr=True, soft_wrap=True).print(Group(*lines))
+    raise typer.Exit(status)
 
 
-def reporting_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Make a command print errors of the library and of the service instead of raising them."""
-
-    @wraps(command)
-    def reporting(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except BadInput as error:
-            fail(error, WRONG_USE)
-        except (TablePatternsError, AzureError, ModuleNotFoundError, OSError) as error:
-            fail(error)
-
-    return reporting
+def _fail_interrupted(error: BaseException, as_json: bool) -> NoReturn:
+    """Say what an interrupted command has done; the status is that of the signal."""
+    cause = error.__cause__ if isinstance(error, Interrupted) else error
+    status = cause.code if isinstance(cause, Stopped) else INTERRUPTED
+    data = error.data if isinstance(error, Interrupted) else {}
+    text = str(error) if isinstance(error, Interrupted) else "the command ended before it was done"
+    if as_json:
+        typer.echo(json.dumps({"error": {"type": "Interrupted", "message": text, "help": None, **data}}, indent=2))
+    console(stderr=True, soft_wrap=True).print(Text(f"Interrupted: {printable(text)}"))
+    raise typer.Exit(int(status or 0))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 
 from ..errors import BadInput
 from ..figures import counted
@@ -17,73 +16,86 @@ from ..messages.poison import PoisonMessage
 from ..recipe import bound_async
 from ..recipes.worker import Worker
 from .declared import load, run
-from .maintenance import AsJson, Target
-from .output import console, reporting_errors
+from .maintenance import Target
+from .output import DryRun, Result, Yes, command, confirm
 
 poison = typer.Typer(help="Show, requeue or delete the messages that a worker could not process.")
 
 Name = Annotated[str, typer.Argument(metavar="MODULE:WORKER", help="The worker, such as app:worker.")]
+MessageId = Annotated[str, typer.Argument(metavar="MESSAGE", help="The id of the message, as `poison list` shows it.")]
+AnyMessageId = Annotated[
+    str | None, typer.Argument(metavar="[MESSAGE]", help="The id of one message; by default, the first ones.")
+]
 QueueName = Annotated[str | None, typer.Option("--queue", help="One of the worker's queues; by default, all.")]
 Count = Annotated[int, typer.Option(min=1, max=MAX_MESSAGES_PER_GET, help="The most messages of each queue.")]
 _COLUMNS: Final = ("queue", "id", "error", "reason", "deliveries", "first", "last")
 
 
-@poison.command("list")
-@reporting_errors
-def list_messages(
-    name: Name, storage: Target = None, queue: QueueName = None, count: Count = 32, as_json: AsJson = False
-) -> None:
+@command(poison, "list")
+def list_messages(name: Name, storage: Target = None, queue: QueueName = None, count: Count = 32) -> Result:
     """List the messages of the poison queues, without their text."""
-    found = _peeked(name, storage, queue, count)
-    notes = [{column: getattr(each, column) for column in _COLUMNS} for each in found]
-    if as_json:
-        typer.echo(json.dumps(notes, indent=2))
-        return
-    out = Console(highlight=False, soft_wrap=True)
-    for each in found:
-        out.print(
-            f"{each.queue} {each.id}: received {counted(each.deliveries, 'time')}, last at {each.last}", markup=False
-        )
-        out.print(f"  {each.error}: {each.reason}", markup=False)
-    out.print(f"{counted(len(found), 'message')}")
+    return _listed(_peeked(name, storage, queue, count))
 
 
-@poison.command()
-@reporting_errors
-def show(
-    name: Name,
-    message: Annotated[str, typer.Argument(help="The id of the message, as `poison list` shows it.")],
-    storage: Target = None,
-    queue: QueueName = None,
-) -> None:
+@command(poison)
+def show(name: Name, message: MessageId, storage: Target = None, queue: QueueName = None) -> Result:
     """Print one message with its text, which may hold personal data."""
-    for each in _peeked(name, storage, queue, MAX_MESSAGES_PER_GET):
-        if each.id == message:
-            typer.echo(json.dumps(asdict(each), indent=2))
-            return
-    raise BadInput("message", message, "it is not among the first messages of the queue", "see `poison list`")
+    (note,) = _chosen(_peeked(name, storage, queue, MAX_MESSAGES_PER_GET), message)
+    return Result(asdict(note), json.dumps(asdict(note), indent=2).splitlines())
 
 
-@poison.command()
-@reporting_errors
-def requeue(name: Name, storage: Target = None, queue: QueueName = None, count: Count = 32) -> None:
-    """Send messages back to the queue they came from."""
-    _each_queue(name, storage, queue, lambda bound, each: bound.requeue(each, count), "requeued")
-
-
-@poison.command()
-@reporting_errors
-def drop(
+@command(poison)
+def requeue(
     name: Name,
+    message: AnyMessageId = None,
     storage: Target = None,
     queue: QueueName = None,
     count: Count = 32,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
+    dry_run: DryRun = False,
+) -> Result:
+    """Send messages back to the queue they came from."""
+    if dry_run:
+        return _listed(_chosen(_peeked(name, storage, queue, count), message))
+    return _over_queues(name, storage, queue, message, lambda bound, of: bound.requeue(of, count, message), "requeued")
+
+
+@command(poison)
+def drop(
+    name: Name,
+    message: AnyMessageId = None,
+    storage: Target = None,
+    queue: QueueName = None,
+    count: Count = 32,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> Result:
     """Delete messages from the poison queue; their work is lost."""
-    if not yes:
-        typer.confirm("Delete poison messages?", abort=True)
-    _each_queue(name, storage, queue, lambda bound, each: bound.drop_poisoned(each, count), "deleted")
+    if dry_run:
+        return _listed(_chosen(_peeked(name, storage, queue, count), message))
+    confirm(f"Delete {'poison messages' if message is None else f'the message {message}'}?", yes=yes)
+    return _over_queues(
+        name, storage, queue, message, lambda bound, of: bound.drop_poisoned(of, count, message), "deleted"
+    )
+
+
+def _listed(notes: list[PoisonMessage]) -> Result:
+    lines: list[str] = []
+    for note in notes:
+        received = f"received {counted(note.deliveries, 'time')}, last at {note.last}" if note.error else "not a note"
+        lines += [f"{note.queue or 'another program'} {note.id}: {received}", f"  {note.error}: {note.reason}"]
+    data = [{column: getattr(note, column) for column in _COLUMNS} for note in notes]
+    return Result(data, [*lines, counted(len(notes), "message")])
+
+
+def _chosen(notes: list[PoisonMessage], message: str | None) -> list[PoisonMessage]:
+    chosen = [note for note in notes if message in (None, note.id)]
+    if message is not None and not chosen:
+        raise _unknown(message)
+    return chosen[:1] if message is not None else chosen
+
+
+def _unknown(message: str) -> BadInput:
+    return BadInput("message", message, "it is not among the first messages of the queue", "see `poison list`")
 
 
 def _peeked(name: str, storage: str | None, queue: str | None, count: int) -> list[PoisonMessage]:
@@ -91,27 +103,30 @@ def _peeked(name: str, storage: str | None, queue: str | None, count: int) -> li
     bound: Any = bound_async(worker)
 
     async def work() -> list[PoisonMessage]:
-        return [note for each in _queues(worker, queue) for note in await bound.poisoned(each, count)]
+        return [note for of in _queues(worker, queue) for note in await bound.poisoned(of, count)]
 
     return run(worker.account, work())
 
 
-def _each_queue(
+def _over_queues(
     name: str,
     storage: str | None,
     queue: str | None,
+    message: str | None,
     call: Callable[[Any, str], Coroutine[Any, Any, int]],
     verb: str,
-) -> None:
+) -> Result:
     worker: Worker[Any] = load(name, Worker, "worker", storage)
     bound = bound_async(worker)
 
     async def work() -> dict[str, int]:
-        return {each: await call(bound, each) for each in _queues(worker, queue)}
+        return {of: await call(bound, of) for of in _queues(worker, queue)}
 
-    for each, messages in run(worker.account, work()).items():
-        console().print(f"{each}: {counted(messages, 'message')} {verb}")
+    messages = run(worker.account, work())
+    if message is not None and not any(messages.values()):
+        raise _unknown(message)
+    return Result({verb: messages}, (f"{of}: {counted(number, 'message')} {verb}" for of, number in messages.items()))
 
 
-def _queues(worker: Worker[Any], queue: str | None) -> Iterable[str]:
+def _queues(worker: Worker[Any], queue: str | None) -> tuple[str, ...]:
     return worker.queues if queue is None else (queue,)

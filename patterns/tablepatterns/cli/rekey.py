@@ -15,8 +15,8 @@ from ..recipes.rekey.difference import Difference, RekeyReport
 from ..recipes.rekey.phase import Phase
 from ..recipes.rekey.rekey import Rekey, RekeyStatus
 from .declared import load, run
-from .maintenance import SHOWN, AsJson, Concurrency, Rate, ResumeFile, Target, Walks, print_result
-from .output import reporting_errors
+from .maintenance import Concurrency, Rate, ResumeFile, Target, Walks, first_lines
+from .output import DryRun, Result, Yes, command, confirm
 
 rekey = typer.Typer(help="Move a live table to new keys: copy, verify, cut over, roll back, commit, clean up.")
 
@@ -31,111 +31,99 @@ _NEXT: Final = {
 }
 
 
-@rekey.command("status")
-@reporting_errors
-def show_status(name: Name, storage: Target = None, as_json: AsJson = False) -> None:
-    """Show the phase, which table is the primary one, and what to do next."""
-    _print_status(_run(name, storage, lambda move: move.status()), as_json)
+@command(rekey)
+def status(name: Name, storage: Target = None) -> Result:
+    """Show the phase, which table is the primary one, and what to do next.
+
+    The exit status is 1 if there are poison messages.
+    """
+    return _step(name, storage, lambda move: move.status(), dry_run=True)
 
 
-@rekey.command()
-@reporting_errors
+@command(rekey)
 def copy(
     name: Name,
     storage: Target = None,
     max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
     resume: ResumeFile = None,
-    as_json: AsJson = False,
-) -> None:
+    dry_run: DryRun = False,
+) -> Result:
     """Copy the entities of the old table that have no copy yet.
 
-    The exit status is 1 if entities cannot be copied. It is safe to run again.
+    The exit status is 1 if entities cannot be copied. It is safe to run again. A dry run compares both tables.
     """
-    pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-    report = _walked(name, storage, "copy", resume, as_json, **pace)
-    _print_report(report, f"{count(report.copies)} of {counted(report.entities, 'entity')} copied", as_json)
+    work = "verify" if dry_run else "copy"
+    return _walked(name, storage, work, resume, max_per_second=max_per_second, max_concurrency=max_concurrency)
 
 
-@rekey.command()
-@reporting_errors
+@command(rekey)
 def verify(
     name: Name,
     storage: Target = None,
     max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
     resume: ResumeFile = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Compare both tables, and report differences; no entity is written.
 
     The exit status is 1 if there are differences. The phase can be changed after a run without any.
     """
-    pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-    report = _walked(name, storage, "verify", resume, as_json, **pace)
-    _print_report(
-        report, f"{counted(report.entities, 'entity')} and {counted(report.copies, 'copy')} compared", as_json
-    )
+    return _walked(name, storage, "verify", resume, max_per_second=max_per_second, max_concurrency=max_concurrency)
 
 
-@rekey.command()
-@reporting_errors
+@command(rekey)
 def repair(
     name: Name,
     storage: Target = None,
     max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
-    as_json: AsJson = False,
-) -> None:
-    """Compare both tables, and make the copies equal to the entities of the primary table."""
-    pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
+    dry_run: DryRun = False,
+) -> Result:
+    """Compare both tables, and make the copies equal to the entities of the primary table; a dry run only compares."""
+    pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
+    if dry_run:
+        return _walked(name, storage, "verify", None, **pace)
     repaired = _run(name, storage, lambda move: move.repair(**pace))
-    print_result({"repaired": repaired}, as_json, (f"{counted(repaired, 'copy')} repaired",))
+    return Result({"repaired": repaired}, (f"{counted(repaired, 'copy')} repaired",))
 
 
-@rekey.command()
-@reporting_errors
-def cut_over(name: Name, storage: Target = None, as_json: AsJson = False) -> None:
+@command(rekey)
+def cut_over(name: Name, storage: Target = None, dry_run: DryRun = False) -> Result:
     """Make the new table the primary one; writers wait, usually for less than a second."""
-    _print_status(_run(name, storage, lambda move: move.cut_over()), as_json)
+    return _step(name, storage, lambda move: move.cut_over(), dry_run=dry_run)
 
 
-@rekey.command()
-@reporting_errors
-def roll_back(name: Name, storage: Target = None, as_json: AsJson = False) -> None:
+@command(rekey)
+def roll_back(name: Name, storage: Target = None, dry_run: DryRun = False) -> Result:
     """Make the old table the primary one again, with all writes since the cut-over."""
-    _print_status(_run(name, storage, lambda move: move.roll_back()), as_json)
+    return _step(name, storage, lambda move: move.roll_back(), dry_run=dry_run)
 
 
-@rekey.command()
-@reporting_errors
-def commit(
-    name: Name,
-    storage: Target = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: AsJson = False,
-) -> None:
+@command(rekey)
+def commit(name: Name, storage: Target = None, dry_run: DryRun = False, yes: Yes = False) -> Result:
     """End the move: the old table is not written any more, and there is no way back."""
-    if not yes:
-        typer.confirm("Give up the way back to the old keys?", abort=True)
-    _print_status(_run(name, storage, lambda move: move.commit()), as_json)
+    if not dry_run:
+        confirm("Give up the way back to the old keys?", yes=yes)
+    return _step(name, storage, lambda move: move.commit(), dry_run=dry_run)
 
 
-@rekey.command()
-@reporting_errors
+@command(rekey)
 def clean_up(
     name: Name,
     storage: Target = None,
     drop_table: Annotated[bool, typer.Option("--drop-table", help="Drop the whole old table.")] = False,
     max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
-    as_json: AsJson = False,
-) -> None:
+    dry_run: DryRun = False,
+) -> Result:
     """Delete the entities of the old table, once the move is committed."""
+    if dry_run:
+        return _step(name, storage, lambda move: move.status(), dry_run=True)
     options = {"drop_table": drop_table, "max_per_second": max_per_second, "max_concurrency": max_concurrency}
     deleted = _run(name, storage, lambda move: move.clean_up(**options))
     line = "the old table was dropped" if drop_table else f"{counted(deleted, 'old entity')} deleted"
-    print_result({"deleted": deleted, "dropped": drop_table}, as_json, (line,))
+    return Result({"deleted": deleted, "dropped": drop_table}, (line,))
 
 
 def _run(
@@ -158,50 +146,49 @@ async def _with_old_account_closed(move: Rekey[Any, Any], work: Coroutine[Any, A
                 await closed
 
 
-def _walked(
-    name: str, storage: str | None, command: str, resume: Path | None, is_silent: bool, **pace: Any
-) -> RekeyReport:
-    """Return the report of `copy` or `verify`, which show their progress and can be resumed."""
-    walks = Walks(f"rekey-{command}", resume, is_silent=is_silent)
-
-    def work(move: Any) -> Coroutine[Any, Any, RekeyReport]:
-        call = getattr(move, command)
-        return walks.over(
-            command, lambda token, after: call(resume=token, progress=after, **pace), lambda report: report.entities
-        )
-
-    return _run(name, storage, work, walks)
-
-
-def _print_status(status: RekeyStatus, as_json: bool) -> None:
-    found = {**asdict(status), "phase": status.phase.value}
-    others = "none" if status.copy is None else status.copy
-    is_ready = status.is_verified and status.phase is Phase.COPYING
-    print_result(
-        found,
-        as_json,
+def _step(
+    name: str, storage: str | None, call: Callable[[Any], Coroutine[Any, Any, RekeyStatus]], *, dry_run: bool
+) -> Result:
+    """Change the phase; with `dry_run`, only show the state and what it allows next."""
+    state = _run(name, storage, (lambda move: move.status()) if dry_run else call)
+    others = "none" if state.copy is None else state.copy
+    is_ready = state.is_verified and state.phase is Phase.COPYING
+    following = "cut-over" if is_ready else _NEXT[state.phase]
+    return Result(
+        {**asdict(state), "phase": state.phase.value, "next": following},
         (
-            f"phase: {status.phase.value}",
-            f"primary table: {status.primary}; copies: {others}",
-            f"verified: {'yes' if status.is_verified else 'no'}",
-            f"writes in progress: {count(status.waiting)}; poison: {count(status.poison)}",
-            f"next: {'cut-over' if is_ready else _NEXT[status.phase]}",
+            f"phase: {state.phase.value}",
+            f"primary table: {state.primary}; copies: {others}",
+            f"verified: {'yes' if state.is_verified else 'no'}",
+            f"writes in progress: {count(state.waiting)}; poison: {count(state.poison)}",
+            f"next: {following}",
         ),
+        int(dry_run and state.poison > 0),
     )
 
 
-def _print_report(report: RekeyReport, line: str, as_json: bool) -> None:
+def _walked(name: str, storage: str | None, work: str, resume: Path | None, **pace: Any) -> Result:
+    """Return the result of `copy` or `verify`, which show their progress and can be resumed."""
+    walks = Walks(f"rekey {work}", resume)
+
+    def over(move: Any) -> Coroutine[Any, Any, RekeyReport]:
+        call = getattr(move, work)
+        return walks.over(
+            work,
+            lambda token, after: call(resume=token, progress=after, **pace),
+            lambda report: {"entities": report.entities, "copies": report.copies},
+        )
+
+    report = _run(name, storage, over, walks)
+    entities, copies = counted(report.entities, "entity"), counted(report.copies, "copy")
+    line = f"{count(report.copies)} of {entities} copied" if work == "copy" else f"{entities} and {copies} compared"
     differences = [{**asdict(each), "mismatch": each.mismatch.value} for each in report.differences]
     result = {"entities": report.entities, "copies": report.copies, "differences": differences}
-    shown = list(map(_line, report.differences[:SHOWN]))
-    left = len(differences) - SHOWN
-    more = [f"and {count(left)} more; --json lists all"] if left > 0 else []
-    print_result(result, as_json, (line, *shown, *more))
-    raise typer.Exit(0 if report.is_clean else 1)
+    return Result(result, (line, *first_lines(map(_line, report.differences))), 0 if report.is_clean else 1)
 
 
-def _line(each: Difference) -> str:
-    other = f" and {each.other}" if each.other else ""
-    copied = f" -> {each.copy}" if each.copy else ""
-    reason = f": {each.reason}" if each.reason else ""
-    return f"{each.mismatch.value}: {each.entity or 'no entity'}{other}{copied}{reason}"
+def _line(difference: Difference) -> str:
+    other = f" and {difference.other}" if difference.other else ""
+    copied = f" -> {difference.copy}" if difference.copy else ""
+    reason = f": {difference.reason}" if difference.reason else ""
+    return f"{difference.mismatch.value}: {difference.entity or 'no entity'}{other}{copied}{reason}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
 import typer
+from rich.text import Text
 
 from ..entity_set.entity_set import EntitySet
 from ..errors import BadInput
@@ -17,79 +17,104 @@ from ..recipes.period_tables.period_tables import PeriodTables
 from ..recipes.rekey.rekey import Rekey
 from ..recipes.worker import Worker
 from .declared import module_of, run
-from .maintenance import AsJson
-from .output import console, reporting_errors
+from .output import FAILED, Result, printable
 
-_MOST: Final = 32
 _KINDS: Final = (EntitySet, Worker, PeriodTables, Rekey)
 
 
-@reporting_errors
 def status(
     name: Annotated[str, typer.Argument(metavar="MODULE", help="The module that declares the sets and workers.")],
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Show what a module declares: derived data of sets, waiting intents, poison, expired periods, moves to new keys.
 
-    Cost: 2 queue transactions for each queue, 1 transaction for each series of period tables, and 3 for each move to
-    new keys.
+    The exit status is 1 if there are poison messages. Cost: 2 queue transactions for each queue, 1 transaction for each
+    series of period tables, and 3 for each move to new keys.
     """
     names: dict[str, Any] = vars(module_of(name))
-    patterns: dict[str, Any] = {key: each for key, each in names.items() if issubclass(type(each), _KINDS)}
+    patterns: dict[str, Any] = {key: value for key, value in names.items() if issubclass(type(value), _KINDS)}
     if not patterns:
         raise BadInput("module", name, "it declares no set, worker or period tables", "name the module that does")
-    result: dict[str, dict[str, Any]] = {}
-    for account in {id(each.account): each.account for each in patterns.values()}.values():
-        own = {key: each for key, each in patterns.items() if each.account is account}
-        result |= run(account, _states(own))
-    if as_json:
-        typer.echo(json.dumps(result, indent=2))
-        return
-    out = console()
-    for each, state in result.items():
-        out.print(f"{each} ({type(patterns[each]).__name__})", markup=False, style="bold")
-        for key, value in state.items():
-            out.print(f"  {key}: {value}", markup=False)
+    states: dict[str, dict[str, Any]] = {}
+    for account in {id(pattern.account): pattern.account for pattern in patterns.values()}.values():
+        own = {key: pattern for key, pattern in patterns.items() if pattern.account is account}
+        states |= run(account, _states(own))
+    lines = [line for key, state in states.items() for line in _lines(key, state)]
+    return Result(states, lines, FAILED if any(map(_poison, states.values())) else 0)
 
 
 async def _states(patterns: Mapping[str, Pattern[Any]]) -> dict[str, dict[str, Any]]:
-    return {name: await _state(bound_async(each)) for name, each in patterns.items()}
+    return {
+        name: {"kind": type(pattern).__name__, **await _state(bound_async(pattern))}
+        for name, pattern in patterns.items()
+    }
 
 
 async def _state(pattern: Any) -> dict[str, Any]:
     if issubclass(type(pattern), EntitySet):
         return await _state_of_set(pattern)
     if issubclass(type(pattern), Worker):
-        return await _state_of_worker(pattern)
-    bound: Any = pattern
+        queues = {queue: await _queue(pattern.account, queue) for queue in pattern.queues}
+        for queue, state in queues.items():
+            state["poison"] = len(await pattern.poisoned(queue))
+        return {"queues": queues}
     if issubclass(type(pattern), Rekey):
-        found = await bound.status()
-        return {"phase": found.phase.value, "primary table": found.primary, "writes in progress": found.waiting}
-    return {"expired periods": len(await bound.expired()) if bound.retention is not None else "kept indefinitely"}
+        state = await pattern.status()
+        return {
+            "phase": state.phase.value,
+            "primary": state.primary,
+            "is_verified": state.is_verified,
+            "writes_in_progress": state.waiting,
+            "poison": state.poison,
+        }
+    return {"expired_periods": None if pattern.retention is None else len(await pattern.expired())}
 
 
 async def _state_of_set(entities: EntitySet[Any]) -> dict[str, Any]:
-    names = [f"{each.name} (eventual)" if each.is_eventual else each.name for each in entities.derived]
-    state: dict[str, Any] = {"derived data": ", ".join(names) or "none"}
-    if any(each.is_eventual for each in entities.derived):
-        state["waiting intents"] = await _waiting(entities.account, entities.reconciler().queue)
-    return state
+    derived = [{"name": kind.name, "is_eventual": kind.is_eventual} for kind in entities.derived]
+    is_eventual = any(kind.is_eventual for kind in entities.derived)
+    queue = entities.reconciler().queue if is_eventual else None
+    intents = {queue: await _queue(entities.account, queue)} if queue else {}
+    return {"derived": derived, "intents": intents}
 
 
-async def _state_of_worker(worker: Worker[Any]) -> dict[str, Any]:
-    state: dict[str, Any] = {}
-    bound: Any = worker
-    for queue in worker.queues:
-        poison = len(await bound.poisoned(queue))
-        more = " or more" if poison == MAX_MESSAGES_PER_GET else ""
-        state[queue] = f"{await _waiting(worker.account, queue)}; poison queue: {poison}{more}"
-    return state
-
-
-async def _waiting(account: Account, queue: str) -> str:
+async def _queue(account: Account, name: str) -> dict[str, Any]:
     """Return how many messages a queue has, and how long the next one has waited."""
-    found = account.queue(queue)
-    oldest = await found.peek()
-    age = (account.now() - oldest[0].inserted_at).total_seconds() if oldest and oldest[0].inserted_at else None
-    waiting = counted(await found.length(), "message")
+    queue = account.queue(name)
+    oldest = await queue.peek()
+    sent = oldest[0].inserted_at if oldest else None
+    age = None if sent is None else (account.now() - sent).total_seconds()
+    return {"messages": await queue.length(), "age_seconds": age}
+
+
+def _poison(state: Mapping[str, Any]) -> int:
+    """Return how many poison messages there are; a queue with 32 may have more."""
+    return state.get("poison", 0) + sum(queue["poison"] for queue in state.get("queues", {}).values())
+
+
+def _lines(name: str, state: Mapping[str, Any]) -> Iterator[str | Text]:
+    yield Text(printable(f"{name} ({state['kind']})"), style="bold")
+    for key, value in state.items():
+        match key:
+            case "kind":
+                pass
+            case "derived":
+                names = (f"{kind['name']} (eventual)" if kind["is_eventual"] else kind["name"] for kind in value)
+                yield f"  derived data: {', '.join(names) or 'none'}"
+            case "intents":
+                yield from (f"  waiting intents: {_waiting(queue)}" for queue in value.values())
+            case "queues":
+                yield from (f"  {queue}: {_waiting(of)}; poison queue: {_capped(of)}" for queue, of in value.items())
+            case "expired_periods":
+                yield f"  expired periods: {'kept indefinitely' if value is None else value}"
+            case _:
+                yield f"  {key.removeprefix('is_').replace('_', ' ')}: {value}"
+
+
+def _capped(queue: Mapping[str, Any]) -> str:
+    return f"{queue['poison']}{' or more' if queue['poison'] == MAX_MESSAGES_PER_GET else ''}"
+
+
+def _waiting(queue: Mapping[str, Any]) -> str:
+    age = queue["age_seconds"]
+    waiting = counted(queue["messages"], "message")
     return waiting if age is None else f"{waiting}, the next one sent {duration(age)} ago"

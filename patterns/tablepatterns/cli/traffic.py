@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +10,9 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from .maintenance import AsJson
-from .output import console, reporting_errors
+from .output import Result, console
 
 
-@reporting_errors
 def traffic(
     logs: Annotated[list[Path], typer.Argument(help="Log files, or folders with log files.")],
     interval: Annotated[float, typer.Option(help="The seconds in which the load of a partition is measured.")] = 60,
@@ -23,13 +20,12 @@ def traffic(
     hash_keys: Annotated[
         bool, typer.Option("--hash-keys", help="Show a hash instead of each PartitionKey, which may be personal data.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Report queries, scans, busy partitions, throttling, latencies, cost and clients from Azure's resource logs.
 
     The logs of the Table service come from a diagnostic setting, as JSON lines, or from Log Analytics, as the table
-    StorageTableLogs in CSV or JSON. Files may be compressed with gzip. Memory stays constant, whatever their size.
-    Values of filters are never shown.
+    StorageTableLogs in CSV or JSON. Files may be compressed with gzip. Needs the extra `logs`, and takes at most
+    about 512 MB of memory, whatever their size. Values of filters are never shown.
 
     Example: tablepatterns traffic insights-logs-storageread/ --hash-keys
     """
@@ -40,10 +36,7 @@ def traffic(
     paths = log_files(logs)
     with reading_progress(paths) as advance:
         found = summarize(paths, interval=interval, hash_keys=hash_keys, on_read=advance)
-    if as_json:
-        typer.echo(json.dumps(as_data(found, top), indent=2))
-    else:
-        console().print(report(found, top))
+    return Result(as_data(found, top), (report(found, top),))
 
 
 @contextmanager

@@ -880,8 +880,8 @@ class EntitySet(Modeled[Account_co, E]):
             Inspector(self._rows, derived),
             self._repairer(derived, max_per_second, max_concurrency, retry_for),
         )
-        report = Report()
-        async for page in walk(self._rows, derived, "backfill", resume, to_orphans=False):
+        report, pace = Report(), Pace(self.account, max_per_second)
+        async for page in walk(self._rows, derived, "backfill", resume, pace, to_orphans=False):
             needed = [(entity, keys) for entity in page.entities.values() if (keys := inspector.keys(entity))]
             await repairer.repair(needed, are_absent=True)
             report = replace(report, entities=report.entities + len(page.entities), token=page.token)
@@ -911,30 +911,34 @@ class EntitySet(Modeled[Account_co, E]):
 
         The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
         """
+        report = Report()
+        async for page in self._compare_pages(derived, resume, max_per_second, max_concurrency):
+            report += page
+            if progress is not None:
+                check_not_awaitable("progress", progress(report))
+        return report
+
+    async def _compare_pages(
+        self, derived: Derived, resume: str | None, max_per_second: float | None, max_concurrency: int
+    ) -> AsyncIterator[Report]:
+        """Yield the report of each page of rows."""
         self._check(derived, max_concurrency)
         inspector, pace = Inspector(self._rows, derived), Pace(self.account, max_per_second)
-        report = Report()
 
         async def look_at(page: WalkPage, entity: Primary) -> Sequence[Drift]:
             await pace.turn()
             return await inspector.lacks(entity, page.rows)
 
-        async for page in walk(self._rows, derived, "verify", resume, to_orphans=True):
+        async for page in walk(self._rows, derived, "verify", resume, pace, to_orphans=True):
             lacking = (look_at(page, entity) for entity in page.entities.values())
             orphaned = (inspector.orphans(row, page.entities) for row in page.rows.values())
-            found = await self.account.gather(
+            drifts = await self.account.gather(
                 *lacking, *orphaned, max_concurrency=max_concurrency, independent=pace.is_unlimited
             )
-            report = replace(
-                report,
-                entities=report.entities + len(page.entities),
-                rows=report.rows + sum(each is not None for each in found[len(page.entities) :]),
-                drifts=report.drifts + tuple(drift for each in found for drift in each or ()),
-                token=page.token,
+            own_rows = sum(of_row is not None for of_row in drifts[len(page.entities) :])
+            yield Report(
+                len(page.entities), own_rows, tuple(drift for of_row in drifts for drift in of_row or ()), page.token
             )
-            if progress is not None:
-                check_not_awaitable("progress", progress(report))
-        return report
 
     @recipe
     async def repair(
@@ -942,6 +946,8 @@ class EntitySet(Modeled[Account_co, E]):
         derived: Derived,
         report: Report | None = None,
         *,
+        resume: str | None = None,
+        progress: ProgressCallback | None = None,
         max_per_second: float | None = None,
         max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
@@ -954,19 +960,32 @@ class EntitySet(Modeled[Account_co, E]):
         Cost: 4 transactions for each row; outside the primary's partition, 2 more for some hundred rows.
 
         :param derived: one of the set's own
-        :param report: what `verify` returned; None to verify first
+        :param report: what `verify` returned; None to compare and correct the table page by page
+        :param resume: the token of a report of an earlier call, to continue it; None to start
+        :param progress: called after each page that was corrected with a report of what was found so far
         :param max_per_second: how many entities a second, evenly spaced; None for no limit
         :param max_concurrency: how many entities at a time
         :param retry_for: the seconds to keep retrying while others write the same entity
         :raises BadInput: the set does not derive this, or a number is not above zero
         :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
+        :raises BadToken: the token is from other work
 
         Guide: eventually consistent transactions.
         """
         repairer = self._repairer(derived, max_per_second, max_concurrency, retry_for)
-        found = report or await self.verify(derived, max_per_second=max_per_second, max_concurrency=max_concurrency)
+        if report is not None:
+            return await self._repair_drifts(repairer, derived, report)
+        total, repaired = Report(), 0
+        async for page in self._compare_pages(derived, resume, max_per_second, max_concurrency):
+            repaired += await self._repair_drifts(repairer, derived, page)
+            total += page
+            if progress is not None:
+                check_not_awaitable("progress", progress(total))
+        return repaired
+
+    async def _repair_drifts(self, repairer: Repairer, derived: Derived, report: Report) -> int:
         needed = defaultdict[Keys, list[Keys]](list)
-        for drift in found.drifts:
+        for drift in report.drifts:
             if drift.derived == derived.name and drift.finding is not Finding.CONTESTED:
                 needed[drift.owner].append(drift.row)
         await repairer.repair((Primary(self.key, owner, None), rows) for owner, rows in needed.items())

@@ -239,15 +239,18 @@ class Mark:
         return cls(walk, table, inner)
 
 
-async def pages(stores: Sequence[RowStore], mark: Mark) -> AsyncIterator[tuple[int, Sequence[Entity], Mark | None]]:
+async def pages(
+    stores: Sequence[RowStore], mark: Mark, pace: Pace
+) -> AsyncIterator[tuple[int, Sequence[Entity], Mark | None]]:
     """Yield the number of the store, the rows of a page, and the mark of the next page (None after the last).
 
-    Cost: 1 transaction for each page.
+    A limited rate makes pages smaller. Cost: 1 transaction for each page.
     """
+    size = min(pace.page_size, MAX_PAGE_ENTITIES)
     number, token = mark.table, mark.token
     while number < len(stores):
         of = number
-        page = await stores[of].page(None, size=MAX_PAGE_ENTITIES, token=token)
+        page = await stores[of].page(None, size=size, token=token)
         token = page.token
         number += token is None
         yield of, page.items, Mark(mark.walk, number, token) if number < len(stores) else None
@@ -272,7 +275,7 @@ class WalkPage:
 
 
 async def walk(
-    rows: DerivedRows, derived: Derived, work: str, resume: str | None, *, to_orphans: bool
+    rows: DerivedRows, derived: Derived, work: str, resume: str | None, pace: Pace, *, to_orphans: bool
 ) -> AsyncIterator[WalkPage]:
     """Yield the pages of the primary rows' table, then those of the derived rows if they are stored elsewhere.
 
@@ -280,15 +283,16 @@ async def walk(
     :param derived: the kind of derived data
     :param work: a description of the walk; its tokens are valid only for the same walk
     :param resume: the token of an earlier page; None to start
+    :param pace: limits the rate of the work
     :param to_orphans: whether to read the derived rows too, to find orphans
     :raises BadToken: the token is from another walk
     """
     primaries, own = rows.primaries, rows.table_of(derived)
     stores: list[RowStore] = [primaries] if own is primaries or not to_orphans else [primaries, own]
     mark = Mark.parse(resume, f"{work} {primaries.name.lower()} {rows.key!r} {derived.name}")
-    async for number, items, following in pages(stores, mark):
-        found = [rows.primary_of(row) for row in items if number == 0 and rows.is_primary(row)]
-        entities = [entity for entity in found if rows.can_derive(derived, entity)]
+    async for number, items, following in pages(stores, mark, pace):
+        primaries_of_page = [rows.primary_of(row) for row in items if number == 0 and rows.is_primary(row)]
+        entities = [entity for entity in primaries_of_page if rows.can_derive(derived, entity)]
         yield WalkPage(
             {entity.row: entity for entity in entities},
             {(row["PartitionKey"], row["RowKey"]): row for row in items if stores[number] is own},
@@ -331,6 +335,10 @@ class Report:
     def is_clean(self) -> bool:
         """Whether no inconsistent row was found."""
         return not self.drifts
+
+    def __add__(self, following: Report) -> Report:
+        entities, rows = self.entities + following.entities, self.rows + following.rows
+        return Report(entities, rows, self.drifts + following.drifts, following.token)
 
     def of(self, finding: Finding) -> list[Drift]:
         """Return the inconsistent rows of one kind."""

@@ -80,7 +80,7 @@ class Migrator:
         pace = Pace(entities.account, max_per_second)
         mark = Mark.parse(resume, f"migrate {rows.primaries.name.lower()} {rows.key!r} {model.name}.{model.version}")
         done = Migration()
-        async for _, items, following in pages([rows.primaries], mark):
+        async for _, items, following in pages([rows.primaries], mark, pace):
             own = [row for row in items if rows.is_primary(row)]
             stale = [(row["PartitionKey"], row["RowKey"]) for row in own if self._is_stale(row)]
             calls: list[Coroutine[Any, Any, bool]] = [self._rewrite(keys, pace, retry_for) for keys in stale]

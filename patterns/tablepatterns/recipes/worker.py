@@ -6,7 +6,7 @@ import inspect
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final, Protocol, cast
 
 from azure.core.exceptions import AzureError, HttpResponseError
@@ -255,10 +255,10 @@ class Worker(Pattern[Account_co]):
         :param queue: the queue that they come from
         :param count: the maximum number, 1 to 32
         """
-        return [PoisonMessage.parse(message.text) for message in await self._of(queue).poison.peek(count)]
+        return [_note(message) for message in await self._of(queue).poison.peek(count)]
 
     @recipe
-    async def requeue(self, queue: str, count: int = 32) -> int:
+    async def requeue(self, queue: str, count: int = 32, message_id: str | None = None) -> int:
         """Move up to `count` messages from the poison queue back to their queue, unchanged, and return how many.
 
         A message is sent before it is deleted, so it may be sent twice, and is never lost. Cost: with one message 3
@@ -266,10 +266,11 @@ class Worker(Pattern[Account_co]):
 
         :param queue: the queue that they come from, and go back to
         :param count: the maximum number, 1 to 32
+        :param message_id: the `id` of the only message to move, among the first `count`; None for all
         """
         served, sent = self._of(queue), 0
-        for message in await served.poison.receive(count, lease=self._settings.lease):
-            note = PoisonMessage.parse(message.text)
+        for message in await self._received(served, count, message_id):
+            note = _note(message)
             if note.queue not in (None, queue):
                 continue
             if note.text is not None:
@@ -279,16 +280,27 @@ class Worker(Pattern[Account_co]):
         return sent
 
     @recipe
-    async def drop_poisoned(self, queue: str, count: int = 32) -> int:
+    async def drop_poisoned(self, queue: str, count: int = 32, message_id: str | None = None) -> int:
         """Delete up to `count` messages of the poison queue, and return how many; their work is lost.
 
         Cost: with one message 2 queue transactions, as much as 22 table operations; one more for each further one.
 
         :param queue: the queue that they come from
         :param count: the maximum number, 1 to 32
+        :param message_id: the `id` of the only message to delete, among the first `count`; None for all
         """
-        poison = self._of(queue).poison
-        return sum([await poison.delete(each) for each in await poison.receive(count, lease=self._settings.lease)])
+        served = self._of(queue)
+        return sum([await served.poison.delete(each) for each in await self._received(served, count, message_id)])
+
+    async def _received(self, served: ServedQueue, count: int, message_id: str | None) -> list[Message]:
+        """Receive messages of a poison queue, and release those with another id."""
+        messages = await served.poison.receive(count, lease=self._settings.lease)
+        if message_id is None:
+            return messages
+        for message in messages:
+            if _note(message).id != message_id:
+                await served.poison.renew(message, lease=0)
+        return [message for message in messages if _note(message).id == message_id]
 
     def _of(self, queue: str) -> ServedQueue:
         if queue not in self._served:
@@ -358,6 +370,12 @@ def _queues_of(account: object) -> tuple[object, object]:
 
 def _never() -> bool:
     return False
+
+
+def _note(message: Message) -> PoisonMessage:
+    """Return the note in a message; one that another program sent has the id of the message itself."""
+    note = PoisonMessage.parse(message.text)
+    return note if note.id else replace(note, id=message.id)
 
 
 def _by_queue(given: Mapping[str, Iterable[Handler]] | Iterable[QueueHandler]) -> Mapping[str, Iterable[Handler]]:

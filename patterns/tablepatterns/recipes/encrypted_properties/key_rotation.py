@@ -144,7 +144,7 @@ class KeyRotation(Pattern[Account_co]):
         return dict(counts)
 
     async def _rotate_page(self, done: RotationProgress, pace: Pace, retry_for: float) -> RotationProgress:
-        page = await self._page(self._rows.table.name, done.token)
+        page = await self._page(self._rows.table.name, done.token, pace.page_size)
         found = await self._stored([row for row in page.items if self._rows.is_primary(row)])
         stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
         written = await self.account.gather(
@@ -154,10 +154,10 @@ class KeyRotation(Pattern[Account_co]):
         )
         return RotationProgress(done.seen + len(found), done.rewritten + sum(written), page.token)
 
-    async def _page(self, table: str, token: str | None) -> Page[Entity]:
+    async def _page(self, table: str, token: str | None, size: int = MAX_PAGE_ENTITIES) -> Page[Entity]:
         selected = self._rows.selected(self._names())
         on = named_like(self._rows.table, self.account.table(table))
-        return await on.page(None, size=MAX_PAGE_ENTITIES, token=token, select=selected)
+        return await on.page(None, size=size, token=token, select=selected)
 
     async def _stored(self, page: Sequence[Entity]) -> list[tuple[Keys, Fields]]:
         """Return the encrypted properties and header of each row, or of all parts of each wide entity."""

@@ -210,7 +210,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         old_set, rows = self._writer.old_set, derived_rows(self._writer.old_set)
         await self._require(Phase.COPYING)
         mark = Mark.parse(resume, f"copy {self.kind}")
-        async for _, items, following in pages([rows.primaries], mark):
+        async for _, items, following in pages([rows.primaries], mark, pace):
             own = [row for row in items if rows.is_primary(row)]
             for start in range(0, len(own), _BATCH):
                 entities = [await entity_of(old_set, row) for row in own[start : start + _BATCH]]
@@ -261,7 +261,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             await pace.turn()
             return await (entity_difference(mirror, row) if number == 0 else copy_difference(mirror, row))
 
-        async for number, items, following in pages([each.primaries for each in stores], verification.mark):
+        async for number, items, following in pages([each.primaries for each in stores], verification.mark, pace):
             own = [row for row in items if stores[number].is_primary(row)]
             found = await self.account.gather(
                 *(look_at(row, number) for row in own), max_concurrency=max_concurrency, independent=pace.is_unlimited
@@ -425,7 +425,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
                     return True
                 return False
 
-            async for _, items, _ in pages([rows.primaries], Mark("clean up")):
+            async for _, items, _ in pages([rows.primaries], Mark("clean up"), pace):
                 own = [row for row in items if rows.is_primary(row)]
                 done = await self.account.gather(
                     *map(delete, own), max_concurrency=max_concurrency, independent=pace.is_unlimited

@@ -1,0 +1,116 @@
+"""Find the rows of a table that fit neither the key of a set nor its model, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..entity import Entity
+from ..errors import BadKey, TablePatternsError, said
+from ..rate_limit import Pace
+from ..recipe import declared_rows
+from .derived import Keys
+from .internals import adapter_or_none, derived_rows, entity_of
+from .maintenance import Mark, pages
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A row that fits neither a key of the set nor its model.
+
+    :param row: the keys of the row
+    :param reason: what does not fit
+    """
+
+    row: Keys
+    reason: str
+
+
+@dataclass(frozen=True)
+class RowCheck:
+    """The progress or the result of one check; earlier calls are not included.
+
+    :param rows: how many rows were read, with those of derived data
+    :param entities: how many of them are entities of the set
+    :param earlier: how many entities were written in an earlier version of the model
+    :param misfits: the rows that do not fit
+    :param token: the token to `resume` from, also in another process; None at the end
+    """
+
+    rows: int = 0
+    entities: int = 0
+    earlier: int = 0
+    misfits: tuple[Misfit, ...] = ()
+    token: str | None = None
+
+
+async def check_rows(
+    entity_set: Any,
+    *,
+    resume: str | None = None,
+    progress: Callable[[RowCheck], None] | None = None,
+    max_per_second: float | None = None,
+    max_concurrency: int = 8,
+) -> RowCheck:
+    """Read the table of a set, and report all rows that do not fit; nothing is written.
+
+    Rows of its derived data, and of other sets that this connection declares, belong there. Cost: 1 transaction for
+    each page of up to 1,000 rows, and that of reading large properties.
+
+    :param entity_set: the set, as recipes see it
+    :param progress: called after each page with the result so far, whose `token` resumes from there
+    """
+    rows, adapter, plain = derived_rows(entity_set), adapter_or_none(entity_set), entity_set.without_model()
+    own = [derived for derived in entity_set.derived if rows.table_of(derived) is rows.primaries]
+    declared = declared_rows(entity_set.account)
+    pace = Pace(entity_set.account, max_per_second)
+
+    async def look_at(row: Entity) -> tuple[bool, bool, Misfit | None]:
+        """Return whether the row is an entity, whether it is of an earlier version, and what does not fit."""
+        await pace.turn()
+        keys = (row["PartitionKey"], row["RowKey"])
+        if not rows.is_primary(row):
+            is_known = declared.kind_of(rows.primaries.name, *keys) is not None or any(
+                derived.primary_keys_of(rows.key, row) is not None for derived in own
+            )
+            return False, False, None if is_known else Misfit(keys, _reason_of_key(rows.key, keys))
+        is_earlier = False
+        try:
+            entity = await entity_of(plain, row)
+            if entity is not None and adapter is not None:
+                version = adapter.version_of(entity)
+                is_earlier = version < adapter.model.version
+                adapter.model.value(entity, version)
+        except TablePatternsError as error:
+            return True, is_earlier, Misfit(keys, said(error))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # An upgrade or a check of the user's model
+            return True, is_earlier, Misfit(keys, f"{type(error).__name__}: {error}")
+        return True, is_earlier, None
+
+    check = RowCheck()
+    mark = Mark.parse(resume, f"check {rows.primaries.name.lower()} {rows.key!r}")
+    async for _, page, following in pages([rows.primaries], mark, pace):
+        findings = await entity_set.account.gather(
+            *map(look_at, page), max_concurrency=max_concurrency, independent=pace.is_unlimited
+        )
+        check = replace(
+            check,
+            rows=check.rows + len(findings),
+            entities=check.entities + sum(is_entity for is_entity, _, _ in findings),
+            earlier=check.earlier + sum(is_earlier for _, is_earlier, _ in findings),
+            misfits=check.misfits + tuple(misfit for _, _, misfit in findings if misfit is not None),
+            token=following.text() if following else None,
+        )
+        if progress is not None:
+            progress(check)
+    return check
+
+
+def _reason_of_key(key: Any, keys: Keys) -> str:
+    try:
+        key.parse(*keys)
+    except BadKey as error:
+        return said(error)
+    return "it is not a row of this set"
