@@ -122,7 +122,8 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, 
     """
 
     def add(function: Callable[P, Result | None]) -> Callable[P, None]:
-        signature = inspect.signature(function)
+        # Evaluated here: typer reads the annotations of a signature that is set as they are
+        signature = inspect.signature(function, eval_str=True)
         takes_json = "as_json" in signature.parameters
 
         @wraps(function)
@@ -143,7 +144,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, 
         option = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_AS_JSON)
         parameters = [each for each in signature.parameters.values() if each.name != "as_json"]
         run.__signature__ = signature.replace(parameters=[*parameters, option])  # type: ignore[attr-defined]
-        run.__annotations__ = {**function.__annotations__, "as_json": _AS_JSON}
+        run.__annotations__ = {each.name: each.annotation for each in (*parameters, option)}
         app.command(name)(run)
         return run
 
