@@ -8,6 +8,7 @@ from dataclasses import make_dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
@@ -201,3 +202,35 @@ def test_a_text_is_not_converted_to_a_date_in_a_key() -> None:
     key = Key("{Room}", "{Day:%Y-%m-%d}")
     with pytest.raises(BadKey, match="must be a date, not str"):
         EntitySet(connect(), "Rows", key).insert({"Room": "red", "Day": "2026-07-31"})
+
+
+def test_the_page_has_the_formats_of_each_type() -> None:
+    page = Path("docs/models.md").read_text(encoding="utf-8")
+    rows = [
+        line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ") and line.count("|") == 5
+    ]
+    said = {row[0]: row[3] for row in rows}
+    labels = {
+        "str": "`str`, ",
+        "int": "`int`, ",
+        "Literal of str": "`str`, ",
+        "Literal of int": "`int`, ",
+        "Int64": "`int`, ",
+        "float": "`float`",
+        "bool": "`bool`, ",
+        "bytes": "`bool`, ",
+        "UUID": "`UUID`",
+        "datetime": "aware `datetime`",
+        "Ticks": "`Ticks`",
+        "date": "`date`",
+        "time": "`time`",
+        "timedelta": "`timedelta`",
+        "Decimal": "`Decimal`",
+        "IPv4Address": "`IPv4Address`",
+        "list": "a nested class",
+    }
+    for name, label in labels.items():
+        (cell,) = [text for first, text in said.items() if first.startswith(label)]
+        accepted = [f"`{{x:{spec}}}`".replace("019", "06").replace(":}", "}") for spec in TYPES[name][2]]
+        formats = [each.replace(":%M:%S.%f", "") for each in accepted]
+        assert cell.startswith("no") if not formats else cell == ", ".join(formats), name

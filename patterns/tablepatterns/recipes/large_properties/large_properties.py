@@ -71,7 +71,8 @@ class LargeProperties(PropertyMapping):
 
     Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
     table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
-    each 4 MiB. A merge of other fields, and a read that selects others, takes none of blobs. An `Upload` takes 1 table
+    each 4 MiB. A merge of other fields, and a read that selects others, takes none of blobs, nor does a write of an
+    entity that was read whose value stays, unless it is encrypted. An `Upload` takes 1 table
     + 2 blob write + 1 blob list transactions, as much as 418 table operations: one to make sure of the container, one
     for each block of 4 MiB and one at its end.
 
