@@ -63,7 +63,8 @@ def main(storage: tp.Storage) -> None:
         print(error)
     entities = bookings.without_model()
     entities.insert({"room": "red", "hour": 10, "seats": 500})
-    print(list(bookings.range(room="red")), [each.key for each in skipped])
+    print([each.hour for each in bookings.range(room="red")])
+    print([each.key for each in skipped])
     # -- write
     jones.salary = Decimal("4200.50")
     employees.replace(jones)

@@ -23,6 +23,8 @@ M = TypeVar("M")
 Upgrade: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
 """Takes the stored fields of one version, and returns those of the next."""
 
+_MAX_MESSAGE: Final = 200
+"""The most characters of a message of the user's code in an error, which may quote large values."""
 _SYSTEM: Final = frozenset(SYSTEM_PROPERTIES)
 
 
@@ -147,12 +149,12 @@ class Model(Generic[M]):
         """Return the message of a class that rejects its fields, without secret values."""
         details: Any = getattr(error, "errors", None)
         if not callable(details):
-            return "" if self._secret else f" ({one_line(said(error))})"
+            return "" if self._secret else f" ({_short(said(error))})"
         # The message of pydantic quotes all values
         lines = [(".".join(map(str, each["loc"])), each["msg"]) for each in cast("Any", details())]
         secret = {"", *self._secret, *(self._record.members[name].parameter for name in self._secret)}
         each = [f"{at}: {text}" for at, text in lines if not self._secret or at.partition(".")[0] not in secret]
-        return f" ({one_line('; '.join(each))})" if each else ""
+        return f" ({_short('; '.join(each))})" if each else ""
 
     def field(self, name: str, value: object) -> Any:
         """Return one field as it is stored; an undeclared one is returned unchanged.
@@ -248,7 +250,7 @@ class Model(Generic[M]):
         try:
             returned: object = upgrade(fields)
         except Exception as error:  # noqa: BLE001 - an upgrade may raise anything
-            what = "" if self._secret else f": {one_line(said(error))}"
+            what = "" if self._secret else f": {_short(said(error))}"
             text = f"{who} raised {type(error).__name__} for the entity {entity.key}{what}; correct the upgrade"
             raise UnrecognizedEntity(text, entity.key) from (None if self._secret else error)
         if isinstance(returned, Coroutine):
@@ -345,6 +347,11 @@ class Model(Generic[M]):
         for name in sorted(_SYSTEM.intersection(self._record.members).difference(self._key.fields)):
             rule = "the service has a property with this name"
             raise BadDesign("field", f"{self.model_class.__name__}.{name}", rule, "rename the field")
+
+
+def _short(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _MAX_MESSAGE else f"{line[: _MAX_MESSAGE - 1]}…"
 
 
 def _days(key: Key, record: Record) -> set[str]:
