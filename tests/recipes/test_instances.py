@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime, timezone
 from io import BytesIO
 from typing import Annotated, Any
 
@@ -23,6 +23,10 @@ from tablepatterns import (
     LargeProperties,
     LargePropertyStore,
     PartitionMove,
+    PartitionSpread,
+    Period,
+    PeriodTables,
+    SharedFields,
     Upload,
     WideEntity,
     Worker,
@@ -236,3 +240,60 @@ async def test_the_address_of_another_entity_is_not_kept(storage: Any, table_nam
     assert (await entities.get(room="red", day=date(2026, 8, 1)))["photo"] == PHOTO
     assert (await LargePropertyStore(entities).verify()).foreign == ()
     await entities.replace(renamed)
+
+
+@dataclass
+class Seat:
+    room: str
+    day: date
+    seats: int = 1
+    bucket: int = 0
+
+    def __post_init__(self) -> None:
+        if self.seats > 100:
+            raise ValueError("a room has 100 seats")
+
+
+async def test_recipes_that_take_mappings_reject_what_the_class_rejects(storage: Any, new_name: Any) -> None:
+    seats: Any = EntitySet(storage, new_name(), KEY, model=Seat)
+    await seats.insert(Seat("red", DAY))
+    with pytest.raises(BadProperty, match="100 seats"):
+        await SharedFields(seats, ["seats"]).change({"seats": 500}, room="red")
+    assert (await SharedFields(seats, ["seats"]).change({"seats": 50}, room="red")).written == 1
+    with pytest.raises(LoadInterrupted) as caught:
+        await BulkLoad(seats).load([{"room": "red", "day": date(2026, 1, 1), "seats": 500}])
+    assert caught.value.position == 0
+    spread = PartitionSpread(
+        storage,
+        new_name(),
+        Key("{room}", "{day:%Y-%m-%d}"),
+        by=["day"],
+        bucket="bucket",
+        factory=lambda on, table, key: EntitySet(on, table, key, model=Seat),
+    )
+    with pytest.raises(BadProperty, match="100 seats"):
+        await spread.insert({"room": "red", "day": DAY, "seats": 500})
+    await spread.insert({"room": "red", "day": DAY, "seats": 5})
+
+    def logins(on: Any, name: str) -> Any:
+        return EntitySet(on, name, Key("{room}", "{at:ticks}"), model=Login)
+
+    tables: Any = PeriodTables(storage, new_name() + "x", Period.DAY, at="at", factory=logins)
+    with pytest.raises(BadProperty, match="too long"):
+        await tables.insert({"room": "red", "at": AT, "city": "R" * 101})
+    await tables.insert({"room": "red", "at": AT, "city": "Rome"})
+    assert (await seats.get(room="red", day=DAY)).seats == 50
+
+
+AT = datetime(2026, 7, 31, 12, tzinfo=timezone.utc)
+
+
+@dataclass
+class Login:
+    room: str
+    at: datetime
+    city: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.city) > 100:
+            raise ValueError("too long")

@@ -137,6 +137,14 @@ class ModelAdapter(Generic[M]):
         """
         return self._versioned(self.model.fields(instance))
 
+    def check(self, fields: Mapping[str, Any]) -> None:
+        """Reject the stored form of an entity that does not fit the model.
+
+        :raises BadProperty: it does not
+        """
+        entity = Entity({name: value for name, value in fields.items() if value is not None})
+        self.model.accepted(self.model.upgraded(entity, self.version_of(entity)))
+
     def rewrite(self, entity: Entity, instance: object) -> None:
         """Replace an entity's fields with those of an instance; properties that the model does not declare are kept."""
         fields = self._versioned(self.model.rewritten(entity, self.version_of(entity), instance))

@@ -13,7 +13,7 @@ from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import check_not_moved, check_read_from
+from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from
 from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, is_sync, recipe, stream
@@ -207,6 +207,7 @@ class SharedFields(Pattern[Account_co]):
     def __init__(self, entity_set: EntitySet[Account_co, Any], fields: Collection[str]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         self.entity_set: EntitySet[Account] = entity_set.without_model()
+        self._models = adapter_or_none(entity_set)
         self.fields = frozenset(fields)
         if not self.fields or self.fields.intersection(entity_set.key.fields):
             rule = f"it must name at least one field, and none of the key {entity_set.key}"
@@ -238,6 +239,7 @@ class SharedFields(Pattern[Account_co]):
         :param key: the fields as a mapping, for field names that are also parameter names
         :param parent: the key fields that select the children: their partition at least
         :raises BadInput: a field is not one of the parent's, or `chunk` is out of range
+        :raises BadProperty: the model of the set rejects a changed entity; earlier chunks stay written
         :raises BadToken: the token is of another parent
         :raises TooMuchContention: others wrote the same entities during every attempt; earlier chunks stay written
 
@@ -267,6 +269,8 @@ class SharedFields(Pattern[Account_co]):
         stale = [each for each in page.items if not _has_values(each, changes)]
         for entity in stale:
             entity.update(changes)
+            if self._models is not None:
+                self._models.check(entity)
         try:
             await self._write(stale, retry_for)
         except (EntityChanged, EntityNotFound) as error:

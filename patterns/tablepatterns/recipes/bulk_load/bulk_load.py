@@ -167,8 +167,11 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         for position, entity in enumerate(entities):
             with at_input(position):
                 fields: Any = entity
-                if self._models is not None and not isinstance(entity, Mapping):
-                    fields = self._models.entity_of(entity)
+                if self._models is not None:
+                    if isinstance(entity, Mapping):
+                        self._models.check(fields)
+                    else:
+                        fields = self._models.entity_of(entity)
             yield position, fields
 
     async def _unfinished_window(self, run: _Run) -> list[PlannedEntity]:

@@ -14,7 +14,7 @@ from ...edm import ordinal
 from ...entity import Entity
 from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import primary_layout
+from ...entity_set.internals import adapter_or_none, primary_layout
 from ...entity_set.named_table import check_unnamed
 from ...entity_set.range_query import Question
 from ...errors import BadDesign, BadInput
@@ -108,6 +108,7 @@ class PartitionSpread(Pattern[Account_co]):
             raise BadDesign(
                 "factory", self.entity_set, f"it must return a set with the key {spread}", "use the given key"
             )
+        self._models = adapter_or_none(self.entity_set)
         self.entity_set = self.entity_set.without_model()
         check_unnamed(self.entity_set.table, "a partition spread")
         settings: dict[str, int | str] = {"Buckets": buckets, "By": ",".join(self.buckets.by)}
@@ -142,11 +143,15 @@ class PartitionSpread(Pattern[Account_co]):
         :param entity: its fields, without the bucket
         :param retry_for: as for `EntitySet.insert`
         :raises EntityAlreadyExists: an entity with this key exists
+        :raises BadProperty: the model of the set rejects it
         :raises BadDesign: the table has other bucket settings
 
         Guide: prepend/append anti-pattern.
         """
-        return await self.entity_set.insert(self.placed(entity), retry_for=retry_for)
+        placed = self.placed(entity)
+        if self._models is not None:
+            self._models.check(placed)
+        return await self.entity_set.insert(placed, retry_for=retry_for)
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:

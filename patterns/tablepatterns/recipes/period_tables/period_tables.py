@@ -13,6 +13,7 @@ from ...edm import Ticks
 from ...entity import Entity
 from ...entity_set.compatibility import check_within
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import adapter_or_none
 from ...entity_set.named_table import check_unnamed
 from ...entity_set.range_query import partitions_of
 from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired
@@ -239,6 +240,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         :param entity: its fields; the instant is the current time if omitted
         :param retry_for: as for `EntitySet.insert`
         :raises PeriodExpired: its period has expired
+        :raises BadProperty: the model of the set rejects it
         :raises EntityAlreadyExists: an entity with this key exists
         :raises BadKey: a key field is missing, or its value cannot be part of a key
 
@@ -246,10 +248,13 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         """
         known = {name: value for name, value in entity.items() if value is not None}
         stamped = {self.at: self.account.now()} | known
-        inner = self._entity_set(self.period.start(self._moment(stamped)))
+        start = self.period.start(self._moment(stamped))
+        inner, models = self._entity_set(start), adapter_or_none(cast("EntitySet[Account]", self._set(start)))
         if isinstance(inner, LogTail):
             log: LogTail[Account] = inner
             return await log.append(stamped, retry_for=retry_for)
+        if models is not None:
+            models.check(stamped)
         return await inner.insert(stamped, retry_for=retry_for)
 
     @recipe
