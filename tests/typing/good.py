@@ -14,6 +14,7 @@ from typing_extensions import assert_type
 
 import tablepatterns.aio
 from tablepatterns import (
+    Archive,
     BulkLoad,
     ChildSet,
     Entity,
@@ -23,6 +24,7 @@ from tablepatterns import (
     Key,
     LogTail,
     Page,
+    PartitionMove,
     QueryClass,
     Storage,
     connect,
@@ -264,7 +266,15 @@ def sets_with_a_model(storage: Storage) -> None:
     assert_type(people.update(lambda each: replace(each, EmployeeId=1), Department="Sales", EmployeeId=1), Employee)
     assert_type(people.delete(jones, force=True), None)
     assert_type(people.without_model(), EntitySet[Storage, Entity])
-    EntityGroupTransaction(storage, "Staff").commit(people.inserting(jones), people.deleting(jones))
+    changes = people.inserting(jones), people.deleting(jones)
+    assert_type(EntityGroupTransaction(storage, "Staff").commit(*changes), list[Employee])
+    assert_type(PartitionMove(people).move(jones, Department="Marketing"), Employee)
+    archive = Archive(people, EntitySet(storage, "Former", KEY))
+    assert_type(archive.archive(jones), str)
+    assert_type(archive.get(Department="Sales", EmployeeId=1), Employee | None)
+    assert_type(BulkLoad(people).load([jones]).entities, int)
+    skipping = EntitySet(storage, "Staff", KEY, model=Employee, on_unrecognized="skip")
+    assert_type(skipping.take(1, Department="Sales"), list[Employee])
     log = LogTail(storage, "Log", "{Department}", model=Employee)
     assert_type(log.append(jones), Employee)
     assert_type(log.latest(3, Department="Sales"), list[Employee])
