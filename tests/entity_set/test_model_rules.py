@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import logging
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -23,6 +24,7 @@ from tablepatterns import (
     EntityType,
     EntityTypes,
     IndexEntity,
+    InTable,
     IntraPartitionIndex,
     Key,
     LocalKey,
@@ -553,3 +555,33 @@ def test_what_nothing_can_be_derived_from_does_not_stop_the_jobs(derived: Any) -
         if on_unrecognized != "raise":
             assert bookings.verify(derived).entities == 1
     assert {each.key for each in reported} == {("red", "0007")}
+
+
+class Wing(enum.Enum):
+    EAST = "east"
+
+
+@dataclasses.dataclass
+class Placed:
+    wing: Wing
+    hour: int
+    seats: int = 1
+
+
+def test_keys_that_do_not_fit_the_model_are_skipped_too() -> None:
+    listed = IndexEntity("seats", key=Key("seats_{seats:04d}", "list"), store=InTable("Lists"))
+    reported: list[UnrecognizedEntity] = []
+    for on_unrecognized in ("raise", reported.append):
+        storage, key = connect(), Key("{wing}", "{hour:04d}")
+        EntitySet(storage, "Bookings", key, derived=[listed]).insert({"wing": "north", "hour": 1, "seats": 1})
+        rooms: Any = EntitySet(
+            storage, "Bookings", key, model=Placed, derived=[listed], on_unrecognized=on_unrecognized
+        )
+        east = rooms.insert(Placed(Wing.EAST, 2))
+        for read in (rooms.keys_of, rooms.find_all):
+            if on_unrecognized == "raise":
+                with pytest.raises(UnrecognizedEntity, match="north"):
+                    read(listed, seats=1)
+            else:
+                assert read(listed, seats=1) in ([{"wing": Wing.EAST, "hour": 2}], [east])
+    assert len(reported) == 2

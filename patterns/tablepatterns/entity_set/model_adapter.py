@@ -99,10 +99,10 @@ class ModelAdapter(Generic[M]):
         INSTANCES.remember(instance, self.home, entity)
         return instance
 
-    def shown(self, entity: Any) -> Any:
+    def shown(self, entity: Any, convert: Call | None = None) -> Any:
         """Return the instance of an entity that was read; None if it does not fit the model and is skipped."""
         try:
-            return self.instance_of(entity)
+            return self.instance_of(entity) if convert is None else convert(entity)
         except UnrecognizedEntity as error:
             self.report(error)
             return None
@@ -267,7 +267,7 @@ class ModelAdapter(Generic[M]):
 
     def _result(self, found: Any, name: str) -> Any:
         if name == "keys_of":
-            return [self.model.key_values(fields) for fields in found]
+            return self._shown(found, self.model.key_values)
         results: Any = found
         if found.__class__ is Page:
             return Page(tuple(self._shown(found.items)), found.token)
@@ -277,9 +277,9 @@ class ModelAdapter(Generic[M]):
             return [self.shown(each) for each in results] if name == "get_many" else self._shown(results)
         return self.shown(found)
 
-    def _shown(self, found: Iterable[Any]) -> list[Any]:
-        """Return the instances of entities, without those that are skipped."""
-        return [instance for each in found if (instance := self.shown(each)) is not None]
+    def _shown(self, found: Iterable[Any], convert: Call | None = None) -> list[Any]:
+        """Return the instances of entities, or what `convert` returns, without those that are skipped."""
+        return [shown for each in found if (shown := self.shown(each, convert)) is not None]
 
     async def _first(self, read: Call, wanted: int, *args: Any, **kwargs: Any) -> Any:
         """Return the first instances of one or several ranges, and read on if entities among them are skipped."""
