@@ -14,7 +14,17 @@ import pytest
 
 import tablepatterns
 import tablepatterns.aio
-from support.public_objects import EXEMPT, EXEMPT_CALLS, GIVEN, MADE_FOR_THE_LIBRARY, USED_ALL_THE_SAME, Made, made
+from support.public_objects import (
+    EXEMPT,
+    EXEMPT_CALLS,
+    GIVEN,
+    JONES,
+    MADE_FOR_THE_LIBRARY,
+    USED_ALL_THE_SAME,
+    Employee,
+    Made,
+    made,
+)
 from tablepatterns import Key, TablePatternsError, connect
 from tablepatterns.argument_types import Kind, declared
 from tablepatterns.recipe import recipe, stream
@@ -252,3 +262,32 @@ async def test_a_misused_stream_says_what_to_do() -> None:
         with pytest.raises(TypeError, match=r"^EntitySet\.range\(\) .*use `async for item in \.\.\.`$"):
             misuse(items)
         await items.aclose()
+
+
+def takes_any_name(call: Call) -> bool:
+    return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(call.function).parameters.values())
+
+
+@pytest.mark.parametrize("call", [each for each in CALLS if takes_any_name(each)], ids=lambda each: each.label)
+def test_a_name_that_a_call_does_not_know_is_not_swallowed(call: Call, account: tuple[Engine, Made]) -> None:
+    engine, objects = account
+    required = [
+        each for each in parameters(call) if each.default is each.empty and each.kind is not each.VAR_POSITIONAL
+    ]
+    right: dict[str, Any] = {}
+    for each in required:
+        given = GIVEN.get(f"{call.label}.{each.name}", GIVEN.get(each.name))
+        right[each.name] = given(objects) if given else Employee
+    kwargs = {each.name: right.pop(each.name) for each in required if each.kind is each.KEYWORD_ONLY}
+    for names in ({"frobnicate": 1}, JONES | {"frobnicate": 1}, {**JONES, "max_concurency": 1}):
+        with engine.ledger.span() as span, pytest.raises(TablePatternsError):
+            finished(target(call, objects)(*right.values(), **kwargs, **names))
+        assert span.totals.requests == 0
+
+
+@pytest.mark.parametrize("name", ["connect", "aio.connect"])
+def test_a_connection_swallows_no_name(name: str) -> None:
+    connected: Any = connect if name == "connect" else tablepatterns.aio.connect
+    for names in ({"frobnicate": 1}, {"retry_total": 1, "retry_totl": 1}):
+        with pytest.raises(TablePatternsError):
+            connected(**names)

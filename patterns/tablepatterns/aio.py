@@ -73,7 +73,7 @@ class Storage(Account):
     in its own event loop, over its own connections, unless you passed a `transport`.
     """
 
-    def __init__(self, target: Target, engine: Engine | None = None, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, target: Target, engine: Engine | None = None, options: dict[str, Any] | None = None) -> None:
         check_target(target)
         self.target = target
         """The addresses and the credential of the account."""

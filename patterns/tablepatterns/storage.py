@@ -111,7 +111,7 @@ class Storage(BlockingAccount):
     neither process sees what the other writes.
     """
 
-    def __init__(self, target: Target, engine: Engine | None = None, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, target: Target, engine: Engine | None = None, options: dict[str, Any] | None = None) -> None:
         check_target(target)
         self.target = target
         """The addresses and the credential of the account."""

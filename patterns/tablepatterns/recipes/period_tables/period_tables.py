@@ -338,6 +338,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             allow = QueryClass.PARTITION_SCAN
             where = self._within(earliest, latest, where)
         given = fields_of(span, fields_of(key, fields))
+        # Otherwise wrong fields would not be noticed before there is a table
+        self.key.range(given)
         starts = await self._kept(earliest, latest)
         for start in reversed(starts) if backwards else starts:
             async for entity in self._entity_set(start).range(given, where=where, allow=allow, select=select):
@@ -365,7 +367,9 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         Guide: high volume delete pattern; log tail pattern.
         """
         self._check_newest_first(count)
-        return await self._newest(await self._kept(), count, fields_of(key, partition))
+        given = fields_of(key, partition)
+        self.key.range(given)
+        return await self._newest(await self._kept(), count, given)
 
     @recipe
     async def latest_of_each(

@@ -298,7 +298,9 @@ class WideEntity(Modeled[Account_co, E]):
             modify(entity, change)
             return await self.replace(entity, retry_for=retry_for)
 
-        return await self._retry_on_current(fields_of(key, fields), write, retry_for)
+        given = fields_of(key, fields)
+        self.key.range(given)
+        return await self._retry_on_current(given, write, retry_for)
 
     @writing
     async def delete(self, entity: Mapping[str, Any], *, force: bool = False, retry_for: float = RETRY_FOR) -> None:
