@@ -129,7 +129,7 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         lambda on, staff: awaited(
             lambda: tp.EntitySet(tablepatterns.aio.connect(), "Staff", STAFF).range(Department="S")
         ),
-        "use `async for item in ...`",
+        "AsyncStream can't be used in 'await' expression",
     ),
 }
 

@@ -409,12 +409,9 @@ class AsyncStream(AsyncGenerator[T, None]):
 
     def _misused(self) -> NoReturn:
         call = f"{type(self._pattern).__name__}.{self._name}()"
-        raise TypeError(f"{call} on an async account is neither awaited nor a list; use `async for item in ...`")
+        raise TypeError(f"{call} on an async account is not a list; use `async for item in ...`")
 
     def __iter__(self) -> NoReturn:
-        self._misused()
-
-    def __await__(self) -> NoReturn:
         self._misused()
 
     def __getitem__(self, index: object) -> NoReturn:

@@ -191,7 +191,7 @@ async def test_short_and_empty_pages_do_not_end_the_reading(backend: Any, engine
     ("parts", "said"),
     [
         ({"key": "{Department}"}, r"it must be a Key, not str; pass a Key"),
-        ({"derived": 5}, "it must be an iterable of Derived, not int"),
+        ({"derived": 5}, "it must be an iterable of index or Summary, not int"),
         ({"derived": [Key("{Department}", "{Email}")]}, "not a list with Key in it"),
         ({"mappings": ["Email"]}, "not a list with str in it"),
     ],

@@ -20,9 +20,6 @@ from ..write_id import WriteIds, as_bytes
 ANY: Final = "*"
 """The ETag of an unconditional write, which overwrites or deletes any version of an existing entity."""
 
-_WEAK: Final = 'W/"'
-"""The start of every ETag as the service writes it."""
-
 Kind = Literal["insert", "replace", "merge", "insert_or_replace", "insert_or_merge", "delete"]
 
 _PART_BYTES: Final = 1000
@@ -99,7 +96,6 @@ class Operation:
         if becomes is None:
             return cls._of("merge", entity, etag, write_ids)
         row, size, has_room = _measured(becomes)
-        etag = etag if etag.startswith(_WEAK) else weak_etag(etag)
         part = {name: value for name, value in row.items() if name in entity}
         return cls("merge", row["PartitionKey"], row["RowKey"], etag, part, write_ids, has_room, row, size)
 
@@ -120,13 +116,11 @@ class Operation:
         :param write_ids: the ids of the writes that this one builds on
         """
         keys = check_key("PartitionKey", partition_key), check_key("RowKey", row_key)
-        etag = etag if etag.startswith(_WEAK) else weak_etag(etag)
         return cls("delete", *keys, etag, write_ids=write_ids)
 
     @classmethod
     def _of(cls, kind: Kind, entity: Mapping[str, Any], etag: str | None, write_ids: WriteIds = ()) -> Operation:
         sent, size, has_room = _measured(entity)
-        etag = etag if etag is None or etag.startswith(_WEAK) else weak_etag(etag)
         return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, has_room, None, size)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -29,7 +29,7 @@ from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
 from .account_sender import AccountSender
 from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, each, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
-from .operation import Operation, check_transaction
+from .operation import ANY, Operation, check_transaction, weak_etag
 from .page_token import Position
 from .reads import Found, PageQuery, query_page, read_entity
 from .request_sender import RequestSender
@@ -266,6 +266,10 @@ class Table:
         :raises OutcomeUnknown: a response was lost, and the row does not show whether the write was made
         :raises TooMuchContention: after a lost response, other writers changed the entity during every attempt
         """
+        for operation in operations:
+            if operation.etag is not None and not operation.etag.startswith(('W/"', ANY)):
+                operations = tuple(map(_with_weak_etag, operations))
+                break
         check_transaction(operations)
         if not operations:
             return []
@@ -416,6 +420,10 @@ def _new_write_ids(operations: Sequence[Operation], write_id: WriteId) -> list[W
         else:
             all_write_ids.append(after(write_id, operation.write_ids) if operation.write_ids else overwritten)
     return all_write_ids
+
+
+def _with_weak_etag(operation: Operation) -> Operation:
+    return operation if operation.etag is None else replace(operation, etag=weak_etag(operation.etag))
 
 
 def _written(operation: Operation, etag: str | None, write_ids: WriteIds) -> Entity:
