@@ -347,7 +347,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         check_retry_for(retry_for)
         numbers, key = _slots_and_key(slots)
         given = fields_of(key, fields)
-        self._keys_of(given)
         names = {self._name_of(slot) for slot in numbers}
         rows = {self._row_of(slot) for slot in numbers}
 
@@ -359,8 +358,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             except (EntityChanged, EntityNotFound) as error:
                 raise Overtaken from error
 
-        if numbers:
-            await contended(self.account, attempt, retry_for)
+        await contended(self.account, attempt, retry_for)
 
     @recipe
     async def delete(
