@@ -45,7 +45,8 @@ def design(
     account = connect(storage)
     inventories = run(account, _inventories(as_async(account), tables, requests))
     data = [asdict(inventory) for inventory in inventories]
-    return Result(data, [line for inventory in inventories for line in _lines(inventory)])
+    blocks = [[*(("",) if number else ()), *_lines(inventory)] for number, inventory in enumerate(inventories)]
+    return Result(data, [line for block in blocks for line in block])
 
 
 async def _inventories(account: Account, tables: list[str], requests: int) -> list[TableInventory]:
@@ -84,4 +85,3 @@ def _lines(inventory: TableInventory) -> Iterator[RenderableType]:
             table.add_row(Text(plain(use.name)), " or ".join(use.types), *figures)
         if shape.properties:
             yield table
-    yield ""
