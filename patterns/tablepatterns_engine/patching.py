@@ -10,9 +10,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from azure.core.pipeline import transport
-from tablepatterns.testing.account import Engine
-from tablepatterns.testing.http.bearer_token import TrustTokens
-from tablepatterns.testing.transport import AioEngineTransport, EngineTransport
+from .account import Engine
+from .http.bearer_token import TrustTokens
+from .transport import AioEngineTransport, EngineTransport
 
 from tablepatterns.argument_types import checked
 from tablepatterns.connection import AZURITE_PORTS, CONNECTION_VARIABLE

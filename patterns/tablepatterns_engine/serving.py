@@ -3,7 +3,7 @@
 See "The account in memory as a server" in the documentation.
 """
 
-from tablepatterns.testing.serving.listeners import Listeners
-from tablepatterns.testing.serving.server import serving
+from .server.listeners import Listeners
+from .server.server import serving
 
 __all__ = ["Listeners", "serving"]

@@ -9,16 +9,17 @@ from typing import TypeVar
 
 from azure.data.tables import TableClient as SyncTableClient
 from azure.data.tables.aio import TableClient
-from tablepatterns.testing.choice import Chance, line_of, parse
-from tablepatterns.testing.code import Unrepeatable
-from tablepatterns.testing.ready_loop import ready_loop
-from tablepatterns.testing.scenario import Check, Errors, Make, Scenario
-from tablepatterns.testing.search import Bound, Explored, Search
-from tablepatterns.testing.story import Found, attempt, go_to_end, story_of
-from tablepatterns.testing.world import World
 
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.account_sender import is_supported
+
+from .choice import Chance, line_of, parse
+from .code import Unrepeatable
+from .ready_loop import ready_loop
+from .scenario import Check, Errors, Make, Scenario
+from .search import Bound, Explored, Search
+from .story import Found, attempt, go_to_end, story_of
+from .world import World
 
 __all__ = ["Counterexample", "Explored", "World", "explore", "replay"]
 

@@ -361,12 +361,12 @@ class Table:
         if len(operations) == 1:
             if hook.status == 404:
                 # The SDK reports the deletion of a missing entity as a success
-                error: Any = ResourceNotFoundError(response=hook.response)
-                error.error_code = code_of(error)
-                if not error.error_code:
-                    raise error
+                not_found: Any = ResourceNotFoundError(response=hook.response)
+                not_found.error_code = code_of(not_found)
+                if not not_found.error_code:
+                    raise not_found
                 if not hook.was_repeated:
-                    raise missing(operations[0], error)
+                    raise missing(operations[0], not_found)
             etags = [hook.etag]
         return list(map(_written, operations, etags, all_write_ids))
 

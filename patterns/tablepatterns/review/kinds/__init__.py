@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .kind import SetKind
@@ -15,9 +15,11 @@ from .wide import WideKind
 if TYPE_CHECKING:
     from ..design.model import DeclaredSet
 
-KINDS: Final[Mapping[str, SetKind[Any]]] = {
-    kind.pattern: kind for kind in (*PLAIN_KINDS, LogTailKind(), SpreadKind(), PeriodsKind(), SeriesKind(), WideKind())
-}
+_ALL: Final[Sequence[SetKind[Any]]] = (
+    *PLAIN_KINDS,
+    *(LogTailKind(), SpreadKind(), PeriodsKind(), SeriesKind(), WideKind()),
+)
+KINDS: Final[Mapping[str, SetKind[Any]]] = {kind.pattern: kind for kind in _ALL}
 """The kinds of sets, by the names of their patterns."""
 
 
