@@ -10,13 +10,14 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from azure.core.pipeline import transport
-from .account import Engine
-from .http.bearer_token import TrustTokens
-from .transport import AioEngineTransport, EngineTransport
 
 from tablepatterns.argument_types import checked
 from tablepatterns.connection import AZURITE_PORTS, CONNECTION_VARIABLE
 from tablepatterns.errors import BadInput, BadTarget
+
+from .account import Engine
+from .http.bearer_token import TrustTokens
+from .transport import AioEngineTransport, EngineTransport
 
 _ACCOUNT: Final = re.compile(r"(?P<account>[a-z0-9]+)(?:-secondary)?(?:\.z\d+)?\.(?:table|queue|blob)\..+")
 _EMULATOR: Final = ("127.0.0.1", "localhost")

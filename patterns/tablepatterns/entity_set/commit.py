@@ -107,7 +107,8 @@ class Write(Generic[E]):
         if self.mappings is None or not self.mappings.each or self.given is not None:
             return self
         reading = reading_of(self.entity)
-        decoded = reading.fields if isinstance(reading, Reading) and self.change.old is reading.stored else {}
+        is_read = isinstance(reading, Reading) and self.change.old is reading.stored
+        decoded: Fields = reading.fields if isinstance(reading, Reading) and is_read else {}
         change, before = await self.mappings.encode(self.change, decoded)
         return replace(self, change=change, before=before, given=self.change.new)
 

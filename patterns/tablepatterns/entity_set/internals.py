@@ -20,6 +20,7 @@ from .entity_set import EntitySet
 from .intents import Intents
 from .mapping import Mappings
 from .model_adapter import ModelAdapter
+from .model_recipes import Modeled
 from .moved_sets import check_unmoved
 from .reconcile import DerivedRows
 
@@ -29,7 +30,6 @@ class _AnySet(Protocol):
 
     _identity: SetIdentity
     _mappings: Mappings
-    _adapter: ModelAdapter[Any] | None
 
 
 def mappings_of(entity_set: _AnySet) -> Mappings:
@@ -84,7 +84,7 @@ def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
     return entity_set._intents
 
 
-def adapter_or_none(entity_set: _AnySet) -> ModelAdapter[Any] | None:
+def adapter_or_none(entity_set: Modeled[Any, Any]) -> ModelAdapter[Any] | None:
     """Return the adapter of a set's model; None if the set has no model."""
     return entity_set._adapter
 

@@ -56,7 +56,7 @@ class ModelAdapter(Generic[M]):
     def __init__(self, model: Model[M], home: SetIdentity, on_unrecognized: OnUnrecognized = "raise") -> None:
         self.model = model
         self.home = home
-        self.on_unrecognized = on_unrecognized
+        self.on_unrecognized: OnUnrecognized = on_unrecognized
         self._skipped = count(1)
         if VERSION in model.members:
             rule = "the set keeps the version of the model in it"
@@ -458,7 +458,7 @@ class _Planner:
 
     def deleting(self, instance: Any) -> Any:
         write = self._function(self._entities, self._adapter.remembered(instance))
-        return replace(write, shown=lambda _: instance)
+        return replace(write, shown=partial(_given_back, instance))
 
     def renaming(self, instance: Any, fields: Mapping[str, Any]) -> Any:
         entity = self._adapter.remembered(instance)
@@ -563,6 +563,10 @@ def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:
 def _without_model(pattern: Any) -> Any:
     """Return the view of a set without its model. A function, because the set's module imports this one."""
     return pattern.without_model()
+
+
+def _given_back(instance: Any, entity: Entity) -> Any:
+    return instance
 
 
 def _condition(options: Mapping[str, Any]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import types
 from abc import abstractmethod
@@ -337,8 +338,8 @@ def _generic(field: str, annotation: Any, inner: Inner) -> Codec:
         return TupleOf([_part(field, each, inner) for each in parts], repeats=repeats)
     if origin is dict and arguments[0] is str:
         return DictOf(_part(field, arguments[1], inner))
-    kind: Any = origin if isinstance(origin, type) else annotation
-    near = [use for known, use in _INSTEAD.items() if isinstance(kind, type) and issubclass(kind, known)]
+    kind: object = cast("object", origin) if isinstance(origin, type) else annotation
+    near = [use for known, use in _INSTEAD.items() if inspect.isclass(kind) and issubclass(kind, known)]
     if getattr(annotation, "__name__", "") == "NaiveDatetime":
         near = ["datetime with a time zone, such as pydantic's AwareDatetime"]
     if origin in (Union, types.UnionType):

@@ -433,7 +433,8 @@ class SecretCodec(Codec):
     def encode(self, value: object) -> object:
         if not isinstance(value, self._kind):
             raise self.mismatch(value, f"use {self.name}(...)")
-        return value.get_secret_value()
+        secret: Any = value
+        return secret.get_secret_value()
 
     def decode(self, stored: object) -> object:
         if not isinstance(stored, (str, bytes)):

@@ -529,7 +529,7 @@ class WideEntity(Modeled[Account_co, E]):
     async def _encoded(self, old: Stored, given: dict[str, Any], entity: Entity) -> Encoded:
         """Return the encoded fields, and the actions that must come first; `entity` is what was read."""
         state = reading_of(entity)
-        before = state.fields if isinstance(state, ReadState) and state.stored is old else {}
+        before: Fields = state.fields if isinstance(state, ReadState) and state.stored is old else {}
         return await self._mappings.encode_at(replace(self._place(old), stored=old.fields, before=before), given)
 
     def _properties(self, fields: Mapping[str, Any]) -> dict[str, Any]:
