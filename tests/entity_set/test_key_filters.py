@@ -34,6 +34,7 @@ from tablepatterns import (
 from tablepatterns.edm import ordinal
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, EntityAlreadyExists
 from tablepatterns.filters import And, Comparison, Filter, Not, Or, comparisons
+from tablepatterns.key.key_filter import stored_filter
 
 ALL = QueryClass.TABLE_SCAN
 
@@ -250,7 +251,7 @@ BOOKINGS = Key("{Venue}", "{Day:%Y-%m-%d}_{Hour:02d}")
     ],
 )
 def test_conditions_on_key_fields_become_conditions_on_the_keys(where: Filter, sent: str) -> None:
-    assert str(BOOKINGS.stored_filter(where)) == sent
+    assert str(stored_filter(BOOKINGS, where)) == sent
 
 
 @pytest.mark.parametrize(

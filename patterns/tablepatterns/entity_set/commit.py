@@ -30,7 +30,7 @@ from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from ..write_id import WriteIds
-from .derived import Change, Derived, Fields, Index, Keys, RowLayout, repair_operations
+from .derived import Change, Derived, Fields, Index, Keys, RowLayout, duplicate, repair_operations
 from .intents import Intents, LookedUpFields, SentIntents
 from .mapping import Action, Mappings
 from .named_table import NamedTable, StoredNames
@@ -456,6 +456,6 @@ def _meaning(
         text = f"{owner.name}: another writer changed the row {key}; read the entity again and retry"
         return EntityChanged(text, error, index=index)
     if isinstance(error, EntityAlreadyExists) and isinstance(owner, Index):
-        return DuplicateIndexValue(owner.duplicate(step.write.of.key, key), error, index=index)
+        return DuplicateIndexValue(duplicate(owner, step.write.of.key, key), error, index=index)
     text = f"{owner.name}: the row {key} that the entity should have is missing; nothing has changed; repair the index"
     return DerivedDataMismatch(text, error, index=index)

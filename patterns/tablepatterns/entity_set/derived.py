@@ -322,19 +322,6 @@ class Index(Derived):
         fields = primary.fields or {}
         return self.shape(primary.key).row({name: value for name, value in fields.items() if name in names})
 
-    def duplicate(self, primary: Key, keys: Keys) -> str:
-        """Return the message of the error for a second entity with the same key.
-
-        :param primary: the key of the set's primary rows
-        :param keys: the keys of the index row
-        """
-        values = self.key.parse(*keys)
-        names = [name for name in self.key.fields if name not in primary.partition_fields] or self.key.fields
-        used = " with ".join(f"{name} {shown(values[name])}" for name in names)
-        place = "" if set(names).intersection(self.key.partition_fields) else f" in partition {shown(keys[0])}"
-        rule = f"{used} is already used by another entity{place} (unique index {self.name})"
-        return f"{rule}. Nothing was written; choose another value."
-
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the entity's row; none if the entity lacks a field of the index key."""
         if DATE in self.key.formats.values():
@@ -384,6 +371,21 @@ class Index(Derived):
     def __repr__(self) -> str:
         held = "all" if self.include is None else ", ".join(sorted(self.include)) or "none"
         return f"<{type(self).__name__} {self.name} include={held}{' unique' if self.is_unique else ''}>"
+
+
+def duplicate(index: Index, primary: Key, keys: Keys) -> str:
+    """Return the message of the error for a second entity with the same key in an index.
+
+    :param primary: the key of the set's primary rows
+    :param keys: the keys of the index row
+    """
+    own = index.key
+    values = own.parse(*keys)
+    names = [name for name in own.fields if name not in primary.partition_fields] or own.fields
+    used = " with ".join(f"{name} {shown(values[name])}" for name in names)
+    place = "" if set(names).intersection(own.partition_fields) else f" in partition {shown(keys[0])}"
+    rule = f"{used} is already used by another entity{place} (unique index {index.name})"
+    return f"{rule}. Nothing was written; choose another value."
 
 
 class RowLayout(NamedTuple):

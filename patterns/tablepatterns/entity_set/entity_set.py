@@ -30,6 +30,7 @@ from ..errors import (
 )
 from ..filters import Filter, QueryClass, reject_scans
 from ..key import Key
+from ..key.key_filter import stored_filter
 from ..messages.lease import Lease
 from ..models.model import Upgrade
 from ..rate_limit import Pace
@@ -54,7 +55,7 @@ from .moved_sets import check_unmoved
 from .named_table import NamedTable
 from .range_query import Question, range_filter
 from .reconcile import DerivedRows, Finding
-from .schema import Schema
+from .schema import Schema, check_filter
 from .shared_rows import PART, Copies, Lists, Totals, recounted
 from .transit import check_settled
 
@@ -1083,7 +1084,7 @@ class EntitySet(Modeled[Account_co, E]):
 
     def _stored_filter(self, where: Filter) -> Filter:
         """Return the filter of the primary rows for a filter of fields, or raise BadFilter."""
-        stored = self.key.stored_filter(where)
+        stored = stored_filter(self.key, where)
         self._check_filter(where)
         return stored
 
@@ -1091,7 +1092,7 @@ class EntitySet(Modeled[Account_co, E]):
         """Reject a filter on encoded fields, and one that does not fit the schema."""
         self._mappings.check_filter(where)
         if self.schema is not None:
-            self.schema.check_filter(where)
+            check_filter(self.schema, where)
 
     def _stored(self, select: Sequence[str]) -> Sequence[str]:
         if not self._mappings.each:

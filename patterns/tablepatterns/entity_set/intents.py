@@ -272,6 +272,9 @@ class Intents:
 
     def _groups(self, claims: Iterable[Claim]) -> list[list[Claim]]:
         """Group claims that name the same row of an index: its key passes from one entity to the other."""
+        claims = list(claims)
+        if len(claims) == 1:
+            return [claims]
         groups: dict[Trace, list[Claim]] = {}
         separate: list[list[Claim]] = []
         for claim in claims:
@@ -290,16 +293,27 @@ class Intents:
         retry_for: float,
         known: Mapping[Keys, tuple[Primary, Assumed]],
     ) -> None:
-        seen = {claim.row: known[claim.row][0] for claim in claims if claim.row in known}
-        expected = {trace: row for claim in claims if claim.row in known for trace, row in known[claim.row][1].items()}
+        # Loops, since this runs in every write of an entity with eventual data
+        seen: dict[Keys, Primary] = {}
+        expected: dict[Trace, Entity | None] = {}
+        for claim in claims:
+            if claim.row in known:
+                seen[claim.row], rows = known[claim.row]
+                expected.update(rows)
 
         async def attempt() -> None:
-            nonlocal seen, expected
-            now = [(claim, seen.get(claim.row) or await self._rows.primary(claim.row)) for claim in claims]
-            assumed, seen, expected = expected, {}, {}
+            nonlocal expected
+            now: list[tuple[Claim, Primary]] = []
+            for claim in claims:
+                primary = seen.pop(claim.row, None) or await self._rows.primary(claim.row)
+                now.append((claim, primary))
+            assumed, expected = expected, {}
             await self._repair(lease, now, intent, assumed)
-            seen = {claim.row: await self._rows.primary(claim.row) for claim in claims}
-            if any(seen[claim.row].etag != primary.etag for claim, primary in now):
+            is_overtaken = False
+            for claim, primary in now:
+                seen[claim.row] = await self._rows.primary(claim.row)
+                is_overtaken = is_overtaken or seen[claim.row].etag != primary.etag
+            if is_overtaken:
                 raise Overtaken
 
         await contended(self._account, attempt, retry_for)
@@ -315,8 +329,10 @@ class Intents:
                 is_wanted = self._rows.wants(self.derived(trace), trace.keys, primary)
                 (wanted if is_wanted else unwanted).append((trace, primary))
         # The row of a key that passes to another entity is replaced: in between, a third one could take the key
-        kept = {trace for trace, _ in wanted if not self.derived(trace).shares_rows}
-        for part in (wanted, [(trace, now) for trace, now in unwanted if trace not in kept]):
+        if wanted and unwanted:
+            kept = {trace for trace, _ in wanted if not self.derived(trace).shares_rows}
+            unwanted = [(trace, primary) for trace, primary in unwanted if trace not in kept]
+        for part in (wanted, unwanted):
             await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace, now in part])
 
     async def _repair_row(self, lease: Lease, trace: Trace, intent: UUID, now: Primary, assumed: Assumed) -> None:

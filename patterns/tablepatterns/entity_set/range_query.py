@@ -11,6 +11,7 @@ from ..argument_types import check_least
 from ..errors import BadFilter
 from ..filters import Filter, QueryClass, comparisons, prop, reject_scans
 from ..key import Key, KeyRange
+from ..key.key_filter import stored_filter
 from ..key.ranges import Between, Prefix
 from .derived import RowLayout
 
@@ -107,4 +108,4 @@ def condition(shape: RowLayout, where: Filter, fields: Mapping[str, Any]) -> Fil
             rule = f"the rows of this index hold no such property, so nothing would match; they hold {shape.include}"
             raise BadFilter("where", name, rule, "include the property in the index, or read the primary rows")
     known = {name: value for name, value in fields.items() if not isinstance(value, (Prefix, Between))}
-    return shape.key.stored_filter(where, known)
+    return stored_filter(shape.key, where, known)

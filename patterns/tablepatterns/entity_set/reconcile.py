@@ -25,7 +25,7 @@ from ..recipe import Account
 from ..retry import Overtaken, contended
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
-from .derived import INTENT_ID, TOMBSTONE, Derived, Index, Keys, Primary, RowLayout
+from .derived import INTENT_ID, TOMBSTONE, Derived, Index, Keys, Primary, RowLayout, duplicate
 from .named_table import named_like
 from .row_store import RowStore
 
@@ -120,7 +120,7 @@ async def _check_free(
         for giver in givers:
             if is_reserved_now or not rows.wants(index, keys, await rows.primary(giver)):
                 raise _changing(giver)
-        raise DuplicateIndexValue(index.duplicate(rows.key, keys))
+        raise DuplicateIndexValue(duplicate(index, rows.key, keys))
 
 
 def _changing(row: Keys) -> EntityChanged:

@@ -64,23 +64,21 @@ class Schema:
             if not in_part:
                 raise BadProperty(name, MISSING, "the schema requires the field", "give it a value")
 
-    @checked
-    def check_filter(self, where: Filter) -> None:
-        """Reject a filter on fields that entities do not have, and with values that their fields never equal.
 
-        :param where: the filter
-        :raises BadFilter: a field is undeclared, or of a different type
-        """
-        for each in comparisons(where):
-            wanted = self.fields.get(each.name)
-            if wanted is None:
-                if not self.is_open and each.name not in SYSTEM_PROPERTIES:
-                    raise BadFilter(
-                        "where", each.name, f"the schema has only {', '.join(self.fields)}", "use one of them"
-                    )
-            elif not _is_comparable(each.value, wanted):
-                rule = f"the schema requires {wanted.__name__}, which never equals another type"
-                raise BadFilter(each.name, each.value, rule, f"compare with a value of type {wanted.__name__}")
+def check_filter(schema: Schema, where: Filter) -> None:
+    """Reject a filter on fields that entities do not have, and with values that their fields never equal.
+
+    :raises BadFilter: a field is undeclared, or of a different type
+    """
+    for each in comparisons(where):
+        wanted = schema.fields.get(each.name)
+        if wanted is None:
+            if not schema.is_open and each.name not in SYSTEM_PROPERTIES:
+                rule = f"the schema has only {', '.join(schema.fields)}"
+                raise BadFilter("where", each.name, rule, "use one of them, or add it there")
+        elif not _is_comparable(each.value, wanted):
+            rule = f"the schema requires {wanted.__name__}, which never equals another type"
+            raise BadFilter(each.name, each.value, rule, f"compare with a value of type {wanted.__name__}")
 
 
 def _is_comparable(value: object, wanted: type) -> bool:

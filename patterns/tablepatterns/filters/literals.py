@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -58,7 +59,7 @@ def typed(name: str, value: object) -> Value:
                 hint += ", or query a set with a model"
             elif value is None:
                 hint = "no condition asks for a missing property: read the entities and check this in Python"
-            elif isinstance(value, (list, tuple, set, frozenset, range)):
+            elif issubclass(type(value), Collection):
                 hint = f"join several with |: (prop({name!r}) == first) | (prop({name!r}) == second)"
             raise BadFilter(name, value, f"a filter has no literal for {type(value).__name__}", hint)
 

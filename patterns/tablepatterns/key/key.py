@@ -8,9 +8,7 @@ from typing import Final
 
 from ..argument_types import checked
 from ..errors import BadDesign, BadKey
-from ..filters import Filter
 from ..limits import MAX_KEY_UNITS, MAX_KEY_UNITS_LOOSE
-from .key_filter import stored_filter
 from .ranges import Between, KeyRange, Prefix
 from .template import Field, Template, field_range
 
@@ -226,26 +224,6 @@ class Key:
         if isinstance(question, Prefix):
             known += asked.write_prefix(question.text)
         return KeyRange.beginning_with(partition_key, known)
-
-    @checked
-    def stored_filter(self, where: Filter, known: Mapping[str, object] | None = None) -> Filter:
-        """Return a filter with its conditions on this key's fields as conditions on PartitionKey and RowKey.
-
-        Of this key's rows it selects those whose fields match, every one and no other. A field that is not the first
-        one of its template needs the fields before it to be known, from `known` or from `==` joined by `&`.
-
-        >>> from tablepatterns.filters import prop
-        >>> reviews = Key("{Department}", "empid_{EmployeeId:06d}_{Year:04d}")
-        >>> print(reviews.stored_filter((prop("EmployeeId") == 123) & (prop("Year") >= 2012) & (prop("Rating") > 3)))
-        RowKey ge 'empid_000123_2012' and RowKey lt 'empid_000123`' and Rating gt 3
-
-        :param where: a filter on the fields of entities
-        :param known: key fields that have this value in all entities that are read
-        :raises BadFilter: the keys do not allow the condition, or a value cannot be part of a key
-
-        Guide: range query.
-        """
-        return stored_filter((self._partition, self._row), where, known or {})
 
     @checked
     def family(self, fields: Mapping[str, object]) -> KeyRange:

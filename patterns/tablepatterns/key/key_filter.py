@@ -1,5 +1,8 @@
 """Translate conditions on key fields, which rows hold only in their keys, to conditions on PartitionKey and RowKey."""
 
+# The templates of a key are its own
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,14 +13,29 @@ from ..edm import Ticks
 from ..errors import BadFilter, BadKey
 from ..filters import And, Comparison, Filter, Interval, Not, Or, comparisons, key_bounds, prefix_end
 from .formats import FORBIDDEN, Calendar, Float, Format, Text
+from .key import Key
 from .ranges import Between, KeyRange, after_prefix
 from .template import Template, field_range
 
 _KEYS: Final = ("PartitionKey", "RowKey")
 
 
-def stored_filter(templates: Sequence[Template], where: Filter, known: Mapping[str, object]) -> Filter:
-    """Return the filter that selects the same entities by their rows; see `Key.stored_filter`."""
+def stored_filter(key: Key, where: Filter, known: Mapping[str, object] | None = None) -> Filter:
+    """Return a filter with its conditions on fields of a key as conditions on PartitionKey and RowKey.
+
+    Of the key's rows it selects those whose fields match, every one and no other. A field that is not the first one of
+    its template needs the fields before it to be known, from `known` or from `==` joined by `&`.
+
+    >>> from tablepatterns.filters import prop
+    >>> reviews = Key("{Department}", "empid_{EmployeeId:06d}_{Year:04d}")
+    >>> print(stored_filter(reviews, (prop("EmployeeId") == 123) & (prop("Year") >= 2012) & (prop("Rating") > 3)))
+    RowKey ge 'empid_000123_2012' and RowKey lt 'empid_000123`' and Rating gt 3
+
+    :param where: a filter on the fields of entities
+    :param known: key fields that have this value in all entities that are read
+    :raises BadFilter: the key does not allow the condition, or a value cannot be part of it
+    """
+    templates = (key._partition, key._row)
     # A field that is a whole key under the key's own name is stored as the filter says
     places = {
         field.name: (template, position)
@@ -29,7 +47,7 @@ def stored_filter(templates: Sequence[Template], where: Filter, known: Mapping[s
     _check_case(names, [field.name for template in templates for field in template.fields])
     if names.isdisjoint(places):
         return where
-    return _junction(And, _KeyFilter(places).terms(where, known))
+    return _junction(And, _KeyFilter(places).terms(where, known or {}))
 
 
 def _check_case(names: Iterable[str], fields: Sequence[str]) -> None:

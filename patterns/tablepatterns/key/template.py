@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from string import Formatter
@@ -46,7 +46,8 @@ class Field:
         try:
             text = self.format.write(value)
         except BadKey as error:
-            if not isinstance(value, (Prefix, Between, list, tuple, set, frozenset, range)):
+            kind = type(value)
+            if issubclass(kind, (str, bytes)) or not issubclass(kind, (Prefix, Between, Collection)):
                 raise
             hint = "make a call for each value, or read a range of row keys with between() or prefix()"
             raise BadKey(self.name, value, error.rule, hint) from None

@@ -15,6 +15,7 @@ from ...entity_set.range_query import Question
 from ...errors import BadInput
 from ...figures import count, counted
 from ...filters import Constant, Filter, QueryClass, classify, parse, prop
+from ...key.key_filter import stored_filter
 from ...recipe import Account
 from ...recipes.index_entities import IndexEntity
 from .index_choice import served
@@ -156,7 +157,7 @@ class Plans:
             way that the key does not allow
         """
         check_filter(self._set, where)
-        return _plan(self._set.key.stored_filter(where), self._set)
+        return _plan(stored_filter(self._set.key, where), self._set)
 
     def scan(self, where: Filter | None = None) -> QueryPlan:
         """Return the plan of `EntitySet.scan`.
