@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -308,7 +308,9 @@ class Intents:
                 primary = seen.pop(claim.row, None) or await self._rows.primary(claim.row)
                 now.append((claim, primary))
             assumed, expected = expected, {}
-            await self._repair(lease, now, intent, assumed)
+            replaced = self._wanted(now) if len(now) > 1 else ()
+            for claim, primary in now:
+                await self._repair(lease, claim, intent, primary, assumed, replaced)
             is_overtaken = False
             for claim, primary in now:
                 seen[claim.row] = await self._rows.primary(claim.row)
@@ -318,22 +320,32 @@ class Intents:
 
         await contended(self._account, attempt, retry_for)
 
+    def _wanted(self, claims: Iterable[tuple[Claim, Primary]]) -> set[Trace]:
+        """Return the index rows that one of the entities should have."""
+        return {
+            trace
+            for claim, primary in claims
+            for trace in claim.traces
+            if not self.derived(trace).shares_rows and self._rows.wants(self.derived(trace), trace.keys, primary)
+        }
+
     async def _repair(
-        self, lease: Lease, claims: Sequence[tuple[Claim, Primary]], intent: UUID, assumed: Assumed
+        self,
+        lease: Lease,
+        claim: Claim,
+        intent: UUID,
+        now: Primary,
+        assumed: Assumed,
+        replaced: Collection[Trace] = (),
     ) -> None:
-        """Update each row: insert new rows before deleting old ones, so that readers always find one of the two."""
-        wanted: list[tuple[Trace, Primary]] = []
-        unwanted: list[tuple[Trace, Primary]] = []
-        for claim, primary in claims:
-            for trace in claim.traces:
-                is_wanted = self._rows.wants(self.derived(trace), trace.keys, primary)
-                (wanted if is_wanted else unwanted).append((trace, primary))
-        # The row of a key that passes to another entity is replaced: in between, a third one could take the key
-        if wanted and unwanted:
-            kept = {trace for trace, _ in wanted if not self.derived(trace).shares_rows}
-            unwanted = [(trace, primary) for trace, primary in unwanted if trace not in kept]
-        for part in (wanted, unwanted):
-            await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace, now in part])
+        """Update each row: insert new rows before deleting old ones, so that readers always find one of the two.
+
+        :param replaced: rows that pass to another entity; if they were deleted first, a third one could take the key
+        """
+        wanted = [trace for trace in claim.traces if self._rows.wants(self.derived(trace), trace.keys, now)]
+        unwanted = [trace for trace in claim.traces if trace not in wanted and trace not in replaced]
+        for traces in (wanted, unwanted):
+            await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace in traces])
 
     async def _repair_row(self, lease: Lease, trace: Trace, intent: UUID, now: Primary, assumed: Assumed) -> None:
         derived = self.derived(trace)
