@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablepatterns import EntitySet, Key, Phase, Rekey, connect
+from tablepatterns import EntitySet, IntraPartitionIndex, Key, Phase, Rekey, Summary, connect
 from tablepatterns.entity_set.derived import TOMBSTONE
 from tablepatterns.errors import EntityAlreadyExists, LeaseLost, OutcomeUnknown, RekeyNotReady
 from tablepatterns.messages.envelope import Envelope
@@ -164,3 +164,20 @@ def test_tombstones_are_hidden_from_readers_replaced_by_inserts_and_removed_in_t
     new.insert(employee(1))
     entities.delete(employee(1), force=True)
     assert tombstones(storage, "New") == []
+
+
+def test_derived_data_and_maintenance_leave_tombstones_out() -> None:
+    storage = connect()
+    count, by_age = Summary(Key("{Company}", "count")), IntraPartitionIndex(Key("{Company}", "age_{Age:03d}_{Email}"))
+    old = EntitySet(storage, "Old", BY_ID)
+    new = EntitySet(storage, "New", Key("{Company}", "email_{Email}"), derived=[count, by_age])
+    move = Rekey(old, new)
+    for number in (1, 2):
+        move.entities.insert(employee(number, Company="contoso"))
+    move.entities.delete(employee(1), force=True)
+    assert tombstones(storage, "New") == ["contoso"]
+    assert new.totals(count, Company="contoso")["Count"] == 1
+    assert new.recount(count, Company="contoso") == []
+    assert new.verify(by_age).is_clean
+    assert move.verify().is_clean
+    assert [each["Email"] for each in new.range(by_age, Company="contoso")] == ["e2"]

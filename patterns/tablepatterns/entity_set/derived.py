@@ -453,8 +453,8 @@ class RowLayout(NamedTuple):
         return (*SYSTEM_PROPERTIES, *hiding, *(name for name in names if name not in self.key.fields))
 
     def fits(self, row: Entity) -> bool:
-        """Whether a row's keys match the key of this layout."""
-        return self.key.matches(row["PartitionKey"], row["RowKey"])
+        """Whether a row is of this kind: its keys match the key of this layout, and it is no tombstone."""
+        return TOMBSTONE not in row and self.key.matches(row["PartitionKey"], row["RowKey"])
 
     def shown(self, row: Entity) -> Entity | None:
         """Return the entity in a row; None for a row of another kind, a reservation and a tombstone."""

@@ -201,7 +201,7 @@ class DerivedRows:
 
     def is_primary(self, row: Entity) -> bool:
         """Whether a row of the table is a primary row of the set."""
-        return TOMBSTONE not in row and RowLayout(self.key).fits(row)
+        return RowLayout(self.key).fits(row)
 
     def primary_of(self, row: Entity) -> Primary:
         """Return the `Primary` of a row that was read."""
