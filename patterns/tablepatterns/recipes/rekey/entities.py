@@ -1,4 +1,7 @@
-"""The entities of a set that is moved to new keys, read and written by phase."""
+"""The entities of a set that is moved to new keys, read and written by phase.
+
+Over 600 lines on purpose: every call of a set is in this file, most of them a docstring and a call.
+"""
 
 from __future__ import annotations
 
@@ -262,7 +265,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         """
         check_least("max_concurrency", max_concurrency, 1)
         reads = [self._found(fields) for fields in keys]
-        found: list[Any] = await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
+        found: list[Any] = await self.account.gather(*reads, max_concurrency=max_concurrency)
         return found
 
     @stream

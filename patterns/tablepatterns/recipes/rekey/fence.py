@@ -10,7 +10,8 @@ insert fails if there is a row, and a tombstone is one. `EntitySet` hides tombst
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -22,6 +23,7 @@ from ...entity_set.named_table import NamedTable
 from ...errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from ...filters import prop
 from ...key import Key
+from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...recipe import Account
 from ...retry import Overtaken
@@ -63,14 +65,16 @@ class FencedTable(Table):
         found = await super().read_page(query._replace(select=query.select and (*query.select, TOMBSTONE)))
         return found._replace(entities=[row for row in found.entities if TOMBSTONE not in row])
 
-    async def tombstones(self) -> AsyncIterator[Entity]:
-        """Yield all tombstones of the table. Cost: a scan of the table."""
-        query = PageQuery(prop(TOMBSTONE) == True, 1000, None, None)  # noqa: E712 - a filter
+    async def remove_tombstones(self) -> None:
+        """Delete all tombstones that no entity replaces meanwhile. Cost: a scan of the table, and 1 for each."""
+        query = PageQuery(prop(TOMBSTONE) == True, MAX_PAGE_ENTITIES, None, None)  # noqa: E712 - a filter
         while True:
             found = await super().read_page(query)
             for row in found.entities:
-                if self._is_primary((row["PartitionKey"], row["RowKey"])):
-                    yield row
+                keys = row["PartitionKey"], row["RowKey"]
+                if self._is_primary(keys):
+                    with suppress(EntityChanged, EntityNotFound):
+                        await super().submit(Operation.delete(*keys, row.etag or ANY))
             if found.next is None:
                 return
             query = query._replace(start=found.next)
@@ -144,13 +148,6 @@ class FencedTable(Table):
         except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
 
-    async def remove(self, tombstone: Entity) -> None:
-        """Delete a tombstone, unless an entity has replaced it. Cost: 1 transaction."""
-        try:
-            await super().submit(Operation.delete(*_keys(tombstone), tombstone.etag or ANY))
-        except (EntityChanged, EntityNotFound):
-            return
-
 
 class _FencedNamedTable(FencedTable, NamedTable):
     """A fenced table of a model that stores fields under other names."""
@@ -186,7 +183,3 @@ def under_lease(entity_set: EntitySet[Account], lease: Lease) -> EntitySet[Accou
 
 def _row(keys: Keys) -> dict[str, Any]:
     return {"PartitionKey": keys[0], "RowKey": keys[1], TOMBSTONE: True}
-
-
-def _keys(row: Entity) -> Keys:
-    return row["PartitionKey"], row["RowKey"]

@@ -23,7 +23,7 @@ from ...errors import BadDesign, BadInput, EntityNotFound, RekeyNotReady
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pace
-from ...recipe import Account, Account_co, Pattern, bound_async, identity_of, recipe
+from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
 from .declaration import check_sets, is_same_table, name_of
@@ -49,8 +49,7 @@ class RekeyStatus:
     :param copy: the name of the table of the copies; None once the move is committed
     :param waiting: how many messages there are: changes in progress, or left to a worker
     :param poison: how many messages could not be processed
-    :param left: once the move is committed, how many entities the old table still has, 1,000 at most: those from before
-        `clean_up`, and those of writes that arrived after it. Run `clean_up` to delete them
+    :param left: once the move is committed, how many entities the old table still has, 1,000 at most, for `clean_up`
     :param fenced_until: once the move is committed, until when tombstones are needed; run `clean_up` after it, and then
         use the new set without the move
     """
@@ -329,8 +328,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     async def cut_over(self) -> RekeyStatus:
         """Make the new table the primary one, and the old one its copy. Writers wait, usually for less than a second.
 
-        If writes are in progress, it waits for their messages first, for at most one lease, while writers continue.
-        Run it again after a crash: it continues. If it fails, writers continue in the phase before.
+        It first waits for messages of writes in progress, for at most one lease, while writers continue. Run it again
+        after a crash. If it fails, writers continue in the phase before.
 
         Cost: 3 table + 5 queue transactions, as much as 59 table operations, and more for each message that is still to
         be processed.
@@ -416,7 +415,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         if drop_table:
             await old_set.drop_table()
         else:
-            await self._remove_tombstones(old_set)
+            await fenced_table(old_set).remove_tombstones()
 
             async def delete(row: Entity) -> bool:
                 await pace.turn()
@@ -433,7 +432,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
                 deleted += sum(done)
         until = self._writer.fenced_until(state)
         if until is None or self.account.now() >= until:
-            await self._remove_tombstones(self._writer.new_set)
+            await fenced_table(self._writer.new_set).remove_tombstones()
         await self.account.queue(self.queue).drop()
         return deleted
 
@@ -465,9 +464,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         primary, other = reversed(names) if state.phase.has_new_primary else names
         copies = None if state.phase is Phase.COMMITTED else other
         waiting, poison = await self._writer.waiting(), await self._poison.length()
-        left = 0
+        left, rows = 0, derived_rows(self._writer.old_set)
         if state.phase is Phase.COMMITTED:
-            rows = derived_rows(self._writer.old_set)
             page = await rows.primaries.page(None, size=MAX_PAGE_ENTITIES, select=("PartitionKey", "RowKey"))
             left = sum(map(rows.is_primary, page.items))
         until = self._writer.fenced_until(state)
@@ -566,15 +564,10 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
     async def _in_progress(self) -> str:
         """Return what a change of the phase waits for, for an error."""
-        count, lease = await self._writer.waiting(), self._writer.lease
+        count = await self._writer.waiting()
         text = f"{count} messages of writes in progress were not processed within {self._writer.max_pause:g} seconds"
-        visible_at = (self.account.now() + timedelta(seconds=lease)).isoformat(timespec="seconds")
-        return f"{text}, and those of crashed processes can be received by {visible_at}"
-
-    async def _remove_tombstones(self, entity_set: EntitySet[Account]) -> None:
-        table = fenced_table(entity_set)
-        async for tombstone in table.tombstones():
-            await table.remove(tombstone)
+        by = (self.account.now() + timedelta(seconds=self._writer.lease)).isoformat(timespec="seconds")
+        return f"{text}, and those of crashed processes can be received by {by}"
 
     async def _drained(self, seconds: float | None = None) -> bool:
         """Process messages until there are none; return False if it takes too long.
