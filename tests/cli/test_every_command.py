@@ -1,0 +1,315 @@
+"""What holds for every command: `--json`, dry runs, one set of exit codes, and escaped text of others."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from tablepatterns.cli.main import main
+from tablepatterns.cli.output import console, printable
+
+HOSTILE = "\u202e[red]\u200bx[]\u2066 [link=a]:smile:"
+"""What a key may hold: bidirectional and zero-width characters, and markup."""
+WORSE = "\x1b]0;owned\x07\x1b[2J\r\x9b31m" + HOSTILE
+"""What a property, a message and a header may hold."""
+MODULE = """
+from dataclasses import dataclass
+from datetime import timedelta
+from tablepatterns import *
+
+storage = connect({account!r})
+by_email = InterPartitionIndex(Key("email_{{Department}}", "{{Email}}"), name="by_email")
+by_name = IntraPartitionIndex(Key("empid_{{Department}}", "name_{{Name}}"), name="by_name")
+key = Key("empid_{{Department}}", "id_{{EmployeeId:06d}}")
+
+@dataclass
+class Employee:
+    Department: str
+    EmployeeId: int
+    Email: str
+    FullName: str
+
+def one_to_two(fields):
+    return fields | {{"FullName": fields.pop("Name")}}
+
+plain = EntitySet(storage, "Employees", key)
+employees = EntitySet(storage, "Employees", key, derived=[by_email, by_name])
+people = EntitySet(storage, "Employees", key, model=Employee, versions=[(1, one_to_two)])
+worker = Worker(storage, [employees.reconciler()], max_deliveries=1)
+old, new = LocalKey("old", bytes(32)), LocalKey("new", bytes(range(32)))
+before = EntitySet(storage, "Paid", Key("{{Name}}", "row"), mappings=[EncryptedProperties(["Salary"], keys=old)])
+paid = EntitySet(storage, "Paid", Key("{{Name}}", "row"), mappings=[EncryptedProperties(["Salary"], keys=[new, old])])
+photos = EntitySet(storage, "Photos", Key("{{Name}}", "row"), mappings=[LargeProperties(["Photo"], container="photos")])
+logins = PeriodTables(
+    storage, "Logins", Period.DAY, factory=lambda on, table: EntitySet(on, table, Key("{{User}}", "{{At:ticks}}")),
+    retention=timedelta(days=30),
+)
+source = EntitySet(storage, "Old", Key("{{Department}}", "{{EmployeeId:06d}}"))
+move = Rekey(source, EntitySet(storage, "New", Key("{{Email}}", "employee")))
+"""
+CHANGING = {
+    "repair {app}:employees": [],
+    "backfill {app}:employees": [],
+    "migrate {app}:people": [],
+    "rotate {app}:paid": [],
+    "collect-orphans {app}:photos --grace-hours 0": [],
+    "drop-expired {app}:logins": ["--yes"],
+    "poison requeue {app}:worker": [],
+    "poison drop {app}:worker": ["--yes"],
+    "rekey copy {app}:move": [],
+    "rekey repair {app}:move": [],
+    "rekey cut-over {app}:move": [],
+    "rekey roll-back {app}:move": [],
+    "rekey commit {app}:move": ["--yes"],
+    "rekey clean-up {app}:move": [],
+}
+READING = [
+    "verify {app}:employees",
+    "check {app}:people",
+    "status {app}",
+    "poison list {app}:worker",
+    "poison show {app}:worker {poison}",
+    "rekey status {app}:move",
+    "rekey verify {app}:move",
+    "traffic PT1H.json",
+    "explain {filter}",
+    "patterns",
+    "patterns log_tail",
+    "help",
+    "help BadKey",
+    "review design.toml --fail-on never",
+    "tour --days 1",
+    "design --from-table Employees --storage {account}",
+]
+ALONE = ("serve", "worker")
+"""Commands that run until a signal; other tests start them."""
+DESIGN = """
+name = "Staff"
+[[set]]
+name = "Employees"
+key = {partition = "{Department}", row = "{EmployeeId:06d}"}
+count = 10
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module whose account holds hostile text in keys, properties, messages and logs."""
+    name = f"app_{uuid4().hex}"
+    (tmp_path / f"{name}.py").write_text(MODULE.format(account=f"memory://{name}"), "utf-8")
+    (tmp_path / "design.toml").write_text(DESIGN, "utf-8")
+    uri = f"https://contoso.table.core.windows.net/T{WORSE}(PartitionKey='{WORSE}',RowKey='r')"
+    record = {"time": "2026-11-01T09:30:00Z", "operationName": "QueryEntity", "statusText": WORSE, "uri": uri}
+    (tmp_path / "PT1H.json").write_text(json.dumps(record | {"properties": {"userAgentHeader": WORSE}}), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    app = __import__(name)
+    fields = {"Department": HOSTILE, "Email": HOSTILE, "Name": HOSTILE}
+    for number in range(3):
+        app.plain.insert(fields | {"EmployeeId": number, "Note": WORSE})
+        app.source.insert(fields | {"EmployeeId": number})
+    table = app.storage.tables.get_table_client("Employees")
+    table.create_entity({"PartitionKey": HOSTILE, "RowKey": HOSTILE})
+    table.create_entity({"PartitionKey": f"empid_{HOSTILE}", "RowKey": "id_000009", "ModelVersion": WORSE})
+    app.before.insert({"Name": HOSTILE, "Salary": 1})
+    app.photos.insert({"Name": HOSTILE, "Photo": bytes(100_000)})
+    app.photos.delete(app.photos.get(Name=HOSTILE))
+    app.logins.insert({"User": HOSTILE, "At": datetime.now(timezone.utc) - timedelta(days=29)})
+    app.storage.engine.clock.advance(3 * 86_400)
+    queue = app.storage.queues.create_queue(app.employees.reconciler().queue)
+    queue.send_message(json.dumps({"kind": WORSE}))
+    app.worker.run_once()
+    app.storage.queues.create_queue(f"{queue.queue_name}-poison-none")
+    yield app
+    del sys.modules[name]
+
+
+def run(app: Any, command: str, *options: str) -> Result:
+    places = {"{app}": app.__name__, "{account}": f"memory://{app.__name__}", "{filter}": f"{WORSE} eq"}
+    words = []
+    for word in command.split():
+        for place, value in places.items():
+            word = word.replace(place, value)
+        words.append(app.worker.poisoned(app.worker.queues[0])[0].id if word == "{poison}" else word)
+    return CliRunner().invoke(main, [*words, *options])
+
+
+def state_of(app: Any) -> dict[str, Any]:
+    """Everything that the account stores."""
+    storage = app.storage
+    tables = {
+        each.name: list(map(dict, storage.tables.get_table_client(each.name).list_entities()))
+        for each in storage.tables.list_tables()
+    }
+    names = [each.name for each in storage.queues.list_queues()]
+    queues = {name: storage.queues.get_queue_client(name).peek_messages(32) for name in names}
+    blobs = {
+        each.name: [blob.name for blob in storage.blobs.get_container_client(each.name).list_blobs()]
+        for each in storage.blobs.list_containers()
+    }
+    return {
+        "tables": {name: rows for name, rows in tables.items() if name != "Rekeys" and rows},
+        "queues": {name: [message.content for message in messages] for name, messages in queues.items() if messages},
+        "blobs": blobs,
+    }
+
+
+def commands(app: typer.Typer = main, group: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command by its name, with its function."""
+    for each in app.registered_commands:
+        assert each.callback is not None
+        yield f"{group}{each.name or each.callback.__name__.replace('_', '-')}", each.callback
+    for inner in app.registered_groups:
+        assert inner.typer_instance is not None
+        yield from commands(inner.typer_instance, f"{inner.name} ")
+
+
+def test_the_tests_walk_all_commands() -> None:
+    walked = [each.split(" {")[0] for each in (*CHANGING, *READING)]
+    missing = {name for name, _ in commands() if not any(f"{each} ".startswith(f"{name} ") for each in walked)}
+    assert missing == set(ALONE)
+
+
+def test_every_command_takes_json_and_every_change_a_dry_run() -> None:
+    from inspect import signature
+
+    parameters = {name: signature(function).parameters for name, function in commands()}
+    assert [name for name, own in parameters.items() if "as_json" not in own] == []
+    changing = {each.split(" {")[0] for each in CHANGING}
+    assert {name for name, own in parameters.items() if "dry_run" in own} == changing
+    assert {name for name, own in parameters.items() if "yes" in own} == {"drop-expired", "poison drop", "rekey commit"}
+
+
+@pytest.mark.parametrize("command", [*CHANGING, *READING])
+def test_standard_output_is_one_json_document(module: Any, command: str) -> None:
+    result = run(module, command, *CHANGING.get(command, []), "--json")
+    assert isinstance(json.loads(result.stdout), (dict, list)), result.output
+    assert "Traceback" not in result.stderr
+    # The same status as without it, for a command that has changed nothing
+    if command in READING:
+        assert run(module, command).exit_code == result.exit_code
+
+
+@pytest.mark.parametrize("command", [*CHANGING, *READING])
+def test_no_text_of_others_changes_the_terminal(module: Any, command: str) -> None:
+    result = run(module, command, *CHANGING.get(command, []))
+    for output in (result.stdout, result.stderr):
+        assert all(line.isprintable() for line in output.split("\n")), output
+    assert not isinstance(result.exception, (UnicodeError, ValueError)), result.exception
+
+
+def test_markup_in_text_of_others_is_shown(module: Any) -> None:
+    assert "[red]\\u200bx[]\\u2066 [link=a]:smile:" in run(module, "verify {app}:employees").stdout
+    assert "[red]\\u200bx[]\\u2066 [link=a]:smile:" in run(module, "check {app}:people").stdout
+
+
+@given(st.text())
+def test_text_of_any_kind_is_printable(text: str) -> None:
+    assert printable(text).isprintable()
+    assert printable(printable(text)) == printable(text)
+    assert not text.isprintable() or printable(text) == text
+
+
+@given(st.text(max_size=20))
+def test_a_console_escapes_whatever_is_printed_in_any_renderable(text: str) -> None:
+    from io import StringIO
+
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    out = StringIO()
+    table = Table("title")
+    table.add_row(Text(text))
+    console(file=out).print(Group(Text(text), table), text)
+    assert all(line.isprintable() for line in out.getvalue().split("\n"))
+
+
+@pytest.mark.parametrize("command", CHANGING)
+def test_a_dry_run_changes_nothing(module: Any, command: str) -> None:
+    module.move.status()
+    before = state_of(module)
+    dry = run(module, command, "--dry-run", "--json")
+    assert dry.exit_code in (0, 1), dry.output
+    assert "error" not in json.loads(dry.stdout)
+    assert state_of(module) == before
+
+
+@pytest.mark.parametrize(
+    "command", ["drop-expired {app}:logins", "poison drop {app}:worker", "rekey commit {app}:move"]
+)
+def test_what_loses_something_is_rejected_without_a_terminal_and_without_yes(module: Any, command: str) -> None:
+    before = state_of(module)
+    result = run(module, command)
+    assert result.exit_code == 1
+    assert "--yes" in result.stderr
+    assert state_of(module) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "verify {app}:nothing",
+        "check {app}:worker",
+        "worker {app}:nothing",
+        "worker {app}:worker --log-level LOUD",
+        "status nothing",
+        "poison drop {app}:worker other --yes",
+        "poison list {app}:worker --queue other",
+        "rekey copy {app}:nothing",
+        "tour --storage nowhere",
+        "serve --account A",
+        "patterns no",
+        "help no",
+        "explain (",
+        "traffic nothing",
+        "review nothing.toml",
+        "review",
+        "design",
+    ],
+)
+def test_a_wrong_command_has_the_status_2_and_its_error_as_json(module: Any, command: str) -> None:
+    for options in ((), ("--json",)):
+        result = run(module, command, *options)
+        assert result.exit_code == 2, result.output
+        assert result.stderr.startswith("Error: ")
+    assert set(json.loads(result.stdout)["error"]) >= {"type", "message", "help"}
+
+
+def test_a_message_is_requeued_or_dropped_by_its_id(module: Any) -> None:
+    queue = module.worker.queues[0]
+    module.storage.queues.get_queue_client(f"{queue}-poison").send_message("another program's")
+    first, second = (note["id"] for note in json.loads(run(module, "poison list {app}:worker --json").stdout))
+    assert json.loads(run(module, f"poison drop {{app}}:worker {second} --queue {queue} --yes --json").stdout) == {
+        "deleted": {queue: 1}
+    }
+    left = [note["id"] for note in json.loads(run(module, "poison list {app}:worker --json").stdout)]
+    assert left == [first]
+    assert json.loads(run(module, f"poison requeue {{app}}:worker {first} --json").stdout) == {"requeued": {queue: 1}}
+
+
+def test_rows_that_do_not_fit_are_all_reported(module: Any) -> None:
+    result = run(module, "check {app}:people --json --max-per-second 1000")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (found["rows"], found["entities"], found["earlier_versions"]) == (5, 4, 3)
+    reasons = {tuple(each["row"]): each["reason"] for each in found["misfits"]}
+    assert set(reasons) == {(HOSTILE, HOSTILE), (f"empid_{HOSTILE}", "id_000009")}
+    assert "ModelVersion" in reasons[f"empid_{HOSTILE}", "id_000009"]
+    module.employees.backfill(module.by_name)
+    # Its derived rows and those of other sets belong in the table
+    assert json.loads(run(module, "check {app}:employees --json").stdout)["rows"] > 5
+    assert [each["row"] for each in json.loads(run(module, "check {app}:employees --json").stdout)["misfits"]] == [
+        [HOSTILE, HOSTILE]
+    ]
