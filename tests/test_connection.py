@@ -263,6 +263,7 @@ def test_a_name_that_no_table_may_have_is_rejected_before_any_request(connected:
 def test_a_name_that_only_the_service_rejects_is_reported_as_such(status: int) -> None:
     refused = HttpResponseError("refused")
     refused.status_code = status
+    refused.error_code = "InvalidResourceName"  # type: ignore[attr-defined]
 
     class Refusing:
         """An SDK client whose service has reserved a name that passes our check."""

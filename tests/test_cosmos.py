@@ -61,7 +61,7 @@ def large(account: Any) -> Any:
     return staff(account, mappings=[tp.LargeProperties(["Photo"], container="photos")])
 
 
-async def nothing(body: object) -> None:
+def nothing(body: object) -> None:
     """A step."""
 
 

@@ -72,8 +72,8 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], type[BadInput], str]] = {
         "repeat the first query",
     ),
     "a page as a token": (lambda b: b.page(Venue="Hall", token=b.page(Venue="Hall")), BadToken, "must be a str"),
-    "an entity in a transaction": (lambda b: commit(b, ID | {"Hour": 12}), BadInput, "must be a Write"),
-    "an insert in a transaction": (lambda b: commit(b, b.insert(ID | {"Hour": 12})), BadInput, "must be a Write"),
+    "an entity in a transaction": (lambda b: commit(b, ID | {"Hour": 12}), BadInput, "must be a change"),
+    "an insert in a transaction": (lambda b: commit(b, b.insert(ID | {"Hour": 12})), BadInput, "must be a change"),
     "a copy of an entity": (lambda b: b.replace(dict(b.get(ID))), BadInput, "its ETag is unknown"),
     "an ETag and force": (lambda b: b.delete(ID, etag='W/"x"', force=True), BadInput, "not both"),
     "a bulk delete by a later field": (

@@ -230,8 +230,15 @@ class Arguments:
     def _refusal(self, name: str, value: object, kind: Kind) -> BadInput:
         shown = NOT_SHOWN if name in _SECRET and value is not None else value
         rule = f"it must be {kind.text}, not {kind.instead(value)}"
-        hint = _NO_ASYNC if is_async(value) else _HINTS.get(name, f"pass {kind.text}")
+        hint = _NO_ASYNC if _has_async(value) else _HINTS.get(name, f"pass {kind.text}")
         return _ERRORS.get(name, self._error)(name, shown, rule, hint)
+
+
+def _has_async(value: object) -> bool:
+    """Return whether a value is an async function, or a list or tuple that contains one."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_async, cast("Iterable[object]", value)))
+    return is_async(value)
 
 
 def _public_name(function: str, owner: object) -> str:
@@ -346,7 +353,7 @@ def is_async(function: object) -> bool:
         function = cast("functools.partial[object]", function).func
     if not callable(function):
         return False
-    function = inspect.unwrap(function)
+    # Not unwrapped: a plain function may wrap an async one and run it to the end
     called: object = function if inspect.isroutine(function) else type(function).__call__
     return inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called)
 

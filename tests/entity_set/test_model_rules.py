@@ -512,8 +512,11 @@ def failing(fields: dict[str, Any]) -> Any:
     raise KeyError("seets")
 
 
-async def later(fields: dict[str, Any]) -> Any:
-    return fields
+def later(fields: dict[str, Any]) -> Any:
+    async def upgraded() -> dict[str, Any]:
+        return fields
+
+    return upgraded()
 
 
 @pytest.mark.parametrize(

@@ -367,7 +367,7 @@ class AsyncStep:
     async def __call__(self, body: Any) -> None: ...
 
 
-@pytest.mark.parametrize("wrong", [step, partial(step), AsyncStep(), AsyncStep().__call__], ids=repr)
+@pytest.mark.parametrize("wrong", [step, partial(step), AsyncStep(), AsyncStep().__call__])
 def test_an_async_step_on_a_sync_account_is_rejected_at_construction(wrong: Any) -> None:
     with pytest.raises(BadDesign, match=r"step = 'charge': it is an async function.*tablepatterns\.aio"):
         EventualTransaction(connect(), "orders", "order", {"charge": wrong})

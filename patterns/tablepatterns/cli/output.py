@@ -135,7 +135,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, 
                 result = function(*args, **kwargs)
             except (KeyboardInterrupt, Stopped, Interrupted) as error:
                 _fail_interrupted(error, as_json)
-            except (BadInput, TablePatternsError, AzureError, ModuleNotFoundError, OSError, EOFError) as error:
+            except (BadInput, NotConfirmed, TablePatternsError, AzureError, ModuleNotFoundError, OSError, EOFError) as error:
                 fail(error, WRONG_USE if isinstance(error, BadInput) else FAILED, as_json=as_json)
             if result is not None:
                 result.print(as_json=as_json)
@@ -161,7 +161,7 @@ def confirm(question: str, *, yes: bool) -> None:
         raise NotConfirmed("Nothing was changed.")
 
 
-class NotConfirmed(TablePatternsError):
+class NotConfirmed(Exception):
     """The user did not agree to a command that loses something; nothing has changed."""
 
 
@@ -174,7 +174,7 @@ def fail(
     :param data: more for the JSON document
     """
     text = said(what) if isinstance(what, BaseException) else what
-    topic = what.help if isinstance(what, TablePatternsError) and not isinstance(what, NotConfirmed) else None
+    topic = what.help if isinstance(what, TablePatternsError) else None
     if as_json:
         kind = type(what).__name__ if isinstance(what, BaseException) else "Error"
         typer.echo(json.dumps({"error": {"type": kind, "message": text, "help": topic, **data}}, indent=2))

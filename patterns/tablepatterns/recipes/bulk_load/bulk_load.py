@@ -18,7 +18,7 @@ from ...entity_set.commit import execute_steps
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, check_not_moved, primary_keys
 from ...entity_set.model_recipes import E
-from ...errors import BadToken, LoadInterrupted, said
+from ...errors import NOT_SHOWN, BadInput, BadToken, LoadInterrupted, said
 from ...limits import MAX_TRANSACTION_BYTES
 from ...rate_limit import Pace
 from ...recipe import Account_co, Pattern, recipe
@@ -136,6 +136,9 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         Guide: entity group transactions; writing efficiently.
         """
         check_retry_for(retry_for)
+        if isinstance(entities, Mapping):
+            rule = f"it must be an iterable of entities, not a {type(entities).__name__} with str in it"
+            raise BadInput("entities", NOT_SHOWN, rule, "pass a list, also for one entity")
         run = self._run(entities, mode, progress, resume, retry_for)
         try:
             await self._write_window(run, await self._unfinished_window(run))
