@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from budgets.statements import costs_in
 from tablepatterns.cost import Cost
-from tablepatterns.review import PriceTable
+from tablepatterns_review import PriceTable
 
 pytestmark = pytest.mark.both_sdks
 

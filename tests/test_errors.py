@@ -277,7 +277,7 @@ def test_a_hint_to_store_a_value_works() -> None:
         assert hint in raised.value.hint
 
 
-SOURCE = Path(tablepatterns.__path__[0])
+SOURCE = Path(tablepatterns.__path__[0]).parent
 EXAMPLES_OWN = {
     "error",
     "worker",

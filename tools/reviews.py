@@ -8,9 +8,9 @@ from collections import Counter
 from functools import cache
 
 from tablepatterns.filters import QueryClass
-from tablepatterns.review import Reviewed, Severity, read_design, review
-from tablepatterns.review.design.format import schema
-from tablepatterns.review.report import as_json, html, markdown
+from tablepatterns_review import Reviewed, Severity, read_design, review
+from tablepatterns_review.design.format import schema
+from tablepatterns_review.report import as_json, html, markdown
 from tools import DOCS, ROOT
 
 if sys.version_info >= (3, 11):

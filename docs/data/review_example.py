@@ -1,5 +1,5 @@
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
-from tablepatterns.review import Design, Field, Query, Shape, Write, declare_set
+from tablepatterns_review import Design, Field, Query, Shape, Write, declare_set
 
 by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[by_email])

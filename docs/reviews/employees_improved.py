@@ -17,7 +17,7 @@ from tablepatterns import (
     Summary,
     connect,
 )
-from tablepatterns.review import Design, Field, Query, Shape, Write, declare_set
+from tablepatterns_review import Design, Field, Query, Shape, Write, declare_set
 
 storage = connect()
 SHOWN = ("FirstName", "LastName", "Age", "Email")

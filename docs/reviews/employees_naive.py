@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.review import Design, Field, Query, Retention, Shape, Write, declare_set
+from tablepatterns_review import Design, Field, Query, Retention, Shape, Write, declare_set
 
 storage = connect()
 SHOWN = ("FirstName", "LastName", "Age", "Email")

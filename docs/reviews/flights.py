@@ -5,8 +5,8 @@ from __future__ import annotations
 from examples.tour.design import Design
 
 from tablepatterns import connect
-from tablepatterns.review import Design as Reviewable
-from tablepatterns.review import Field, Query, Shape, Write, declare_set
+from tablepatterns_review import Design as Reviewable
+from tablepatterns_review import Field, Query, Shape, Write, declare_set
 
 tour = Design.on(connect())
 CARRIER = Field(distinct=16, skew=0.9, size=2)

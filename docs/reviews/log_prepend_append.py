@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tablepatterns import EntitySet, Key, Period, PeriodTables, connect
-from tablepatterns.review import Design, Field, Query, Shape, Write, declare_set
+from tablepatterns_review import Design, Field, Query, Shape, Write, declare_set
 
 storage = connect()
 BY_HOUR = Key("{Hour:%Y-%m-%dT%H}", "{At:ticks}_{EventId:uuid}")

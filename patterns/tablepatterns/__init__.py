@@ -22,7 +22,9 @@ def _public() -> dict[str, str | None]:
 
         stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
         imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-        _homes.update({alias.name: node.module for node in imports for alias in node.names})
+        for node in imports:
+            home = None if node.module is None else "." * node.level + node.module
+            _homes.update(dict.fromkeys((alias.name for alias in node.names), home))
     return _homes
 
 
@@ -34,7 +36,7 @@ def __getattr__(name: str) -> object:
         # With the module, from which Python suggests a similar name
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     home = public[name]
-    module = import_module(f".{home or name}", __name__)
+    module = import_module(home or f".{name}", __name__)
     found: object = module if home is None else getattr(module, name)
     globals()[name] = found
     return found

@@ -1,5 +1,7 @@
 """The public names, each with the module that defines it. `__init__.py` imports a name on its first use."""
 
+from tablepatterns_review import explain as explain
+
 from . import aio as aio
 from . import errors as errors
 from . import filters as filters
@@ -85,7 +87,6 @@ from .recipes.wide_entity.wide_entity import WideEntity as WideEntity
 from .recipes.work_division import HashDivision as HashDivision
 from .recipes.work_division import RangeDivision as RangeDivision
 from .recipes.worker import Worker as Worker
-from .review import explain as explain
 from .sdk.table import Page as Page
 from .storage import Storage as Storage
 from .storage import connect as connect

@@ -1,6 +1,6 @@
 """Let `python -m tablepatterns` do what the command `tablepatterns` does."""
 
-from .cli.main import main
+from .cli import main
 
 if __name__ == "__main__":
-    main(prog_name="tablepatterns")
+    main()

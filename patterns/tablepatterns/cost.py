@@ -11,7 +11,7 @@ from typing import Final
 
 from . import figures
 
-_PRICES: Final = "review/capacity/prices.toml"
+_PRICES: Final = "prices.toml"
 _REFERENCE: Final = "table_writes"
 """The price that is one table operation; in the package's prices all operations of tables cost the same."""
 _PRICED_OPERATIONS: Final = 10_000

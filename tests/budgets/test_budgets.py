@@ -14,7 +14,7 @@ from budgets.budget import BUDGETS, Budget, measured
 from budgets.statements import costs_in
 from tablepatterns import connect
 from tablepatterns.cost import Cost
-from tablepatterns.review.rules.scans import COPY_ELSEWHERE
+from tablepatterns_review.rules.scans import COPY_ELSEWHERE
 
 ROOT = Path(__file__).parents[2]
 ROWS = (sets, derived, series, mapped, journeys, relations)

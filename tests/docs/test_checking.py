@@ -8,7 +8,7 @@ import pytest
 from tools.site import checking
 
 from support.page_programs import SMALL_DESIGN
-from tablepatterns.review import explain
+from tablepatterns_review import explain
 
 FILTER = "PartitionKey eq 'Sales' and Email eq 'jo'"
 SIZE = (1_000_000, 40, 500)

@@ -35,7 +35,7 @@ from tablepatterns import (
 )
 from tablepatterns.errors import BadInput, BadKey
 from tablepatterns.recipe import recipe, stream
-from tablepatterns.review.plans.explain import Plans
+from tablepatterns_review.plans.explain import Plans
 
 NOW = datetime(2026, 7, 31, 12, tzinfo=timezone.utc)
 PARTITION = {"self": "a", "limit": "b"}

@@ -107,8 +107,8 @@ def _warm() -> Shell:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    import tablepatterns.review  # noqa: F401 - notebooks use both
     import tablepatterns_explore  # noqa: F401
+    import tablepatterns_review  # noqa: F401 - notebooks use both
     from tablepatterns import EntitySet, Key, connect
 
     with connect() as storage:

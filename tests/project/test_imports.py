@@ -33,7 +33,7 @@ LAYERS = (
     ("storage", "aio"),
     ("testing",),
     ("tablepatterns_explore",),
-    ("review",),
+    ("tablepatterns_review",),
     ("__init__", "pytest_tablepatterns"),
     ("cli", "__main__"),
 )

@@ -45,7 +45,7 @@ storage.close()
     found = loaded(code)
     assert "azure.data.tables" in found
     assert found.isdisjoint(NEVER)
-    assert [name for name in found if name.startswith("tablepatterns.review")] == []
+    assert [name for name in found if name.startswith("tablepatterns_review")] == []
 
 
 def test_an_account_in_memory_loads_the_code_of_tables_only() -> None:

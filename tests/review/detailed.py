@@ -14,7 +14,7 @@ from tablepatterns import (
     connect,
 )
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.review import ArchivePolicy, Design, Field, Query, Reviewed, Shape, Write, declare_set, review
+from tablepatterns_review import ArchivePolicy, Design, Field, Query, Reviewed, Shape, Write, declare_set, review
 
 HOSTILE = "</script><script>alert('&\"x')</script>\u2028<!-- `a`"
 """A name that would end a script, begin one, or break a line of JavaScript."""

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from review.recall.recalled import FOLDER, reviewed
-from tablepatterns.review import Design, Finding, PriceTable, Reviewed, Severity, read_design
-from tablepatterns.review.advice.candidates import RULES_WITH_CHANGES
-from tablepatterns.review.advice.changes import Change
-from tablepatterns.review.advice.fix import fixed_text
-from tablepatterns.review.advice.logs import RULES_OF_LOGS
-from tablepatterns.review.measure.measure import Measurements
-from tablepatterns.review.report.json import document
-from tablepatterns.review.reviewer import review_with_changes, without_advice
-from tablepatterns.review.rules import RULES
+from tablepatterns_review import Design, Finding, PriceTable, Reviewed, Severity, read_design
+from tablepatterns_review.advice.candidates import RULES_WITH_CHANGES
+from tablepatterns_review.advice.changes import Change
+from tablepatterns_review.advice.fix import fixed_text
+from tablepatterns_review.advice.logs import RULES_OF_LOGS
+from tablepatterns_review.measure.measure import Measurements
+from tablepatterns_review.report.json import document
+from tablepatterns_review.reviewer import review_with_changes, without_advice
+from tablepatterns_review.rules import RULES
 
 DESIGNS = [
     "faulty/accounts_with_shared_email",

@@ -30,7 +30,7 @@ from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Pattern
-from tablepatterns.review import (
+from tablepatterns_review import (
     ArchivePolicy,
     DeclaredLog,
     DeclaredSet,
@@ -45,10 +45,10 @@ from tablepatterns.review import (
     declare_set,
     read_design,
 )
-from tablepatterns.review.design.archives import is_of_archive, with_moves
-from tablepatterns.review.design.checks import faults
-from tablepatterns.review.design.model import FieldType, WriteOperation
-from tablepatterns.review.measure.measure import measure
+from tablepatterns_review.design.archives import is_of_archive, with_moves
+from tablepatterns_review.design.checks import faults
+from tablepatterns_review.design.model import FieldType, WriteOperation
+from tablepatterns_review.measure.measure import measure
 
 KEYS = [
     Key("{Group}", "n_{Number:09d}"),
@@ -200,8 +200,8 @@ def test_whatever_fits_together_is_tried(design: Design) -> None:
 def test_another_process_measures_the_same() -> None:
     path = Path(__file__).parents[2] / "docs" / "reviews" / "employees_improved.toml"
     program = (
-        "import sys; from tablepatterns.review import read_design; "
-        "from tablepatterns.review.measure.measure import measure; "
+        "import sys; from tablepatterns_review import read_design; "
+        "from tablepatterns_review.measure.measure import measure; "
         "print(hash('Sales'), [(each.how, each.transactions, each.examined, each.bytes_in, each.bytes_out) "
         "for each in measure(read_design(sys.argv[1]))])"
     )

@@ -23,7 +23,10 @@ from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.archive.stores import Store
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.worker import Worker
-from tablepatterns.review import (
+from tablepatterns.traffic import Traffic
+from tablepatterns.typed_json import encoded
+from tablepatterns_engine import Clock, Engine
+from tablepatterns_review import (
     ArchivePolicy,
     BadDesignFile,
     DeclaredSet,
@@ -39,19 +42,16 @@ from tablepatterns.review import (
     read_design,
     review,
 )
-from tablepatterns.review.capacity.growth import grown, volume_of
-from tablepatterns.review.capacity.sizes import archived_size
-from tablepatterns.review.code import written
-from tablepatterns.review.design.archives import YEAR, with_moves
-from tablepatterns.review.kinds.plain import Plain
-from tablepatterns.review.measure.measure import Measurements, measure
-from tablepatterns.review.measure.sample import NOW, sample
-from tablepatterns.review.model import Measured
-from tablepatterns.review.report.comparison import comparison
-from tablepatterns.review.reviewer import without_advice
-from tablepatterns.traffic import Traffic
-from tablepatterns.typed_json import encoded
-from tablepatterns_engine import Clock, Engine
+from tablepatterns_review.capacity.growth import grown, volume_of
+from tablepatterns_review.capacity.sizes import archived_size
+from tablepatterns_review.code import written
+from tablepatterns_review.design.archives import YEAR, with_moves
+from tablepatterns_review.kinds.plain import Plain
+from tablepatterns_review.measure.measure import Measurements, measure
+from tablepatterns_review.measure.sample import NOW, sample
+from tablepatterns_review.model import Measured
+from tablepatterns_review.report.comparison import comparison
+from tablepatterns_review.reviewer import without_advice
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 FIELDS = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from tablepatterns import BlobLog, connect
-from tablepatterns.review import (
+from tablepatterns_review import (
     BadDesignFile,
     DeclaredLog,
     Design,
@@ -26,9 +26,9 @@ from tablepatterns.review import (
     read_design,
     review,
 )
-from tablepatterns.review.design.checks import faults
-from tablepatterns.review.measure.log_pace import line_bytes
-from tablepatterns.review.report.comparison import comparison
+from tablepatterns_review.design.checks import faults
+from tablepatterns_review.measure.log_pace import line_bytes
+from tablepatterns_review.report.comparison import comparison
 
 FILE = """
 name = "Requests"

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from review.test_archives import FILE, ORDERS
 from tablepatterns.cli.main import main
-from tablepatterns.cli.review import design_of
-from tablepatterns.review import Design, read_design
-from tablepatterns.review.code import written
+from tablepatterns_review import Design, read_design
+from tablepatterns_review.cli import design_of
+from tablepatterns_review.code import written
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs" / "reviews").glob("*.toml"))

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tablepatterns.cli.main import main
-from tablepatterns.review import read_design, review
-from tablepatterns.review.report import as_json, html, markdown
+from tablepatterns_review import read_design, review
+from tablepatterns_review.report import as_json, html, markdown
 
 SOUND = """
 name = "Staff"
@@ -38,7 +38,7 @@ rate = 50
 ).replace("[[set.query]]", "Office = { distinct = 9 }\n[[set.query]]", 1)
 IN_PYTHON = """
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.review import Design, Field, Query, Shape, declare_set
+from tablepatterns_review import Design, Field, Query, Shape, declare_set
 
 employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
 fields = {"Department": Field(distinct=12, size=10), "EmployeeId": Field("int32")}
@@ -152,7 +152,7 @@ def test_a_wrong_price_table_ends_with_2(folder: Path) -> None:
 
 
 def test_another_price_table_makes_another_bill(folder: Path) -> None:
-    from tablepatterns.review.capacity import price as price_table
+    from tablepatterns_review.capacity import price as price_table
 
     own = Path(price_table.__file__).with_name("prices.toml").read_text().replace('"USD"', '"EUR"')
     (folder / "prices.toml").write_text(own)
@@ -239,8 +239,8 @@ def test_two_designs_are_compared_by_access_pattern(folder: Path) -> None:
 def test_a_review_of_many_access_patterns_is_announced_and_has_a_limit(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tablepatterns.cli.review._MANY", 20)
-    monkeypatch.setattr("tablepatterns.review.reviewer.MAX_TESTS", 30)
+    monkeypatch.setattr("tablepatterns_review.cli._MANY", 20)
+    monkeypatch.setattr("tablepatterns_review.reviewer.MAX_TESTS", 30)
     query = '[[set.query]]\nname = "by office {number}"\nknown = {{ Office = "=" }}\nrate = 50\n'
     (folder / "many.toml").write_text(SCANNING + "".join(query.format(number=number) for number in range(20)))
     said = run("many.toml", "--format", "json")

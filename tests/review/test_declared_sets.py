@@ -27,7 +27,7 @@ from tablepatterns import (
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns.recipe import Pattern
-from tablepatterns.review import (
+from tablepatterns_review import (
     Design,
     Field,
     Query,
@@ -39,9 +39,9 @@ from tablepatterns.review import (
     read_design,
     review,
 )
-from tablepatterns.review.kinds.kind import Plan
-from tablepatterns.review.measure.account import create_sets, recipe_of_set
-from tablepatterns.review.report.markdown import markdown
+from tablepatterns_review.kinds.kind import Plan
+from tablepatterns_review.measure.account import create_sets, recipe_of_set
+from tablepatterns_review.report.markdown import markdown
 
 EVENT_KEY = Key("{Device}", "{At:inverted}_{EventId:uuid}")
 EVENTS = Shape(

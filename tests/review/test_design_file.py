@@ -16,7 +16,7 @@ from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex,
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.recipes.denormalize import FilledCopies
-from tablepatterns.review import (
+from tablepatterns_review import (
     BadDesignFile,
     DeclaredSet,
     Design,
@@ -28,10 +28,10 @@ from tablepatterns.review import (
     Write,
     read_design,
 )
-from tablepatterns.review.design import format as tables
-from tablepatterns.review.measure.measure import Measurements
-from tablepatterns.review.reviewer import without_advice
-from tablepatterns.review.toml_file import Places
+from tablepatterns_review.design import format as tables
+from tablepatterns_review.measure.measure import Measurements
+from tablepatterns_review.reviewer import without_advice
+from tablepatterns_review.toml_file import Places
 
 STAFF = """\
 name = "Staff"
@@ -485,7 +485,7 @@ def test_every_key_of_the_schema_says_what_it_means() -> None:
 def test_pydantic_is_imported_only_for_files() -> None:
     """To explain a query, or to review a design in Python, takes no pydantic."""
     code = (
-        "import sys\nfrom tablepatterns.review.design import model, checks, from_sets\n"
-        "from tablepatterns.review.measure import measure\nprint('pydantic' in sys.modules)"
+        "import sys\nfrom tablepatterns_review.design import model, checks, from_sets\n"
+        "from tablepatterns_review.measure import measure\nprint('pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"

@@ -11,7 +11,7 @@ from rich.console import Console
 from filters.strategies import any_filters, entities, key_filters
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import Filter, FilterSyntaxError, QueryClass, classify, matcher, parse, prop
-from tablepatterns.review import explain
+from tablepatterns_review import explain
 
 SALES = prop("PartitionKey") == "Sales"
 OR_OF_ROWS = "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"

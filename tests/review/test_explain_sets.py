@@ -12,7 +12,7 @@ from tablepatterns.entity_set.derived import Derived
 from tablepatterns.errors import BadFilter, BadInput, BadKey
 from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.index_entities import IndexEntity
-from tablepatterns.review import Plans, explain
+from tablepatterns_review import Plans, explain
 
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 BY_BADGE = InterPartitionIndex(Key("badge_{Badge}", "row"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from review.recall.recalled import each_design, reviewed
-from tablepatterns.review import Finding, read_design
-from tablepatterns.review.design.model import DeclaredSet, Design
-from tablepatterns.review.measure.measure import with_implied_writes
-from tablepatterns.review.model import Reviewed
-from tablepatterns.review.report.formatting import subject_of
-from tablepatterns.review.report.json import document
+from tablepatterns_review import Finding, read_design
+from tablepatterns_review.design.model import DeclaredSet, Design
+from tablepatterns_review.measure.measure import with_implied_writes
+from tablepatterns_review.model import Reviewed
+from tablepatterns_review.report.formatting import subject_of
+from tablepatterns_review.report.json import document
 
 
 def every(found: Reviewed) -> list[Finding]:

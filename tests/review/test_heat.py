@@ -13,11 +13,11 @@ from support.declared_staff import EMPLOYEE, EMPLOYEES, declared, design, log, m
 from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.capacity.day import STEP, STEPS, day_curve
-from tablepatterns.review.capacity.hot_partitions import SHOWN, SHOWN_IN_TURN, simulate_day
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns.review.model import Measured, TableLoad
-from tablepatterns.review.zipf import Zipf
+from tablepatterns_review.capacity.day import STEP, STEPS, day_curve
+from tablepatterns_review.capacity.hot_partitions import SHOWN, SHOWN_IN_TURN, simulate_day
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
+from tablepatterns_review.model import Measured, TableLoad
+from tablepatterns_review.zipf import Zipf
 
 HIRE = Write("hire", "insert", rate=10, peak=20)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=100, peak=200)

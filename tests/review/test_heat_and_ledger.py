@@ -21,9 +21,9 @@ from tablepatterns import (
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.capacity.hot_partitions import simulate_day
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
 from tablepatterns_engine import Span
+from tablepatterns_review.capacity.hot_partitions import simulate_day
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
 
 CALLS = 40
 NAMES = 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from tablepatterns.cli.main import main
-from tablepatterns.review import BadDesignFile, read_design, review
+from tablepatterns_review import BadDesignFile, read_design, review
 
 DESIGN = """\
 name = "Staff"

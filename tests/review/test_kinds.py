@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import tablepatterns.review
-from tablepatterns.review.kinds import KINDS
+import tablepatterns_review
+from tablepatterns_review.kinds import KINDS
 
-SOURCE = Path(tablepatterns.review.__file__).parent
+SOURCE = Path(tablepatterns_review.__file__).parent
 NAMES_PATTERNS = {
     "design/format.py": "the tables of a design file, of which pydantic makes the parser and the schema",
     "design/model.py": "the default of a declared set",
@@ -39,7 +39,7 @@ def test_only_kinds_name_a_pattern() -> None:
 
 
 def test_each_kind_has_a_table_in_design_files() -> None:
-    from tablepatterns.review.design.format import schema
+    from tablepatterns_review.design.format import schema
 
     spelled = str(schema())
     assert [pattern for pattern in KINDS if f"'{pattern}'" not in spelled] == []

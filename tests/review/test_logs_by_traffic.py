@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from tablepatterns import BlobLog, Storage, connect
-from tablepatterns.review import DeclaredLog, Design, LogRead, LogWrite
-from tablepatterns.review.measure.log_pace import line_bytes, pace_of
-from tablepatterns.review.measure.logs import log_of
-from tablepatterns.review.measure.measure import measure
-from tablepatterns.review.model import Measured
 from tablepatterns.traffic import Traffic
 from tablepatterns_engine import Clock, Engine
+from tablepatterns_review import DeclaredLog, Design, LogRead, LogWrite
+from tablepatterns_review.measure.log_pace import line_bytes, pace_of
+from tablepatterns_review.measure.logs import log_of
+from tablepatterns_review.measure.measure import measure
+from tablepatterns_review.model import Measured
 
 BEGIN = datetime(2014, 8, 22, 9, tzinfo=timezone.utc)
 HOUR = timedelta(hours=1)

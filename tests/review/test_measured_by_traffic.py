@@ -41,13 +41,13 @@ from tablepatterns.filters import prop
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.eventual_transaction import EventualTransaction, Step
 from tablepatterns.recipes.worker import Worker
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write, declare_set
-from tablepatterns.review.capacity.contention import RETRY_REQUESTS
-from tablepatterns.review.kinds.plain import Plain
-from tablepatterns.review.measure.measure import measure
-from tablepatterns.review.measure.sample import NOW, sample
 from tablepatterns.traffic import Traffic
 from tablepatterns_engine import Clock, Engine
+from tablepatterns_review import DeclaredSet, Design, Field, Query, Retention, Shape, Write, declare_set
+from tablepatterns_review.capacity.contention import RETRY_REQUESTS
+from tablepatterns_review.kinds.plain import Plain
+from tablepatterns_review.measure.measure import measure
+from tablepatterns_review.measure.sample import NOW, sample
 
 SMALL, LARGE_SIZE = 300, 1_800
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from review.detailed import design
-from tablepatterns.review import Design
-from tablepatterns.review.measure import measure as measuring
-from tablepatterns.review.measure.account import SampleDesign
-from tablepatterns.review.measure.measure import Measurements, calls_of, independent
+from tablepatterns_review import Design
+from tablepatterns_review.measure import measure as measuring
+from tablepatterns_review.measure.account import SampleDesign
+from tablepatterns_review.measure.measure import Measurements, calls_of, independent
 
 DESIGN = design()
 MOST = 12

@@ -31,9 +31,9 @@ from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.recipe import Pattern
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write, declare_set
-from tablepatterns.review.measure.measure import measure
-from tablepatterns.review.model import Measured
+from tablepatterns_review import DeclaredSet, Design, Field, Query, Retention, Shape, Write, declare_set
+from tablepatterns_review.measure.measure import measure
+from tablepatterns_review.model import Measured
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 DEPARTMENTS, NAMES, AGES = 4, 12, 6

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tablepatterns.cli.review import FailOn, Form
-from tablepatterns.review.design.file import read_design
-from tablepatterns.review.report import as_json
-from tablepatterns.review.reviewer import review
-from tablepatterns.review.rules import RULES
+from tablepatterns_review.cli import FailOn, Form
+from tablepatterns_review.design.file import read_design
+from tablepatterns_review.report import as_json
+from tablepatterns_review.reviewer import review
+from tablepatterns_review.rules import RULES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/review.md"

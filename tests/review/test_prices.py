@@ -16,12 +16,12 @@ from tablepatterns import IndexEntity, InterPartitionIndex, Key, LargeProperties
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
-from tablepatterns.review import BadPriceTable, PriceTable
-from tablepatterns.review.capacity import price as module
-from tablepatterns.review.capacity.price import MONTH, Capacity, bill, charges_of
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns.review.measure.measure import measure
-from tablepatterns.review.model import Bill, Measured
+from tablepatterns_review import BadPriceTable, PriceTable
+from tablepatterns_review.capacity import price as module
+from tablepatterns_review.capacity.price import MONTH, Capacity, bill, charges_of
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
+from tablepatterns_review.measure.measure import measure
+from tablepatterns_review.model import Bill, Measured
 
 DEFAULT = Path(module.__file__).with_name("prices.toml").read_text(encoding="utf-8")
 HIRE = Write("hire", "insert", rate=10)

@@ -20,9 +20,9 @@ from tablepatterns import (
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.consistency import LEASE, promises
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns.review.model import Consistency, Measured
+from tablepatterns_review.consistency import LEASE, promises
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
+from tablepatterns_review.model import Consistency, Measured
 
 HIRE = Write("hire", "insert", rate=1)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=1)

@@ -9,7 +9,7 @@ import pytest
 from tablepatterns import CopiedFields, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import QueryClass
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape, Write, declare_set, review
+from tablepatterns_review import DeclaredSet, Design, Field, Query, Shape, Write, declare_set, review
 
 INTO = Key("{Department}", "department")
 MANAGER = CopiedFields(INTO, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"})

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tools import reviews
 
-from tablepatterns.review import Design, PriceTable, Severity, read_design
-from tablepatterns.review.measure.measure import Measurements
-from tablepatterns.review.report import markdown
-from tablepatterns.review.reviewer import without_advice
+from tablepatterns_review import Design, PriceTable, Severity, read_design
+from tablepatterns_review.measure.measure import Measurements
+from tablepatterns_review.report import markdown
+from tablepatterns_review.reviewer import without_advice
 
 DOCS = Path(__file__).parents[2] / "docs"
 NAIVE = "employees_naive"

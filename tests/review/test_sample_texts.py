@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from tablepatterns import Key
-from tablepatterns.review import Field, Shape
-from tablepatterns.review.measure.sample import sample
-from tablepatterns.review.measure.texts import SampleTexts
+from tablepatterns_review import Field, Shape
+from tablepatterns_review.measure.sample import sample
+from tablepatterns_review.measure.texts import SampleTexts
 
 TODAY = date(2014, 8, 22)
 names = st.sampled_from(["City", "LastName", "Email", "CustomerEmail", "Day", "IBAN", "C2", "a", "Größe", "Notes_1"])

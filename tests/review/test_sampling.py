@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablepatterns import Key
-from tablepatterns.review import Field, Query, Shape
-from tablepatterns.review.measure.sample import Sample, found_by, sample, shrunk, values_of
+from tablepatterns_review import Field, Query, Shape
+from tablepatterns_review.measure.sample import Sample, found_by, sample, shrunk, values_of
 
 YEAR = timedelta(days=365)
 BY_DEPARTMENT = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -71,8 +71,8 @@ def test_the_same_seed_makes_the_same_entities_and_another_seed_others() -> None
 
 def test_another_process_makes_the_same_entities() -> None:
     program = (
-        "from datetime import timedelta; from tablepatterns import Key; from tablepatterns.review import Field, Shape; "
-        "from tablepatterns.review.measure.sample import sample; "
+        "from datetime import timedelta; from tablepatterns import Key; from tablepatterns_review import Field, Shape; "
+        "from tablepatterns_review.measure.sample import sample; "
         "shape = Shape('E', 50, {'D': Field(distinct=5), 'N': Field('int32')}); "
         "print(hash('E'), sample('s', shape, [Key('{D}', '{N:03d}')], span=timedelta(1)).stored)"
     )

@@ -18,7 +18,7 @@ from tablepatterns import (
 )
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InTable
-from tablepatterns.review.kinds.plain import fill, rows_of
+from tablepatterns_review.kinds.plain import fill, rows_of
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 MADE = [

@@ -11,12 +11,12 @@ import pytest
 from review.detailed import design
 from tablepatterns import connect
 from tablepatterns.edm import ordinal
-from tablepatterns.review import Design, Write, read_design
-from tablepatterns.review.design.model import Query
-from tablepatterns.review.measure.measure import calls_of, with_implied_writes
-from tablepatterns.review.model import Simulation, Walkthrough
-from tablepatterns.review.simulation.simulate import simulate
 from tablepatterns_engine import Engine
+from tablepatterns_review import Design, Write, read_design
+from tablepatterns_review.design.model import Query
+from tablepatterns_review.measure.measure import calls_of, with_implied_writes
+from tablepatterns_review.model import Simulation, Walkthrough
+from tablepatterns_review.simulation.simulate import simulate
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reviews"
 NAMES = ("employees_improved", "log_prepend_append", "detailed")

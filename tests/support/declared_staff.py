@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from tablepatterns import Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
-from tablepatterns.review.model import Measured
+from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns_review.model import Measured
 
 EMPLOYEE: Final = {
     "Department": Field(distinct=4, size=8),

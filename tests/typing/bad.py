@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tablepatterns.aio
+import tablepatterns_review
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Key, LogTail, Storage, connect
 from tablepatterns.recipe import Account_co, Pattern, recipe
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from tablepatterns.review import Field, Query, Write
 from tablepatterns_engine import Engine
+from tablepatterns_review import Field, Query, Write
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 
@@ -136,4 +137,4 @@ def declares_what_there_is_not() -> None:
 
 def misspells_what_comes_when_it_is_asked_for() -> None:
     print(tablepatterns.EntitySets)  # WRONG
-    print(tablepatterns.review.Designs)  # WRONG
+    print(tablepatterns_review.Designs)  # WRONG

@@ -35,7 +35,8 @@ from tablepatterns.recipe import Account, Account_co, BlockingAccount, Pattern, 
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.entity_types.mapper import TypedEntity
-from tablepatterns.review import (
+from tablepatterns_engine import Clock, Engine, Record, Rule, Targets
+from tablepatterns_review import (
     DeclaredSet,
     Design,
     Field,
@@ -48,7 +49,6 @@ from tablepatterns.review import (
     read_design,
     review,
 )
-from tablepatterns_engine import Clock, Engine, Record, Rule, Targets
 
 T = TypeVar("T")
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")

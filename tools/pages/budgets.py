@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from budgets import derived, journeys, mapped, relations, series, sets
 from budgets.budget import BUDGETS, Budget
 from tablepatterns.cost import Cost
-from tablepatterns.review import PriceTable
+from tablepatterns_review import PriceTable
 from tools import ROOT
 from tools.pages.markdown import between, introduction, page, table
 

@@ -7,8 +7,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from datetime import date
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-from tablepatterns.review.design.format import TABLES
-from tablepatterns.review.toml_file import bare, meanings
+from tablepatterns_review.design.format import TABLES
+from tablepatterns_review.toml_file import bare, meanings
 
 
 def as_markdown() -> str:

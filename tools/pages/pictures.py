@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tablepatterns import connect
 from tablepatterns.filters import QueryClass, classify, parse
-from tablepatterns.review import PriceTable
+from tablepatterns_review import PriceTable
 
 _STYLE = """\
 text { font: 13px system-ui, sans-serif; fill: #1f2328; }

@@ -11,9 +11,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from tablepatterns.catalogue import entry
 from tablepatterns.key import Key
-from tablepatterns.review.model import Reviewed
-from tablepatterns.review.report.json import members
-from tablepatterns.review.rules import RULES
+from tablepatterns_review.model import Reviewed
+from tablepatterns_review.report.json import members
+from tablepatterns_review.rules import RULES
 from tools import DATA
 from tools.pages.design_format import as_markdown
 from tools.pages.markdown import table

@@ -9,7 +9,7 @@ from tablepatterns import EntitySet, Key, connect
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass, parse
 from tablepatterns.limits import MAX_PAGE_ENTITIES
-from tablepatterns.review import QueryPlan, explain
+from tablepatterns_review import QueryPlan, explain
 
 
 def answer(question: str) -> str:
@@ -53,8 +53,8 @@ def _amount(query_class: QueryClass, entities: int, partitions: int, size: int) 
 def reviewed(text: str) -> dict[str, Any]:
     """Return the report of a design file, as a page of HTML."""
     # Imported here, so that a filter can be explained without pydantic
-    from tablepatterns.review import read_design, review
-    from tablepatterns.review.report import html
+    from tablepatterns_review import read_design, review
+    from tablepatterns_review.report import html
 
     # Text without a line break would be read as a file name
     return {"html": html(review(read_design(f"{text}\n")))}

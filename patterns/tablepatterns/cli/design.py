@@ -56,7 +56,7 @@ async def _inventories(account: Account, tables: list[str], requests: int) -> li
 
 
 def _lines(inventory: TableInventory) -> Iterator[RenderableType]:
-    from ..review.report.formatting import plain
+    from tablepatterns_review.report.formatting import plain
 
     rows, partitions = counted(inventory.rows, "row"), counted(inventory.partitions, "partition")
     queries = counted(inventory.queries, "query")

@@ -6,12 +6,9 @@ import logging
 import os
 from dataclasses import asdict
 from importlib.metadata import version as distribution_version
-from io import StringIO
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.text import Text
 
 from tablepatterns_engine.account import DEVELOPMENT_NAME
 from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
@@ -20,21 +17,16 @@ from ..catalogue import entry
 from ..catalogue.entries import ENTRIES
 from ..catalogue.find import listing, whole
 from ..errors import BadInput
-from ..filters import FilterSyntaxError
 from ..messages.stop_signal import stop_on_signals
 from ..recipes.worker import Worker
-from ..review import explain as plan_of
 from .declared import load
 from .design import design
 from .help import names, section
 from .help import shown as help_on
 from .maintenance import maintenance
-from .output import WRONG_USE, PrintableFormatter, Result, command, console, fail
+from .output import PrintableFormatter, Result, command, console, fail
 from .poison import poison
 from .rekey import rekey
-from .review import FailOn, Form, coded, compared, fixed, run_review, schema_text
-from .review import status as review_status
-from .review import watch as watch_file
 from .status import status
 from .traffic import traffic
 from .worker import work
@@ -70,6 +62,19 @@ command(main)(traffic)
 command(main)(design)
 main.add_typer(poison, name="poison")
 main.add_typer(rekey, name="rekey")
+try:
+    from tablepatterns_review.cli import commands as review_commands
+except ModuleNotFoundError as error:
+    _MISSING: Final = str(error)
+
+    def _needs_extra(arguments: list[str] | None = None) -> Result:
+        """Explain a query or review a design; needs the extra `review`."""
+        fail(_MISSING)
+
+    for _name in ("explain", "review"):
+        command(main, _name, context_settings={"ignore_unknown_options": True})(_needs_extra)
+else:
+    review_commands(main)
 
 
 def _port(service: str) -> Any:
@@ -86,83 +91,6 @@ def start(
         typer.echo(f"tablepatterns {distribution_version('tablepatterns')}")
     elif context.invoked_subcommand is None:
         console().print(_START, end="", markup=True)
-
-
-@command(main)
-def explain(
-    text: Annotated[str, typer.Argument(metavar="FILTER", help="The value of $filter; '' asks for every entity.")],
-    as_json: bool = False,
-) -> Result:
-    """Explain a query: its class and why, what the service reads, what it costs, and a better query.
-
-    Example: tablepatterns explain "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
-    """
-    try:
-        plan = plan_of(text)
-    except FilterSyntaxError as error:
-        fail(error, WRONG_USE, _pointed(text, error.position), as_json=as_json)
-    data = {"class": plan.query_class.label, "reason": plan.reason, "better": plan.rewrite, "text": str(plan)}
-    return Result(data, (plan,))
-
-
-@command(main)
-def review(
-    design: Annotated[
-        str | None, typer.Argument(help="A TOML file, or package.module:design for a Design in Python.")
-    ] = None,
-    form: Annotated[Form | None, typer.Option("--format", help="By default, from the file's extension.")] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="The file to write: .html, .md, .json, or text; with --code, the folder.")
-    ] = None,
-    prices: Annotated[Path | None, typer.Option(help="A price table of your own, in TOML.")] = None,
-    fail_on: Annotated[FailOn, typer.Option(help="Exit with status 1 from this severity on.")] = FailOn.SERIOUS,
-    fix: Annotated[
-        int | None,
-        typer.Option(help="Make this change of the report, in --output or in the file itself."),
-    ] = None,
-    diff: Annotated[
-        str | None, typer.Option(help="Compare with this design, by access pattern: --diff before.toml after.toml.")
-    ] = None,
-    code: Annotated[
-        bool, typer.Option("--code", help="Write the design as Python, with tests that hold its costs to the review.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Review again, and write --output again, whenever the file changes.")
-    ] = False,
-    json_schema: Annotated[
-        bool, typer.Option("--json-schema", help="Print the JSON Schema of design files, for editors, and stop.")
-    ] = False,
-    as_json: bool = False,
-) -> Result | None:
-    """Review a design: run every access pattern in memory, simulate a day, and report what to improve.
-
-    The exit status is 1 for findings of the --fail-on severity or worse, 2 for an invalid file or command.
-    """
-    if json_schema:
-        typer.echo(schema_text())
-        return None
-    if design is None:
-        fail("no design is given: name a TOML file, or package.module:design", WRONG_USE, as_json=as_json)
-    prints_report = as_json and output is None and diff is None and fix is None and not code and not watch
-    form = Form.JSON if prints_report else form
-    text = StringIO() if as_json and not prints_report else None
-    out, exit_status = console(file=text), 0
-    try:
-        if diff is not None:
-            compared(diff, design, form, prices, out)
-        elif fix is not None:
-            fixed(design, fix, output, prices, out)
-        elif code:
-            coded(design, output, out)
-        elif watch:
-            watch_file(design, form, output, prices, out)
-        else:
-            exit_status = review_status(run_review(design, form, output, prices, out), fail_on)
-    except OSError as error:
-        fail(error, WRONG_USE, as_json=as_json)
-    if text is not None:
-        return Result({"text": text.getvalue()}, status=exit_status)
-    raise typer.Exit(exit_status)
 
 
 @command(main)
@@ -260,11 +188,6 @@ def _log_to_stderr(logger: logging.Logger, level: str) -> None:
     handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(level)
-
-
-def _pointed(text: str, position: int) -> Text:
-    """Return the text with a mark under the position, if both fit in lines of a terminal."""
-    return Text(f"  {text}\n  {' ' * max(position - 1, 0)}^", style="dim")
 
 
 if __name__ == "__main__":

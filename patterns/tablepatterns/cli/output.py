@@ -79,6 +79,14 @@ class PrintableFormatter(logging.Formatter):
         return printable(super().format(record), "\n")
 
 
+class NotConfirmed(Exception):
+    """The user did not agree to a command that loses something; nothing has changed."""
+
+
+_EXPECTED: Final = (TablePatternsError, NotConfirmed, AzureError, ModuleNotFoundError, OSError, EOFError)
+"""What a command reports as an error instead of with a traceback."""
+
+
 @dataclass(frozen=True)
 class Result:
     """What a command reports.
@@ -114,11 +122,15 @@ class Interrupted(Exception):
         self.data = data
 
 
-def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, Result | None]], Callable[P, None]]:
+def command(
+    app: typer.Typer, name: str | None = None, **settings: Any
+) -> Callable[[Callable[P, Result | None]], Callable[P, None]]:
     """Add a command to an app: with `--json`, its errors printed, and the exit status that the docs list.
 
     With `--json`, standard output holds one JSON document: the result, or `{"error": ...}`. Everything else goes to
     standard error. A function that prints by itself returns None; it may take `as_json`.
+
+    :param settings: more for `typer.Typer.command`
     """
 
     def add(function: Callable[P, Result | None]) -> Callable[P, None]:
@@ -135,7 +147,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, 
                 result = function(*args, **kwargs)
             except (KeyboardInterrupt, Stopped, Interrupted) as error:
                 _fail_interrupted(error, as_json)
-            except (BadInput, NotConfirmed, TablePatternsError, AzureError, ModuleNotFoundError, OSError, EOFError) as error:
+            except _EXPECTED as error:
                 fail(error, WRONG_USE if isinstance(error, BadInput) else FAILED, as_json=as_json)
             if result is not None:
                 result.print(as_json=as_json)
@@ -145,7 +157,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, 
         parameters = [each for each in signature.parameters.values() if each.name != "as_json"]
         run.__signature__ = signature.replace(parameters=[*parameters, option])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*parameters, option)}
-        app.command(name)(run)
+        app.command(name, **settings)(run)
         return run
 
     return add
@@ -159,10 +171,6 @@ def confirm(question: str, *, yes: bool) -> None:
         raise NotConfirmed(f"{question} There is no terminal to ask on, and nothing was changed; give --yes.")
     if not typer.confirm(question, err=True):
         raise NotConfirmed("Nothing was changed.")
-
-
-class NotConfirmed(Exception):
-    """The user did not agree to a command that loses something; nothing has changed."""
 
 
 def fail(

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tablepatterns.review import Reviewed, read_design
-from tablepatterns.review.advice.changes import Change
-from tablepatterns.review.reviewer import review_with_changes
+from tablepatterns_review import Reviewed, read_design
+from tablepatterns_review.advice.changes import Change
+from tablepatterns_review.reviewer import review_with_changes
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from review.recall.recalled import DESIGNS, IN_EVERY_RUN, FindingKey, each_design, expected, said, score, wanted
-from tablepatterns.review.rules import RULES
+from tablepatterns_review.rules import RULES
 
 FEWEST_FAULTY = 25
 FEWEST_SOUND = 8

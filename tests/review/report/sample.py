@@ -8,9 +8,9 @@ from math import cos, pi
 
 from tablepatterns import InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.capacity.price import with_costs
-from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Retention, Shape, Write
-from tablepatterns.review.model import (
+from tablepatterns_review.capacity.price import with_costs
+from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Retention, Shape, Write
+from tablepatterns_review.model import (
     AccountLoad,
     Bill,
     BillLine,

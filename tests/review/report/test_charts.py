@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.report.sample import clean, sample
-from tablepatterns.review.model import Bill, Reviewed
-from tablepatterns.review.report.charts import cost_chart, heat_charts, heat_classes
+from tablepatterns_review.model import Bill, Reviewed
+from tablepatterns_review.report.charts import cost_chart, heat_charts, heat_classes
 
 
 def test_titles_say_the_finding() -> None:

@@ -13,10 +13,10 @@ from review.detailed import HOSTILE, reviewed
 from review.report.test_in_chromium import BEYOND, brightness
 from support.browser import WatchedPage, chromium
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.review import Design, Field, Query, Shape, declare_set, read_design, review
-from tablepatterns.review.model import Walkthrough
-from tablepatterns.review.report import html
-from tablepatterns.review.report.formatting import plain
+from tablepatterns_review import Design, Field, Query, Shape, declare_set, read_design, review
+from tablepatterns_review.model import Walkthrough
+from tablepatterns_review.report import html
+from tablepatterns_review.report.formatting import plain
 
 pytestmark = pytest.mark.browser
 MARKED = "rows => rows.map(row => [row.dataset.row, row.querySelector('.mark').textContent])"

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from review import detailed
 from review.report.sample import HOSTILE, clean, hostile, sample
-from tablepatterns.review.report import html
-from tablepatterns.review.report import html as written
-from tablepatterns.review.report.formatting import plain
-from tablepatterns.review.report.html import error_page
-from tablepatterns.review.report.tables import sheets
+from tablepatterns_review.report import html
+from tablepatterns_review.report import html as written
+from tablepatterns_review.report.formatting import plain
+from tablepatterns_review.report.html import error_page
+from tablepatterns_review.report.tables import sheets
 
 VOID = {"meta", "br", "input"}
 
@@ -84,7 +84,7 @@ def test_only_its_own_script_runs_and_nothing_is_asked_for(page: Page, source: s
     policy = next(attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy")
     assert policy is not None
     assert policy.startswith("default-src 'none'")
-    own = files("tablepatterns.review.report").joinpath("page.js").read_text("utf-8")
+    own = files("tablepatterns_review.report").joinpath("page.js").read_text("utf-8")
     assert f"script-src 'sha256-{b64encode(sha256(own.encode()).digest()).decode()}'; " in policy
     assert scripts(source) == [own]
 

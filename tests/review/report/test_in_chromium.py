@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from review.report.sample import clean, hostile, sample
 from support.browser import WatchedPage, chromium
-from tablepatterns.review.report import html
+from tablepatterns_review.report import html
 
 pytestmark = pytest.mark.browser
 DESK, PHONE, PAPER = 1280, 390, 680

@@ -10,10 +10,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from review.report.sample import HOSTILE, hostile, sample
-from tablepatterns.review.report import markdown
-from tablepatterns.review.report.formatting import plain
-from tablepatterns.review.report.markdown import code, escaped
-from tablepatterns.review.report.tables import sheets
+from tablepatterns_review.report import markdown
+from tablepatterns_review.report.formatting import plain
+from tablepatterns_review.report.markdown import code, escaped
+from tablepatterns_review.report.tables import sheets
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 

@@ -8,8 +8,8 @@ from datetime import date
 
 from tablepatterns import Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
-from tablepatterns.review.model import (
+from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns_review.model import (
     AccountLoad,
     Bill,
     BillLine,
@@ -19,7 +19,7 @@ from tablepatterns.review.model import (
     PartitionLoad,
     TableLoad,
 )
-from tablepatterns.review.rules import findings
+from tablepatterns_review.rules import findings
 
 STEP = 300.0
 TARGET = 2000.0

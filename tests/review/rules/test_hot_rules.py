@@ -9,11 +9,11 @@ import pytest
 from review.rules.made import EMPLOYEES, STEP, asked, done, found, hot, reported
 from tablepatterns import EntitySet, IndexEntity, InTable, Key, connect
 from tablepatterns.filters import QueryClass
-from tablepatterns.review import Design, PriceTable, Retention, declare_set
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns.review.measure.measure import Measurements
-from tablepatterns.review.model import AccountLoad, Severity
-from tablepatterns.review.reviewer import without_advice
+from tablepatterns_review import Design, PriceTable, Retention, declare_set
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns_review.measure.measure import Measurements
+from tablepatterns_review.model import AccountLoad, Severity
+from tablepatterns_review.reviewer import without_advice
 
 HIRE = Write("hire", "insert", rate=0.0001, peak=3000)
 BY_HOUR = replace(EMPLOYEES, key=Key("{HiredAt:%Y-%m-%dT%H}", "empid_{EmployeeId:06d}"))

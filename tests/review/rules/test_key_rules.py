@@ -11,8 +11,8 @@ from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import EncryptedProperties, IntraPartitionIndex, Key
 from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns.review.model import Severity
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns_review.model import Severity
 
 
 def made(key: Key, count: int = 1000, growth: float = 0.0, **fields: Field) -> DeclaredSet:

@@ -10,9 +10,9 @@ from review.rules.made import EMPLOYEES, asked, done, found, hot, reported
 from tablepatterns import Key, LargeProperties
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns.review.model import BillLine, LimitUse, Severity
-from tablepatterns.review.rules import RULES
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns_review.model import BillLine, LimitUse, Severity
+from tablepatterns_review.rules import RULES
 
 _LIMITS = {
     "bytes of a property": "value-too-large",

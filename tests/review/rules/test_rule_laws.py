@@ -10,9 +10,9 @@ from support.examples import examples
 from tablepatterns import IndexEntity, InTable, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.design.model import ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
-from tablepatterns.review.model import Finding, Measured, Severity
-from tablepatterns.review.rules import RULES
+from tablepatterns_review.design.model import ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
+from tablepatterns_review.model import Finding, Measured, Severity
+from tablepatterns_review.rules import RULES
 
 KEYS = [
     Key("{A}", "{B:06d}"),

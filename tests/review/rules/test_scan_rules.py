@@ -9,8 +9,8 @@ import pytest
 from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, connect
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns.review.model import Severity
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns_review.model import Severity
 
 BY_AGE = Query("by age", {"Age": "="}, rate=1.0)
 

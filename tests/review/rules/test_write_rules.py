@@ -8,8 +8,8 @@ import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import IndexEntity, InTable, InterPartitionIndex, Key, Summary
-from tablepatterns.review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
-from tablepatterns.review.model import Severity
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
+from tablepatterns_review.model import Severity
 
 ORDERS = DeclaredSet(
     "Orders",

@@ -12,7 +12,6 @@ from uuid import UUID
 from ...edm import Int64, Ticks
 from ...entity import typed
 from ...errors import NOT_SHOWN, BadInput, BadProperty
-from ...extras import how_to_install
 
 CONTENT_KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
@@ -26,7 +25,7 @@ def need_cryptography() -> None:
     try:
         import_module("cryptography.hazmat.primitives.ciphers.aead")
     except ImportError as error:
-        text = f"encrypted properties need the package cryptography: {how_to_install('encrypt')}"
+        text = "encrypted properties need the package cryptography: pip install cryptography"
         raise ModuleNotFoundError(text, name="cryptography") from error
 
 

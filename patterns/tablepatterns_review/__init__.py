@@ -1,0 +1,93 @@
+"""Explain what a query costs before it is sent, and review a whole design.
+
+Modules that only a review needs are imported on first use, so that explaining a query stays fast.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tablepatterns.extras import how_to_install
+
+try:
+    from .design.model import (
+        Access,
+        ArchivePolicy,
+        DeclaredLog,
+        DeclaredSet,
+        Design,
+        Field,
+        LogRead,
+        LogWrite,
+        Query,
+        Retention,
+        Shape,
+        Write,
+    )
+    from .plans.explain import Plans, explain
+    from .plans.query_plan import Better, QueryPlan
+except ModuleNotFoundError as error:
+    text = f"a review needs {error.name}: {how_to_install('review')}"
+    raise ModuleNotFoundError(text, name=error.name) from error
+
+if TYPE_CHECKING:
+    from .capacity.price import BadPriceTable, PriceTable
+    from .design.file import BadDesignFile, read_design
+    from .design.from_sets import declare_log, declare_set
+    from .model import Finding, Reviewed, Severity
+    from .reviewer import review
+
+__all__ = [
+    "Access",
+    "ArchivePolicy",
+    "BadDesignFile",
+    "BadPriceTable",
+    "Better",
+    "DeclaredLog",
+    "DeclaredSet",
+    "Design",
+    "Field",
+    "Finding",
+    "LogRead",
+    "LogWrite",
+    "Plans",
+    "PriceTable",
+    "Query",
+    "QueryPlan",
+    "Retention",
+    "Reviewed",
+    "Severity",
+    "Shape",
+    "Write",
+    "declare_log",
+    "declare_set",
+    "explain",
+    "read_design",
+    "review",
+]
+
+_HOMES = {
+    "declare_log": "design.from_sets",
+    "declare_set": "design.from_sets",
+    "BadDesignFile": "design.file",
+    "BadPriceTable": "capacity.price",
+    "Finding": "model",
+    "PriceTable": "capacity.price",
+    "Reviewed": "model",
+    "Severity": "model",
+    "read_design": "design.file",
+    "review": "reviewer",
+}
+"""The modules of names that are imported on first use; type checkers see the imports above."""
+
+if not TYPE_CHECKING:
+    # Otherwise type checkers would assume that every name exists
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        # The next access finds it without this function
+        globals()[name] = found
+        return found

@@ -1,0 +1,154 @@
+"""Changes of blob logs, and of sets that are logs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, replace
+from typing import Any, Final
+
+from tablepatterns.figures import number
+
+from ..design.model import DeclaredLog, DeclaredSet, Design, Field, FieldType, LogOptions, LogRead, LogWrite, Query
+from ..measure.sample import equal, found_by
+from .changes import Change, Table
+
+_TEXT: Final[dict[FieldType, int]] = {
+    "int32": 8,
+    "int64": 12,
+    "double": 12,
+    "boolean": 5,
+    "datetime": 27,
+    "guid": 36,
+}
+"""The usual characters of a value of a fixed size."""
+_LATER: Final = (60.0, 300.0)
+_FLUSHED: Final = 10.0
+_CONTAINER: Final = 63
+
+
+def as_log(declared: DeclaredSet, design: Design) -> DeclaredLog | None:
+    """Return a set as a blob log; None if it is changed, has other parts, or is not only read by time spans."""
+    others = {name for each in design.sets for write in each.writes for name in write.atomic_with}
+    rate = sum(write.rate for write in declared.writes)
+    if declared.derived or declared.mappings or declared.access or not rate:
+        return None
+    if any(write.operation != "insert" or write.atomic_with or write.name in others for write in declared.writes):
+        return None
+    reads = [_as_read(declared, query, rate) for query in declared.queries]
+    if not reads or None in reads:
+        return None
+    fresh = min((query.max_staleness for query in declared.queries if query.max_staleness), default=_FLUSHED)
+    return DeclaredLog(
+        name=declared.name,
+        container=_container(declared.name),
+        service=_container(declared.name),
+        size=sum(_text_size(name, field) for name, field in declared.shape.fields.items() if field.type != "datetime"),
+        count=declared.shape.count,
+        retention_days=None if declared.retention is None else declared.retention.days,
+        flush_seconds=min(_FLUSHED, fresh),
+        writes=tuple(LogWrite(each.name, each.rate, each.peak, each.writers) for each in declared.writes),
+        reads=tuple(each for each in reads if each is not None),
+    )
+
+
+def _as_read(declared: DeclaredSet, query: Query, rate: float) -> LogRead | None:
+    """Return a query as the read of a time span that has as many results; None if it is none."""
+    shape = declared.shape
+    kinds = {name: shape.fields[name].type if name in shape.fields else "string" for name in query.known}
+    spans = [name for name, how in query.known.items() if how == "range" and kinds[name] == "datetime"]
+    others = [name for name, how in query.known.items() if how == "=" and kinds[name] != "datetime"]
+    is_simple = query.filter is None and query.take is None and not query.skip and not query.count_only
+    if len(spans) != 1 or not is_simple or query.order not in (None, spans[0]) or query.region != "primary":
+        return None
+    if any(how != "=" for name, how in query.known.items() if name not in spans):
+        return None
+    share = equal(shape, others, 0.0, others) / max(1, shape.count) if others else 1.0
+    seconds = found_by(shape, query) / (rate * max(share, 1e-9))
+    return LogRead(query.name, float(f"{seconds:.3g}"), query.rate, query.peak)
+
+
+def _text_size(name: str, field: Field) -> int:
+    size = _TEXT.get(field.type, math.ceil(field.size * 4 / 3) if field.type == "binary" else field.size)
+    return len(name) + 2 + size
+
+
+def _container(name: str) -> str:
+    words = re.sub(r"[^a-z0-9]+", "-", re.sub(r"([a-z0-9])([A-Z])", r"\1-\2", name).lower()).strip("-")
+    return f"{words[: _CONTAINER - 4].strip('-') or 'blob'}-log"
+
+
+def to_blob_log(declared: DeclaredSet, design: Design) -> Iterator[Change]:
+    """Yield the change that writes a log to blobs instead of a table."""
+    log = as_log(declared, design)
+    if log is None:
+        return
+
+    def moved(of: Design) -> Design:
+        return replace(of, sets=tuple(each for each in of.sets if each.name != log.name), logs=(*of.logs, log))
+
+    says = f"write the log to blobs (BlobLog), where entries are read up to {log.flush_seconds:g} s later"
+    yield Change(declared.name, says, _same, _unchanged, pattern="blob_log", of_design=moved, moved_to=table_of(log))
+
+
+def table_of(log: DeclaredLog) -> dict[str, Any]:
+    """Return a log as a design file has it; what has its default is left out."""
+    found = {
+        each.name: _whole(getattr(log, each.name))
+        for each in fields(LogOptions)
+        if each.default is MISSING or getattr(log, each.name) != each.default
+    }
+    if log.service == log.container:
+        del found["service"]
+    for name, accesses in (("write", log.writes), ("read", log.reads)):
+        found[name] = [
+            {key: _whole(value) for key, value in vars(each).items() if value is not None} for each in accesses
+        ]
+    return found
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def larger_flushes(log: DeclaredLog) -> Iterator[Change]:
+    """Yield the changes with which a flush holds more entries, that which loses the fewest in a crash first."""
+    if log.write_through:
+        says = f"keep entries in the buffer for up to {log.flush_seconds:g} s; a crash loses them"
+        yield _changed(log, says, write_through=False)
+        return
+    for seconds in _LATER:
+        if seconds > log.flush_seconds:
+            most = max((each.rate / each.writers for each in log.writes), default=0.0)
+            options: dict[str, Any] = {"flush_seconds": seconds}
+            says = f"flush entries after {seconds:g} s"
+            if (count := math.ceil(most * seconds - 1e-6)) > log.flush_count:
+                options["flush_count"] = count
+                says += f", or when there are {number(count)}"
+            yield _changed(log, f"{says}; a crash loses them", **options)
+
+
+def _changed(log: DeclaredLog, says: str, **options: Any) -> Change:
+    def model(of: Design) -> Design:
+        logs = tuple(replace(each, **options) if each.name == log.name else each for each in of.logs)
+        return replace(of, logs=logs)
+
+    def edit(of: Table) -> None:
+        for name, value in options.items():
+            of[name] = value
+
+    return Change(log.name, says, _same, edit, of_design=model)
+
+
+def _same(of: DeclaredSet) -> DeclaredSet:
+    return of
+
+
+def _unchanged(of: Table) -> None:
+    return
+
+
+Maker = Callable[[DeclaredLog], Iterator[Change]]
+RULES_OF_LOGS: Final[dict[str, Maker]] = {"small-flushes": larger_flushes}
+"""The changes that may remove a finding about a blob log."""

@@ -1,0 +1,179 @@
+"""Compute the load of each partition over a day, and whether it exceeds the target. No request is made.
+
+The day is simulated in virtual time, in steps of five minutes. Each access pattern follows a curve that is lowest at
+midnight and highest at noon, with the declared mean and peak; all peaks coincide, which is the worst case. Calls are
+distributed over partitions by the declared fields and skews, using expected values, so that a design always has the
+same load. A call counts as the entities that it reads and writes, at least one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
+
+from ..design.model import Design
+from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
+from .day import BUSIEST, STEP, STEPS, day_curve
+from .load import Load, loads_of, seconds_until_over, shares, throttled_share
+
+SHOWN: Final = 12
+"""The number of partitions of a table that are listed individually."""
+SHOWN_IN_TURN: Final = 24
+"""The same, if one replaces another: the hours of a day."""
+_MOST_BUCKETS: Final = 1024
+_COOL: Final = 0.5
+"""The share of the target below which a partition is not hot."""
+_WORTH: Final = 0.9
+"""Doubling the buckets must reduce the load at least to this share."""
+
+
+@dataclass
+class _Partition:
+    """The loads of a partition: each with its first step, its last step and its share."""
+
+    name: str
+    loads: list[tuple[Load, int, int, float]] = field(default_factory=list[tuple[Load, int, int, float]])
+
+    def rates(self) -> tuple[float, ...]:
+        """Return the entities per second of each step."""
+        rates = [0.0] * STEPS
+        for load, first, last, of in self.loads:
+            work, calls = load.work, load.curve[first:last]
+            rates[first:last] = [rate + each * work * of for rate, each in zip(rates[first:last], calls, strict=True)]
+        return tuple(rates)
+
+    def peak(self) -> float:
+        """Return the most entities in one second.
+
+        Every load is highest at noon, so between two steps at which a load begins or ends the sum is highest at the
+        step that is nearest to noon.
+        """
+        ends = {end for _, first, last, _ in self.loads for end in (first, last)}.difference((0, STEPS))
+        return max(self.at(step, 1) for step in {BUSIEST, *ends, *(end - 1 for end in ends)})
+
+    def at(self, step: int, buckets: int) -> float:
+        """Return the entities per second at a step, if the partition were spread over this many buckets."""
+        return sum(
+            load.curve[step] * load.in_bucket(buckets) * of
+            for load, first, last, of in self.loads
+            if first <= step < last
+        )
+
+
+def simulate_day(design: Design, measured: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
+    """Return the load of each table that is used, in the order of the design, and that of the account.
+
+    :param design: the design
+    :param measured: the cost of one call of each access pattern
+
+    Guide: scalability targets; guidelines for writing efficiently (hot partitions); prepend/append anti-pattern.
+    """
+    measured = tuple(measured)
+    by_table: defaultdict[str, list[Load]] = defaultdict(list)
+    for table in dict.fromkeys(each.table for each in design.sets):
+        by_table[table] = []
+    for each in measured:
+        for load in loads_of(design, each):
+            by_table[load.table].append(load)
+    heats = [_heat(table, loads) for table, loads in by_table.items()]
+    return tuple(heat for heat in heats if heat is not None), _account(measured)
+
+
+def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
+    """Return the load of a table; None if it is not used."""
+    total = sum(load.work * sum(load.curve) for load in loads)
+    if not total:
+        return None
+    found = _partitions(loads)
+    rates = _rates(found)
+    target = float(PARTITION_ENTITIES_PER_SECOND)
+    busiest = sorted(rates, key=lambda name: (-max(rates[name]), -sum(rates[name])))
+    hottest = rates[busiest[0]]
+    peak = max(hottest)
+    step = hottest.index(peak)
+    buckets, cooled = _spread(found[busiest[0]], step, peak, target)
+    over = [seconds_until_over(each, target, STEP) for each in rates.values()]
+    moving = _is_moving(found[busiest[0]])
+    shown = busiest[: SHOWN_IN_TURN if moving else SHOWN]
+    return TableLoad(
+        table=table,
+        step=float(STEP),
+        partitions=tuple(
+            PartitionLoad(
+                table, name, rates[name], throttled_share(rates[name], target, STEP), sum(rates[name]) / total
+            )
+            for name in shown
+        ),
+        others=max(0, _count(loads) - len(shown)),
+        target=target,
+        headroom=target / peak,
+        over_target_from=min((seconds for seconds in over if seconds is not None), default=None),
+        follows_time=moving,
+        buckets=buckets,
+        spread_peak=cooled,
+    )
+
+
+def _rates(partitions: Mapping[str, _Partition]) -> dict[str, tuple[float, ...]]:
+    """Return the entities per second of each step; partitions with the same loads share them."""
+    known: dict[tuple[tuple[int, int, int, float], ...], tuple[float, ...]] = {}
+    found = dict[str, tuple[float, ...]]()
+    for name, partition in partitions.items():
+        loads = tuple((id(load), first, last, of) for load, first, last, of in partition.loads)
+        found[name] = known.get(loads) or known.setdefault(loads, partition.rates())
+    return found
+
+
+def _partitions(loads: Iterable[Load]) -> Mapping[str, _Partition]:
+    found: dict[str, _Partition] = {}
+    for load in loads:
+        for share in shares(load.partitions, load.choice, load.skew):
+            partition = found.setdefault(share.partition, _Partition(share.partition))
+            partition.loads.append((load, share.first, share.last, share.of))
+    return found
+
+
+def _count(loads: Iterable[Load]) -> int:
+    """Return the number of partitions; sets with the same template share them."""
+    counts: dict[tuple[str, int], int] = {}
+    for load in loads:
+        made = load.partitions.template, load.partitions.buckets
+        counts[made] = max(counts.get(made, 0), load.partitions.count)
+    return sum(counts.values())
+
+
+def _is_moving(partition: _Partition) -> bool:
+    """Whether a partition is determined by time, so that another one replaces it."""
+    return any(load.partitions.clock is not None for load, _, _, _ in partition.loads)
+
+
+def _spread(partition: _Partition, step: int, peak: float, target: float) -> tuple[int, float]:
+    """Return the smallest power of two of buckets with which a partition is not hot, and its peak then.
+
+    If reads keep it hot regardless of the number of buckets, return the number beyond which the load hardly changes.
+    """
+    best, cooled, buckets = 1, peak, 1
+    while cooled >= _COOL * target and buckets < _MOST_BUCKETS:
+        buckets *= 2
+        spread = partition.at(step, buckets)
+        if spread <= cooled * _WORTH:
+            best, cooled = buckets, spread
+    return best, cooled
+
+
+def _account(measured: Iterable[Measured]) -> AccountLoad:
+    """Return the requests of the account, including those of workers."""
+    rates = [0.0] * STEPS
+    for each in measured:
+        requests = _requests(each)
+        for step, calls in enumerate(day_curve(each.rate, each.busiest)):
+            rates[step] += calls * requests
+    return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))
+
+
+def _requests(measured: Measured) -> float:
+    return max(measured.requests, measured.transactions)

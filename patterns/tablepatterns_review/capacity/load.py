@@ -1,0 +1,332 @@
+"""Simulate a day of access patterns on the partitions of each table, and the load above each target."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby, product
+from typing import Final, Literal
+
+from tablepatterns.entity_set.derived import Derived, RowLayout, profile_of
+from tablepatterns.filters import QueryClass
+from tablepatterns.key import Key
+
+from ..design.archives import archive_set, is_of_archive
+from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Write
+from ..key_parts import pieces_of
+from ..kinds import kind_of
+from ..model import Measured
+from ..zipf import Zipf
+from .day import SECONDS, STEP, STEPS, day_curve, moment_of
+from .partitions import Clock, Dimension, Partitions
+
+Choice = Literal["new", "entity", "partition", "all"]
+"""What a call uses: a new entity, an existing one, a whole partition, or everything."""
+
+_EXPLICIT: Final = 32
+"""The number of the busiest partitions of a key that are simulated individually."""
+_EXPLICIT_AT_A_TIME: Final = 8
+"""The same, if each period has its own partition; and for buckets, which are all equal."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of calls of a partition during a part of the day.
+
+    :param first: the first step
+    :param last: the step after the last one
+    """
+
+    partition: str
+    first: int
+    last: int
+    of: float
+
+
+@lru_cache(maxsize=32)
+def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Share]:
+    """Return the shares of the busiest partitions, which are the same at other rates.
+
+    Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
+    less even both are. A call that uses everything loads every partition by its size.
+
+    :param choice: what a call uses
+    :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
+    """
+    clock, found = partitions.clock, list[Share]()
+    moments = list(_moments(clock, choice, skew))
+    most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
+    for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
+        for first, last, begun, of in moments:
+            name = _name(partitions, ranks, begun)
+            for bucket in _buckets(partitions.buckets):
+                found.append(Share(bucket + name, first, last, share * of / partitions.buckets))
+    return tuple(found)
+
+
+def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> list[tuple[Mapping[str, int], float]]:
+    """Return the values of the busiest partitions, as ranks by field, and the share of each."""
+    largest = max(partitions.dimensions, key=lambda each: each.values.count, default=None)
+    ranges: list[list[tuple[int, float]]] = []
+    for each in partitions.dimensions:
+        chosen = _chosen(each, choice, skew if each is largest else 0.0)
+        ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
+    found = [(tuple(rank for rank, _ in each), math.prod(share for _, share in each)) for each in product(*ranges)]
+    names = [each.names for each in partitions.dimensions]
+    return [
+        ({name: rank for group, rank in zip(names, ranks, strict=True) for name in group}, share)
+        for ranks, share in heapq.nsmallest(most, found, key=lambda each: (-each[1], each[0]))
+    ]
+
+
+def _chosen(dimension: Dimension, choice: Choice, skew: float) -> Zipf:
+    """Return the distribution of the requested values: as often as they occur, unless partitions are requested."""
+    if choice == "all":
+        return dimension.values
+    occurs = 0.0 if choice == "partition" else dimension.values.exponent
+    return Zipf(dimension.values.count, occurs + skew)
+
+
+def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple[int, int, int, float]]:
+    """Yield the first and last step of a partition, the step at which its time starts, and its share."""
+    if clock is None:
+        yield 0, STEPS, 0, 1.0
+        return
+    recent = Zipf(clock.values, 0.0 if choice == "all" else skew)
+    if clock.seconds is None:
+        yield 0, STEPS, 0, 1.0 if choice == "new" else recent.share(1)
+        return
+    length = round(min(clock.seconds, SECONDS) / STEP)
+    for now in range(0, STEPS, length):
+        last = min(now + length, STEPS)
+        if choice == "new":
+            yield now, last, now, 1.0
+        else:
+            for begun in range(now, -1, -length):
+                yield now, last, begun, recent.share((now - begun) // length + 1)
+
+
+def _name(partitions: Partitions, ranks: Mapping[str, int], begun: int) -> str:
+    """Return the name of a partition in reports: values by their rank, times of the simulated day."""
+    clock = partitions.clock
+    text = ""
+    for piece in pieces_of(partitions.template):
+        text += piece.literal
+        if piece.name and piece.name in ranks:
+            text += f"{piece.name} {ranks[piece.name]}"
+        elif piece.name and clock and clock.seconds is not None:
+            text += moment_of(begun).strftime(piece.spec)
+        elif piece.name:
+            text += f"newest {piece.name}"
+    return text
+
+
+def _buckets(count: int) -> list[str]:
+    """Return the prefixes of the PartitionKeys of the first buckets."""
+    if count == 1:
+        return [""]
+    width = max(2, len(str(count - 1)))
+    return [f"{number:0{width}d}_" for number in range(min(count, _EXPLICIT_AT_A_TIME))]
+
+
+_SPREAD_BUCKETS: Final = 16
+"""The default number of buckets of a `PartitionSpread`."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """The load of an access pattern on the partitions of a key.
+
+    :param work: entities read and written per call
+    :param each: whether every bucket takes all of this work, like a read of the first entities,
+        which reads the first of every bucket
+    """
+
+    table: str
+    partitions: Partitions
+    choice: Choice
+    skew: float
+    curve: Sequence[float]
+    work: float
+    each: bool = False
+
+    def in_bucket(self, buckets: int) -> float:
+        """Return the work of a call on one bucket of a partition."""
+        if self.each:
+            return self.work
+        # A read of a partition reads every bucket, even if it has few entities
+        return max(1.0, self.work / buckets) if self.choice == "partition" else self.work / buckets
+
+
+def work_of(measured: Measured) -> float:
+    """Return the work of a call: the entities read and written, at least one."""
+    return max(1.0, measured.examined + measured.written)
+
+
+def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
+    """Yield the loads of an access pattern on the partitions of the set and of its derived rows; none of a log."""
+    if isinstance(measured.of, DeclaredLog):
+        return
+    curve = day_curve(measured.rate, measured.busiest)
+    if isinstance(measured.access, Query):
+        yield from _read(design, measured.of, measured, measured.access, curve)
+    else:
+        yield from _written(design, measured.of, measured, measured.access, curve)
+
+
+def key_of(derived: Derived, primary: Key) -> Key | None:
+    """Return the key of derived rows; None if they have no key of their own, or are not in a table.
+
+    :param primary: the key of the set's primary rows
+    """
+    return profile_of(derived, primary).table_key
+
+
+def touches(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
+    """Whether a write changes derived rows: every insert and delete, and an update of their fields."""
+    if write.operation != "update" or not write.changes:
+        return True
+    layout = declared.profile(derived).layout
+    if layout is not None:
+        return layout.include is None or not {*layout.include, *layout.key.fields}.isdisjoint(write.changes)
+    return not set(derived.reads).isdisjoint(write.changes)
+
+
+def touched(declared: DeclaredSet, write: Write) -> list[Derived]:
+    """Return the derived data that a write changes."""
+    return [each for each in declared.derived if touches(declared, each, write)]
+
+
+def moves(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
+    """Whether a write changes the key of a derived row."""
+    layout = declared.profile(derived).layout
+    if layout is None or write.operation != "update":
+        return False
+    return not set(layout.key.fields).isdisjoint(write.changes or layout.key.fields)
+
+
+def moves_away(declared: DeclaredSet, write: Write) -> bool:
+    """Whether a write moves the entity to another partition."""
+    return write.operation == "update" and not set(declared.key.partition_fields).isdisjoint(write.changes)
+
+
+def partitions_of(declared: DeclaredSet, key: Key, *, buckets: int = 1) -> Partitions:
+    """Return the partitions of a set's rows, or of its derived rows."""
+    inserts = sum(write.rate for write in declared.writes if write.operation == "insert")
+    shape = declared.shape
+    if not shape.count:
+        # A set that is still empty is simulated as after a year
+        shape = replace(shape, count=round(shape.net_growth) or round(inserts * SECONDS))
+    return Partitions.of(key, shape, inserts=inserts, buckets=buckets)
+
+
+def primaries(declared: DeclaredSet) -> Partitions:
+    """Return the partitions of the primary rows of a set."""
+    return partitions_of(declared, declared.key, buckets=kind_of(declared).buckets(declared))
+
+
+def _read(
+    design: Design, declared: DeclaredSet, measured: Measured, query: Query, curve: Sequence[float]
+) -> Iterator[Load]:
+    work = work_of(measured)
+    if query.archived:
+        target = archive_set(design, declared)
+        if target is not None:
+            yield Load(target.table, primaries(target), "entity", query.skew, curve, work)
+        return
+    via = next((each for each in declared.derived if each.name == measured.via), None)
+    profile = declared.profile(via) if via else None
+    is_list = profile is not None and profile.finder == "find_all"
+    choice: Choice = "partition"
+    # The list and each entity are read, but the requested value is shared by many entities
+    if not is_list and measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
+        choice = "entity" if measured.query_class is QueryClass.POINT else "all"
+    own = via.table(declared.table) if via else declared.table
+    key = key_of(via, declared.key) if via else None
+    if is_list and via is not None and via.is_eventual:
+        if key is not None:
+            yield Load(own, partitions_of(declared, key), "partition", query.skew, curve, 1.0)
+            work -= 1.0
+        if work > 0:
+            yield Load(declared.table, primaries(declared), "all", 0.0, curve, work)
+        return
+    is_apart = via is not None and via.is_eventual and key is not None
+    if profile and profile.layout and is_apart and _completes(profile.layout, measured):
+        work -= measured.returned
+        yield Load(declared.table, primaries(declared), "all", 0.0, curve, measured.returned)
+    partitions = partitions_of(declared, key) if is_apart and key else primaries(declared)
+    yield Load(own, partitions, choice, query.skew, curve, work, query.take is not None and choice == "partition")
+
+
+def _completes(layout: RowLayout, measured: Measured) -> bool:
+    """Whether the entity of each copy is read too, since a copy does not have all requested fields."""
+    return not layout.is_complete and 0 < measured.returned < measured.examined and measured.requests > 1
+
+
+def _written(
+    design: Design, declared: DeclaredSet, measured: Measured, write: Write, curve: Sequence[float]
+) -> Iterator[Load]:
+    left = work_of(measured)
+    choice: Choice = "new" if write.operation == "insert" else "entity"
+    for table, partitions, kind, most in _besides(design, declared, write, choice):
+        work = min(most, left)
+        left -= work
+        if work > 0:
+            yield Load(table, partitions, kind, write.skew, curve, work)
+    if left > 0:
+        yield Load(declared.table, primaries(declared), choice, write.skew, curve, left)
+
+
+def _besides(
+    design: Design, declared: DeclaredSet, write: Write, choice: Choice
+) -> Iterator[tuple[str, Partitions, Choice, float]]:
+    """Yield the other partitions that a write changes, the reason, and the work."""
+    for each in declared.derived:
+        key = key_of(each, declared.key)
+        if each.is_eventual and key is not None and touches(declared, each, write):
+            # A shared row is read before it is written; a row that moves is written in two places
+            most = 2.0 if each.shares_rows or moves(declared, each, write) else 1.0
+            yield each.table(declared.table), partitions_of(declared, key), choice, most
+    target = archive_set(design, declared) if is_of_archive(declared, write) else None
+    if target is not None:
+        yield target.table, primaries(target), "new", 1.0
+        insert = replace(write, operation="insert")
+        yield from _besides(design, replace(target, archive=None), insert, "new")
+    for other in design.sets:
+        for belonging in other.writes:
+            if belonging.name in write.atomic_with and other is not declared:
+                yield other.table, primaries(other), "new" if belonging.operation == "insert" else "entity", 1.0
+
+
+def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
+    """Return the share of the work that is throttled, from 0 to 1.
+
+    Throttled requests are not sent again.
+
+    >>> throttled_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
+    0.24833333333333332
+
+    :param rates: entities per second, step by step
+    :param target: entities per second that are served
+    :param step: the length of a step in seconds
+    """
+    if max(rates, default=0.0) <= target:
+        return 0.0
+    left = target
+    refused = 0.0
+    for rate, steps in groupby(rates):
+        seconds = step * sum(1 for _ in steps)
+        # The bucket holds only one second's worth, so idle time does not help at busy times
+        over = (rate - target) * seconds
+        refused += max(0.0, over - left)
+        left = min(target, max(0.0, left - over))
+    asked = sum(rates) * step
+    return refused / asked if asked else 0.0
+
+
+def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:
+    """Return the seconds until the load first exceeds the target; None if it never does."""
+    return next((number * step for number, rate in enumerate(rates) if rate > target), None)

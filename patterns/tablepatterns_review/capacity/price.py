@@ -1,0 +1,257 @@
+"""The monthly cost of a design, from the package's price table or your own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias, get_args
+
+from annotated_types import Ge, MinLen
+
+import tablepatterns
+from tablepatterns.errors import BadInput
+from tablepatterns.filters import QueryClass
+
+from ..design.model import STRICT, DeclaredLog, DeclaredSet, Design, Query
+from ..model import Bill, BillLine, Measured
+from ..toml_file import Problem, TomlFile, lines
+from .growth import grown_call, volume_of
+
+__all__ = ["MONTH", "PriceTable", "bill"]
+
+Operation = Literal[
+    "table_reads", "table_scans", "table_writes", "table_deletes", "queue_operations", "blob_reads", "blob_writes"
+]
+
+
+def charges_of(measured: Measured) -> Mapping[Operation, float]:
+    """Return the billed transactions of a call by kind, without the deletions of blobs, which are free.
+
+    :param measured: the cost of one call
+    """
+    cost = measured.cost
+    found: dict[Operation, float] = {
+        "queue_operations": cost.queue,
+        "blob_reads": cost.blob_read,
+        "blob_writes": cost.blob_write,
+    }
+    left = cost.table
+    for operation, wanted in _of_tables(measured):
+        taken = min(wanted, left)
+        left -= taken
+        found[operation] = found.get(operation, 0.0) + taken
+    return {operation: number for operation, number in found.items() if number > 0}
+
+
+def _of_tables(measured: Measured) -> Iterator[tuple[Operation, float]]:
+    """Yield the number of each kind, the most certain first; the last gets the rest."""
+    access, everything = measured.access, measured.transactions
+    if isinstance(access, Query):
+        is_point = measured.query_class in (None, QueryClass.POINT)
+        yield "table_reads" if is_point else "table_scans", everything
+        return
+    yield "table_deletes" if access.operation == "delete" else "table_writes", 1.0
+    # A write reads single entities, by key
+    yield "table_reads", measured.examined
+    yield "table_writes", everything
+
+
+OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
+PER: Final = 10_000
+"""The number of operations that a price is for."""
+_DEFAULT: Final = "prices.toml"
+
+
+class BadPriceTable(BadInput):
+    """A price file with errors; `problems` holds all of them, with their lines.
+
+    :param name: the name of the file
+    :param problems: the line and the error of each
+    """
+
+    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("price table", name, "it has errors", "fix them")
+        self.message = lines(name, self.problems)
+
+
+Price: TypeAlias = Annotated[float, Ge(0)]
+Text: TypeAlias = Annotated[str, MinLen(1)]
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The price of a GB per month, with one kind of redundancy."""
+
+    __pydantic_config__ = STRICT
+
+    tables: Price
+    blobs: Price
+
+
+@dataclass(frozen=True)
+class _Operations:
+    """The prices of 10,000 operations, by the kinds of `Operation`."""
+
+    __pydantic_config__ = STRICT
+
+    table_reads: Price
+    table_scans: Price
+    table_writes: Price
+    table_deletes: Price
+    queue_operations: Price
+    blob_reads: Price
+    blob_writes: Price
+
+
+@dataclass(frozen=True)
+class _PriceFile:
+    """The keys of a price file; `PriceTable` documents them."""
+
+    __pydantic_config__ = STRICT
+
+    currency: Text
+    dated: date
+    source: Text
+    region: Text
+    redundancy: Text
+    bytes_per_gb: Annotated[float, Ge(1)]
+    per_10_000_operations: _Operations
+    per_gb_month: Mapping[str, Capacity]
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield the errors in combinations of values."""
+        if self.redundancy not in self.per_gb_month:
+            says = f"redundancy = {self.redundancy!r} has no prices; add [per_gb_month.{self.redundancy}]"
+            yield Problem(("redundancy",), says)
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """Prices of a region.
+
+    >>> prices = PriceTable.default()
+    >>> prices.currency, prices.dated.isoformat(), prices.operations["table_reads"]
+    ('USD', '2026-09-12', 0.00036)
+
+    :param currency: their currency
+    :param dated: their date
+    :param source: their source
+    :param region: their region
+    :param redundancy: the redundancy of the account
+    :param bytes_per_gb: the number of bytes that are billed as one GB
+    :param operations: the prices of 10,000 operations, by kind
+    :param capacities: the prices of a GB per month, by redundancy
+    """
+
+    currency: str
+    dated: date
+    source: str
+    region: str
+    redundancy: str
+    bytes_per_gb: float
+    operations: Mapping[Operation, float]
+    capacities: Mapping[str, Capacity]
+
+    @property
+    def capacity(self) -> Capacity:
+        """The price of a GB per month."""
+        return self.capacities[self.redundancy]
+
+    @classmethod
+    def read(cls, given: str | Path) -> PriceTable:
+        """Read prices from a file or a text. An error lists all problems, with line and key.
+
+        :param given: the path of a file, or a text with more than one line
+        :raises BadPriceTable: it is not a valid price table
+        :raises OSError: the file cannot be read
+        """
+        return _read(TomlFile.of(given, "prices", BadPriceTable))
+
+    @classmethod
+    def default(cls) -> PriceTable:
+        """Return the prices of the package; its file says how they were confirmed."""
+        return _default()
+
+
+@lru_cache(maxsize=1)
+def _default() -> PriceTable:
+    return PriceTable.read(Path(tablepatterns.__path__[0]) / _DEFAULT)
+
+
+def _read(file: TomlFile) -> PriceTable:
+    found = file.read(_PriceFile)
+    if problems := list(found.problems()):
+        raise file.error(problems)
+    return PriceTable(
+        currency=found.currency,
+        dated=found.dated,
+        source=found.source,
+        region=found.region,
+        redundancy=found.redundancy,
+        bytes_per_gb=found.bytes_per_gb,
+        operations={each: getattr(found.per_10_000_operations, each) for each in OPERATIONS},
+        capacities=found.per_gb_month,
+    )
+
+
+MONTH: Final = 30.44 * 86_400
+"""Seconds of a month."""
+
+
+def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bill:
+    """Return the monthly cost: of each access pattern by its transactions, of each set by its bytes.
+
+    A query costs a transaction per page of up to 1,000 results, and so more as the set grows; rates stay as declared.
+    The deletes of a retention are included. A write in the transaction of another access pattern is counted there. Not
+    included: pages that end at the boundary of a server, and outgoing data.
+
+    :param design: the design
+    :param measured: the cost of one call of each access pattern
+    :param prices: the price table
+
+    Guide: cost; capacity.
+    """
+    measured = tuple(measured)
+    lines = tuple(_lines(design, measured, prices, 0.0))
+    total = math.fsum(line.amount for line in lines)
+    then = cost_after(design, measured, prices, design.years)
+    return Bill(lines, total, then, prices.currency, prices.dated, prices.source)
+
+
+def cost_after(design: Design, measured: Iterable[Measured], prices: PriceTable, years: float) -> float:
+    """Return the cost of a month after so many years of growth."""
+    return math.fsum(line.amount for line in _lines(design, measured, prices, years))
+
+
+def with_costs(measured: Iterable[Measured], costs: Bill) -> tuple[Measured, ...]:
+    """Return the measured figures with the monthly cost of each access pattern."""
+    by_subject: dict[str, float] = {}
+    for line in costs.lines:
+        by_subject[line.subject] = by_subject.get(line.subject, 0.0) + line.amount
+    return tuple(replace(each, cost_a_month=by_subject.get(f"{each.of.name}: {each.access.name}")) for each in measured)
+
+
+def _lines(design: Design, measured: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
+    """Yield the lines of the bill after a number of years."""
+    for each in measured:
+        subject = f"{each.of.name}: {each.access.name}"
+        for operation, calls in charges_of(grown_call(each, years)).items():
+            quantity = calls * each.rate * MONTH
+            if quantity:
+                price = prices.operations[operation]
+                yield BillLine(subject, operation.replace("_", " "), quantity, quantity / PER * price)
+    for declared in design.parts:
+        yield from _capacity(declared, prices, years)
+
+
+def _capacity(declared: DeclaredSet | DeclaredLog, prices: PriceTable, years: float) -> Iterator[BillLine]:
+    volume, capacity = volume_of(declared, years), prices.capacity
+    for where, size, price in (("tables", volume.tables, capacity.tables), ("blobs", volume.blobs, capacity.blobs)):
+        if size:
+            quantity = size / prices.bytes_per_gb
+            yield BillLine(declared.name, f"GB in {where}", quantity, quantity * price)

@@ -1,0 +1,234 @@
+"""Compute the stored bytes of a declared set's entities, including their derived rows.
+
+The size is the one that the service bills (`entity_size`): strings and keys in UTF-16, and the name of each property.
+Each row also has the id of its last write.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tablepatterns.entity import WRITE_ID
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.mapping import PropertyMapping, header_of, stored_size
+from tablepatterns.entity_set.shared_rows import PART
+from tablepatterns.key import Key
+from tablepatterns.limits import MAX_CUSTOM_PROPERTIES
+from tablepatterns.write_id import MAX_WRITE_IDS
+
+from ..design.model import DeclaredSet, Field, FieldType
+from ..key_parts import pieces_of
+from ..kinds import kind_of
+from .load import key_of
+
+_FIXED: Final[Mapping[FieldType, int]] = {
+    "int32": 4, "int64": 8, "double": 8, "boolean": 1, "datetime": 8, "guid": 16,
+}  # fmt: skip
+_TEXTS: Final[Mapping[FieldType, int]] = {"int32": 11, "int64": 20, "datetime": 28, "guid": 36, "boolean": 5}
+_POINTS: Final = MAX_CUSTOM_PROPERTIES - 1
+"""The number of points of a series in one row."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The size of an entity in one row, in bytes.
+
+    :param row: the row, including its keys
+    :param blobs: its part in blobs
+    :param in_blobs: the names of the fields in blobs
+    :param most: the maximum size of the row
+    :param properties: the number of properties, without the three system properties
+    :param value: the largest text or binary value; 0 if there is none
+    :param payload: the maximum size of a request that writes the row: JSON, with binary values in Base64
+    """
+
+    row: float
+    blobs: float
+    in_blobs: frozenset[str]
+    most: float
+    properties: int
+    value: int
+    payload: float = 0.0
+
+
+def primary_sizes(declared: DeclaredSet) -> Sizes:
+    """Return the size of an entity's primary row."""
+    return _sizes(declared, declared.key, set(declared.shape.fields).difference(declared.key.fields))
+
+
+def rows_of(declared: DeclaredSet) -> int:
+    """Return the number of rows of an entity: a split series has one per 251 points."""
+    points = kind_of(declared).points(declared)
+    if not points or not declared.settings.get("split"):
+        return 1
+    return max(1, math.ceil(points / _POINTS))
+
+
+def derived_sizes(declared: DeclaredSet, derived: Derived) -> Sizes | None:
+    """Return the size of an entity's derived row; None if it shares a row with others."""
+    layout = declared.profile(derived).layout
+    if layout is None:
+        return None
+    held = {name for name in declared.shape.fields if layout.holds(name)}
+    return _sizes(declared, layout.key, held, copies=True)
+
+
+def entry_size(declared: DeclaredSet, derived: Derived) -> float:
+    """Return the bytes of an entity in a shared list; 0 if there is none."""
+    profile = declared.profile(derived)
+    if not profile.lists_keys:
+        return 0.0
+    partition, row = key_units(declared.key, declared.shape.fields)
+    units = partition + row + 2 if derived.is_eventual else row + 1
+    # A summary stores what each entity adds: one for the count, and its numbers
+    note = 2 + 8 * (profile.numbers - 1) if profile.numbers else 0
+    return 2.0 * (units + note)
+
+
+def list_size(declared: DeclaredSet, derived: Derived) -> float:
+    """Return the size of a list's row without its entries."""
+    key = key_of(derived, declared.key)
+    units = sum(key_units(key, declared.shape.fields)) if key else 0
+    totals = len(declared.profile(derived).totals)
+    return 4 + 2 * units + 8 + 2 * 7 + 4 + _write_id(1) + totals * (8 + 2 * 12 + 8)
+
+
+def key_units(key: Key, fields: Mapping[str, Field], *, largest: bool = False) -> tuple[int, int]:
+    """Return the length of a PartitionKey and a RowKey in UTF-16 code units.
+
+    :param largest: whether to return those of the longest keys, instead of typical ones
+    """
+    return _units(key.partition_template, fields, largest), _units(key.row_template, fields, largest)
+
+
+def value_bytes(field: Field, *, largest: bool = False) -> int:
+    """Return the size of a value in a row."""
+    size = field.size if not largest or field.largest is None else field.largest
+    if field.type == "string":
+        return 4 + 2 * size
+    return 4 + size if field.type == "binary" else _FIXED[field.type]
+
+
+def _units(template: str, fields: Mapping[str, Field], largest: bool) -> int:
+    return sum(len(piece.literal) + _text(piece.name, piece.width, fields, largest) for piece in pieces_of(template))
+
+
+def _text(name: str | None, width: int | None, fields: Mapping[str, Field], largest: bool) -> int:
+    """Return the number of characters of a field in a key."""
+    if name is None or width is not None:
+        return width or 0
+    field = fields.get(name)
+    if field is None:
+        return 3 if name == PART else 16
+    if field.type in _TEXTS:
+        return _TEXTS[field.type]
+    return field.size if not largest or field.largest is None else field.largest
+
+
+def _sizes(declared: DeclaredSet, key: Key, held: set[str], *, copies: bool = False) -> Sizes:
+    """Return the size of a row with some of the fields as properties."""
+    fields = declared.shape.fields
+    kept = {name: _kept(declared, name, fields[name]) for name in held}
+    extra = _of_pattern(declared) if not copies else {}
+    headers = {name: 4 + size for each in declared.mappings for name, size in header_of(each, held).items()}
+    header = sum(headers.values())
+    names = [*kept, *extra, *headers]
+    overhead = sum(8 + 2 * len(name) for name in names) + header + sum(extra.values())
+    usual, most = (4 + 2 * sum(key_units(key, fields, largest=largest)) + overhead for largest in (False, True))
+    return Sizes(
+        row=usual + sum(row for row, _, _ in kept.values()) + _write_id(1),
+        blobs=0.0 if copies else sum(blob for _, blob, _ in kept.values()),
+        in_blobs=frozenset(name for name, (_, blob, _) in kept.items() if blob),
+        most=most + sum(largest for _, _, largest in kept.values()) + _write_id(MAX_WRITE_IDS),
+        properties=len(names) + 1,
+        payload=_payload(declared, key, {name: largest for name, (_, _, largest) in kept.items()}) + header / 2,
+        value=max((largest - 4 for name, (_, _, largest) in kept.items() if _may_be_long(declared, name)), default=0),
+    )
+
+
+_OPERATION: Final = 650
+"""The bytes of a write in a transaction without its entity: the headers of its part, and the write id."""
+_JSON: Final[Mapping[FieldType, int]] = {
+    "int32": 11, "int64": 22, "double": 24, "boolean": 5, "datetime": 30, "guid": 38,
+}  # fmt: skip
+_ANNOTATED: Final = ("int64", "datetime", "guid", "binary")
+_ANNOTATION: Final = 28
+
+
+def _payload(declared: DeclaredSet, key: Key, largest: Mapping[str, int]) -> float:
+    """Return the size of a request for a row, from the stored size of its values."""
+    return _OPERATION + 2 * sum(key_units(key, declared.shape.fields, largest=True)) + _json_size(declared, largest)
+
+
+def _json_size(declared: DeclaredSet, sizes: Mapping[str, int]) -> float:
+    """Return the size of properties in JSON, from the stored size of their values."""
+    total = 0.0
+    for name, stored in sizes.items():
+        kind = declared.shape.fields[name].type
+        is_sealed = _is_sealed(declared, name)
+        if is_sealed or kind == "binary":
+            value = 2 + 4 * math.ceil((stored - 4) / 3)
+        else:
+            # Strings are sent as UTF-8, in which a character usually takes one byte
+            value = _JSON.get(kind, 2 + (stored - 4) // 2)
+        annotation = _ANNOTATION + len(name) if is_sealed or kind in _ANNOTATED else 0
+        total += len(name) + 4 + value + annotation
+    return total
+
+
+_MEMBERS: Final = len('{"v":1,"PartitionKey":"","RowKey":"","properties":{}}')
+
+
+def archived_size(declared: DeclaredSet) -> float:
+    """Return the size of an entity in a blob: JSON, with all values of the entity."""
+    fields = declared.shape.fields
+    held = {name: value_bytes(field) for name, field in fields.items() if name not in declared.key.fields}
+    return _MEMBERS + sum(key_units(declared.key, fields)) + _json_size(declared, held)
+
+
+def _may_be_long(declared: DeclaredSet, name: str) -> bool:
+    return _is_sealed(declared, name) or declared.shape.fields[name].type in ("string", "binary")
+
+
+def _is_sealed(declared: DeclaredSet, name: str) -> bool:
+    return any(each.keeps_secret and name in each.fields for each in declared.mappings)
+
+
+def _kept(declared: DeclaredSet, name: str, field: Field) -> tuple[float, float, int]:
+    """Return the size of a value in the row and in a blob, and its maximum size in the row."""
+    usual, most = value_bytes(field), value_bytes(field, largest=True)
+    blob, is_text = 0, field.type == "string"
+    address = len(declared.table) + len(name) + sum(key_units(declared.key, declared.shape.fields, largest=True))
+    for mapping in sorted(declared.mappings, key=lambda each: each.order):
+        if name in mapping.fields:
+            usual, blob = _mapped(mapping, usual, is_text, address)
+            most = max(usual, _mapped(mapping, most, is_text, address)[0])
+            is_text = is_text and not mapping.keeps_secret
+    return float(usual), float(blob), most
+
+
+def _mapped(mapping: PropertyMapping, size: int, is_text: bool, address: int) -> tuple[int, int]:
+    """Return the size of a mapped value in the row and in a blob."""
+    row, blob = stored_size(mapping, size - _LENGTH, is_text=is_text, address=address)
+    return _LENGTH + row, blob
+
+
+_LENGTH: Final = 4
+
+
+def _of_pattern(declared: DeclaredSet) -> dict[str, int]:
+    """Return the number of properties that a recipe adds: the points of a series, in one row."""
+    points = kind_of(declared).points(declared)
+    if not points:
+        return {}
+    name, kind = str(declared.settings.get("name", "Point")), str(declared.settings.get("of", "int"))
+    size = {"bool": 1, "float": 8, "Int64": 8}.get(kind.rpartition(".")[2].strip("'<>"), 4)
+    digits = len(str(points - 1))
+    return {f"{name}{number:0{digits}d}": size for number in range(min(points, _POINTS))}
+
+
+def _write_id(ids: int) -> int:
+    return 8 + 2 * len(WRITE_ID) + 4 + 16 * ids

@@ -1,0 +1,391 @@
+"""The commands `tablepatterns explain` and `tablepatterns review`.
+
+What reviews and reports is loaded where it is used, so that other commands begin without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail
+from tablepatterns.errors import BadInput
+from tablepatterns.figures import count
+from tablepatterns.filters import FilterSyntaxError
+
+from .design.model import Design
+from .model import Reviewed, Severity
+from .plans.explain import explain as plan_of
+
+if TYPE_CHECKING:
+    from .capacity.price import PriceTable
+
+_WIDTH: Final = 100
+_MANY: Final = 300
+"""A review of so many access patterns takes so long that it is announced."""
+
+
+class Form(str, Enum):
+    """The forms of a report."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+    HTML = "html"
+
+
+class FailOn(str, Enum):
+    """From which severity on the status is 1."""
+
+    SERIOUS = "serious"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+_LEAST: Final = {
+    FailOn.SERIOUS: Severity.SERIOUS,
+    FailOn.WARNING: Severity.WARNING,
+    FailOn.NOTE: Severity.NOTE,
+}
+_ENDINGS: Final = {".md": Form.MARKDOWN, ".json": Form.JSON, ".html": Form.HTML, ".htm": Form.HTML}
+
+
+def run_review(source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console) -> Reviewed:
+    """Review a design, write the report to a file or to the console, and return what was found out.
+
+    Where a file is written, the console gets one line. Without a form the file's ending says it, and else it is text.
+
+    :param source: a TOML file, or `package.module:design` for a design in Python
+    :param form: the form of the report
+    :param output: the file to write
+    :param prices: a price table in place of the one that comes with the package
+    :raises BadInput: the design or the price table is wrong; the error names where
+    :raises OSError: a file cannot be read or written
+    """
+    from .report import text
+    from .report.formatting import plain, verdict
+    from .reviewer import review
+
+    form, design, table = _form_of(form, output), design_of(source), _price_table(prices)
+    with _progress(design) as show:
+        found = review(design, prices=table, detailed=form in (Form.JSON, Form.HTML), on_measured=show)
+    if output is not None:
+        # Line breaks as they are, on every system
+        output.write_bytes(_written(found, form).encode("utf-8"))
+        console.print(f"{plain(found.design.name)}: {verdict(found)}; {output}", markup=False, soft_wrap=True)
+    elif form is Form.TEXT:
+        console.print(text(found))
+    else:
+        console.file.write(_written(found, form))
+    return found
+
+
+def _form_of(form: Form | None, output: Path | None) -> Form:
+    return form or (_ENDINGS.get(output.suffix.lower(), Form.TEXT) if output else Form.TEXT)
+
+
+def fixed(source: str, number: int, output: Path | None, prices: Path | None, console: Console) -> None:
+    """Write a design file with the change that a report gives for a finding; comments and order are kept.
+
+    :param source: a TOML file
+    :param number: the number of the change in the report
+    :param output: the file to write; None for the design file itself
+    :raises BadInput: there is no such change, or the design is not in a TOML file
+    :raises OSError: a file cannot be read or written
+    """
+    from .advice.fix import fixed_text
+    from .report.formatting import plain
+    from .reviewer import review_with_changes
+
+    if not Path(source).is_file():
+        raise BadInput("design", source, "only a design file can be changed", "give a TOML file")
+    table = _price_table(prices)
+    found, changes = review_with_changes(design_of(source), prices=table)
+    known = [each for each in found.findings if each.fix == number]
+    change = changes[number - 1] if known else None
+    if change is None:
+        numbers = ", ".join(str(each.fix) for each in found.findings if each.fix) or "none"
+        raise BadInput("fix", number, f"the report has no such change; it has {numbers}", "give one of these")
+    text = fixed_text(Path(source).read_text(encoding="utf-8-sig"), change)
+    (output or Path(source)).write_bytes(text.encode("utf-8"))
+    console.print(f"{plain(change.set)}: {plain(change.says)}; {output or source}", markup=False, soft_wrap=True)
+
+
+def coded(source: str, output: Path | None, console: Console) -> None:
+    """Write a design file as Python: a module that declares its sets, and one with tests of their costs.
+
+    :param source: a TOML file
+    :param output: the folder to write to; None for the current one
+    :raises BadInput: the design is not in a TOML file, or a module of this name exists
+    :raises OSError: a file cannot be read or written
+    """
+    from .code import written
+
+    if not Path(source).is_file():
+        raise BadInput("design", source, "only a design file can be written as Python", "give a TOML file")
+    folder = output or Path()
+    files = {folder / name: text for name, text in written(design_of(source), Path(source).stem).items()}
+    for path in files:
+        if path.exists():
+            raise BadInput("output", str(path), "there is such a file", "move it, or give another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        path.write_bytes(text.encode("utf-8"))
+        console.print(str(path), markup=False, highlight=False, soft_wrap=True)
+
+
+def compared(before: str, after: str, form: Form | None, prices: Path | None, console: Console) -> None:
+    """Print how two designs differ, by access pattern.
+
+    :raises BadInput: a design or the price table is wrong
+    :raises OSError: a file cannot be read
+    """
+    from .report.comparison import comparison
+    from .report.markdown import comparison_markdown
+    from .report.text import sheet_parts
+    from .reviewer import review
+
+    table = _price_table(prices)
+    if form not in (None, Form.TEXT, Form.MARKDOWN):
+        raise BadInput("format", form, "a comparison is printed as text or Markdown", "use one of these")
+    sheets = comparison(*(review(design_of(source), prices=table) for source in (before, after)))
+    if form is Form.MARKDOWN:
+        console.file.write(comparison_markdown(sheets))
+        return
+    for sheet in sheets:
+        for part in sheet_parts(sheet):
+            console.print(part)
+        console.print()
+
+
+def watch_design(source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console) -> None:
+    """Review a design file, and again whenever it changes, until Ctrl+C; errors of the file are reported, too.
+
+    :raises BadInput: there is no such file
+    :raises ModuleNotFoundError: watchfiles is not installed
+    """
+    from tablepatterns.extras import how_to_install
+
+    try:
+        from watchfiles import watch as changes_of
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"--watch needs watchfiles: {how_to_install('review')}", name=error.name) from error
+    path = Path(source).absolute()
+    if not path.is_file():
+        raise BadInput("design", source, "only a design file can be watched", "give a TOML file")
+    # Ctrl+C is how the user ends it
+    with suppress(KeyboardInterrupt):
+        _review_or_report_errors(source, form, output, prices, console)
+        # Editors replace the file, so its folder is watched
+        for changes in changes_of(path.parent, recursive=False):
+            if any(Path(changed).name == path.name for _, changed in changes):
+                _review_or_report_errors(source, form, output, prices, console)
+
+
+def _review_or_report_errors(
+    source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console
+) -> None:
+    from .report.html import error_page
+
+    try:
+        run_review(source, form, output, prices, console)
+    except (BadInput, OSError) as error:
+        console.print(f"{error}\n", markup=False, soft_wrap=True)
+        if output is not None and _form_of(form, output) is Form.HTML:
+            output.write_bytes(error_page(f"Errors: {source}", str(error).splitlines()).encode("utf-8"))
+
+
+@contextmanager
+def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
+    """Show how many access patterns have been measured; the value is called with the number.
+
+    Where there is no terminal, a review that takes long is announced once.
+    """
+    from .reviewer import MAX_TESTS
+
+    err, declared = Console(stderr=True, highlight=False), sum(1 for _ in design.accesses())
+    if not err.is_terminal:
+        if declared >= _MANY:
+            text = f"Reviewing {count(declared)} access patterns takes minutes: a second for about 100 of them,"
+            err.print(f"{text} and tests of changes end after {count(MAX_TESTS)} measurements.", soft_wrap=True)
+        yield lambda measured: None
+        return
+    with err.status(f"Reviewing {count(declared)} access patterns") as status:
+
+        def show(measured: int) -> None:
+            if measured <= declared:
+                status.update(f"Reviewing: {count(measured)} of {count(declared)} access patterns measured")
+            else:
+                tests = f"{count(measured - declared)} of at most {count(MAX_TESTS)} measurements"
+                status.update(f"Testing changes: {tests}")
+
+        yield show
+
+
+def _price_table(path: Path | None) -> PriceTable | None:
+    from .capacity.price import PriceTable
+
+    return None if path is None else PriceTable.read(path)
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of a design file."""
+    from .design.format import schema
+
+    return json.dumps(schema(), indent=2)
+
+
+def status(found: Reviewed, fail_on: FailOn) -> int:
+    """Return 1 if there is a finding of this severity or worse, and 0 otherwise."""
+    worst, least = found.severity, _LEAST.get(fail_on)
+    return int(worst is not None and least is not None and worst >= least)
+
+
+def design_of(source: str) -> Design:
+    """Return the design that a name stands for: that of a TOML file, or one in Python.
+
+    Modules are looked for in the folder that the command runs in, too.
+
+    :raises BadInput: there is no such design, or it is wrong
+    :raises OSError: the file cannot be read
+    """
+    from .design.file import read_design
+
+    module, _, attribute = source.partition(":")
+    if Path(source).suffix == ".toml" or Path(source).is_file() or not attribute:
+        if not Path(source).is_file():
+            raise BadInput("design", source, "there is no such file", "give a TOML file, or package.module:design")
+        return read_design(Path(source))
+    return _in_python(source, module, attribute)
+
+
+def _in_python(source: str, module: str, attribute: str) -> Design:
+    hint = "give package.module:design, where design is a Design, or a function that returns one"
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+        made: object = found() if callable(found) else found
+    except BadInput:
+        raise
+    except Exception as error:  # Whatever code of the user's raises is no finding
+        rule = f"it cannot be loaded: {type(error).__name__}: {error}"
+        raise BadInput("design", source, rule, hint) from error
+    if not isinstance(made, Design):
+        raise BadInput("design", source, f"{module} has no Design of that name", hint)
+    return made
+
+
+def _written(found: Reviewed, form: Form) -> str:
+    from .report import as_json, html, markdown, text
+
+    match form:
+        case Form.MARKDOWN:
+            return markdown(found)
+        case Form.JSON:
+            return as_json(found)
+        case Form.HTML:
+            return html(found)
+        case Form.TEXT:
+            out = io.StringIO()
+            Console(file=out, width=_WIDTH, highlight=False, color_system=None).print(text(found))
+            return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def commands(app: typer.Typer) -> None:
+    """Add the commands to an app."""
+    command(app)(explain)
+    command(app)(review)
+
+
+def explain(
+    text: Annotated[str, typer.Argument(metavar="FILTER", help="The value of $filter; '' asks for every entity.")],
+    as_json: bool = False,
+) -> Result:
+    """Explain a query: its class and why, what the service reads, what it costs, and a better query.
+
+    Example: tablepatterns explain "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
+    """
+    try:
+        plan = plan_of(text)
+    except FilterSyntaxError as error:
+        fail(error, WRONG_USE, _pointed(text, error.position), as_json=as_json)
+    better = [{"text": each.words, "code": each.code, "pattern": each.pattern} for each in plan.better]
+    data = {"class": plan.query_class.label, "reason": plan.reason, "better": better, "text": str(plan)}
+    return Result(data, (plan,))
+
+
+def review(
+    design: Annotated[
+        str | None, typer.Argument(help="A TOML file, or package.module:design for a Design in Python.")
+    ] = None,
+    form: Annotated[Form | None, typer.Option("--format", help="By default, from the file's extension.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write: .html, .md, .json, or text; with --code, the folder.")
+    ] = None,
+    prices: Annotated[Path | None, typer.Option(help="A price table of your own, in TOML.")] = None,
+    fail_on: Annotated[FailOn, typer.Option(help="Exit with status 1 from this severity on.")] = FailOn.SERIOUS,
+    fix: Annotated[
+        int | None,
+        typer.Option(help="Make this change of the report, in --output or in the file itself."),
+    ] = None,
+    diff: Annotated[
+        str | None, typer.Option(help="Compare with this design, by access pattern: --diff before.toml after.toml.")
+    ] = None,
+    code: Annotated[
+        bool, typer.Option("--code", help="Write the design as Python, with tests that hold its costs to the review.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Review again, and write --output again, whenever the file changes.")
+    ] = False,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="Print the JSON Schema of design files, for editors, and stop.")
+    ] = False,
+    as_json: bool = False,
+) -> Result | None:
+    """Review a design: run every access pattern in memory, simulate a day, and report what to improve.
+
+    The exit status is 1 for findings of the --fail-on severity or worse, 2 for an invalid file or command.
+    """
+    if json_schema:
+        typer.echo(schema_text())
+        return None
+    if design is None:
+        fail("no design is given: name a TOML file, or package.module:design", WRONG_USE, as_json=as_json)
+    prints_report = as_json and output is None and diff is None and fix is None and not code and not watch
+    form = Form.JSON if prints_report else form
+    text = io.StringIO() if as_json and not prints_report else None
+    out, exit_status = console(file=text), 0
+    try:
+        if diff is not None:
+            compared(diff, design, form, prices, out)
+        elif fix is not None:
+            fixed(design, fix, output, prices, out)
+        elif code:
+            coded(design, output, out)
+        elif watch:
+            watch_design(design, form, output, prices, out)
+        else:
+            exit_status = status(run_review(design, form, output, prices, out), fail_on)
+    except OSError as error:
+        fail(error, WRONG_USE, as_json=as_json)
+    if text is not None:
+        return Result({"text": text.getvalue()}, status=exit_status)
+    raise typer.Exit(exit_status)
+
+
+def _pointed(text: str, position: int) -> Text:
+    """Return the text with a mark under the position, if both fit in lines of a terminal."""
+    return Text(f"  {text}\n  {' ' * max(position - 1, 0)}^", style="dim")

@@ -1,0 +1,40 @@
+"""Write a design as Python: the sets, and tests that hold the costs of its access patterns."""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from typing import Final
+
+from ..design.model import Design
+from .layout import snake
+from .module import Module, Parts
+from .tests import Tests
+
+_IMPORTED: Final = ("pytest", "tablepatterns")
+"""Packages that a module of this name would hide."""
+
+
+def written(design: Design, name: str) -> dict[str, str]:
+    """Return the modules of a design by file name: the one that declares it, and its tests.
+
+    >>> from tablepatterns_review import read_design
+    >>> design = read_design('''
+    ... name = "Staff"
+    ... [[set]]
+    ... name = "Employees"
+    ... key = { partition = "{Department}", row = "empid_{EmployeeId:06d}" }
+    ... count = 20_000
+    ... fields = { Department = { distinct = 12 }, EmployeeId = { type = "int32" } }
+    ... ''')
+    >>> list(written(design, "staff"))
+    ['staff.py', 'test_staff.py']
+
+    :param design: the design of a file
+    :param name: the name of the module; `_design` is added to that of another module or a keyword
+    """
+    name = snake(name)
+    if name in _IMPORTED or name in sys.stdlib_module_names or keyword.iskeyword(name):
+        name = f"{name}_design"
+    module = Module(design, Parts.of(design))
+    return {f"{name}.py": module.text(), f"test_{name}.py": Tests(module, name).text()}

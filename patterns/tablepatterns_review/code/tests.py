@@ -1,0 +1,300 @@
+"""Write the tests of a design: each simple call costs no more storage transactions than the review says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.key.ranges import Between
+from tablepatterns.storage import connect
+from tablepatterns_engine import Clock, Engine
+
+from ..design.archives import is_of_archive
+from ..design.model import DeclaredLog, DeclaredSet, Query, Write
+from ..kinds.kind import SampleCall, once
+from ..measure.account import SampleAccount, sample_design, set_up
+from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
+from ..measure.questions import answer, sample_call
+from ..measure.sample import NOW, Sample, holds_copies
+from ..measure.writes import Source
+from ..model import Measured
+from . import logs
+from .layout import Brackets, Expression, Names, call, entries, lines_of, literal, snake, text
+from .module import PLAIN_CALLS, Module, comment, import_lines
+
+_FEW = 3
+"""How many entities of each set the tests store."""
+
+
+@dataclass
+class Tests:
+    """The module with the tests of a design.
+
+    :param module: the module that declares the design
+    :param imported: its name
+    """
+
+    module: Module
+    imported: str
+
+    @cached_property
+    def account(self) -> SampleAccount:
+        """The sample entities."""
+        with connect(Engine(clock=Clock(NOW))) as storage:
+            return set_up(sample_design(self.module.design, _FEW), storage)
+
+    def text(self) -> str:
+        """Return the text of the module."""
+        design, account = self.module.design, self.account
+        names, skipped, body = Names(), list[str](), list[str]()
+        for each in calls_of(design):
+            if is_of_retention(each.of, each.access):
+                continue
+            lines, most = self._call(account, each), max(1, math.ceil(each.transactions - 1e-9))
+            if isinstance(each.of, DeclaredLog) and each.rejected is None:
+                lines, most = logs.test_of(each.of, each.access, self.module.parts.sets[each.of.name])
+            if lines is None:
+                skipped.append(text(f"{each.of.name}: {each.access.name}"))
+                continue
+            name = names.new(f"test_{snake(each.of.name)}_{snake(each.access.name)}")
+            arguments = Brackets(f"def {name}(", [("storage: ", "Storage"), ("sets: ", "Sets")], ") -> None:")
+            body += ["", "", *lines_of("", arguments), *lines]
+            body.append(f"    traffic.assert_transactions(at_most={most})")
+        head = ['"""Each call costs no more storage transactions than `tablepatterns review` says."""', ""]
+        notes = [f"Not tested, since it takes more than one simple call: {each}" for each in skipped]
+        head += [*comment(notes), *([""] if notes else []), "from __future__ import annotations", ""]
+        body = [*self._fixtures(account), *body]
+        parts = self.module.parts
+        own = ["Sets", "declare", *parts.models.values(), *parts.derived.values()]
+        return "\n".join([*head, *import_lines(body, (self.imported, own)), "", *body]) + "\n"
+
+    # -- Entities
+
+    def _fixtures(self, account: SampleAccount) -> list[str]:
+        found = [*lines_of("NOW = ", literal(NOW)), "", "", "@pytest.fixture", "def storage() -> Iterator[Storage]:"]
+        found += ["    with connect(Engine(clock=Clock(NOW))) as storage:", "        yield storage", "", ""]
+        key = ""
+        if self.module.encrypts:
+            key = ', LocalKey("test", bytes(32))'
+        found += ["@pytest.fixture", "def sets(storage: Storage) -> Sets:", f"    sets = declare(storage{key})"]
+        for declared in sorted(self.module.design.sets, key=holds_copies):
+            if declared.name in account.rejected:
+                continue
+            how = "insert_or_merge" if self._shares_rows(declared) else "insert"
+            for fields in once(declared.key, account.samples[declared.name].stored):
+                found += lines_of("", self._insert(declared, fields, how), indent=4)
+            if _has_messages(declared):
+                found.append(f"    {self._of(declared)}.process_intents()")
+        for log in self.module.design.logs:
+            found += logs.stored(self.module.parts.sets[log.name])
+        return [*found, "    return sets"]
+
+    def _bare(self, declared: DeclaredSet) -> str:
+        return f"sets.{self.module.parts.sets[declared.name]}"
+
+    def _named(self, declared: DeclaredSet) -> str:
+        """Return the set, without its model if that does not fit the sample."""
+        has_other = declared.name in self.module.parts.models and self._model(declared) is None
+        return f"{self._bare(declared)}.without_model()" if has_other else self._bare(declared)
+
+    def _model(self, declared: DeclaredSet) -> str | None:
+        """Return the model; None if the sample has only some of its fields, as of an entity too large for a row."""
+        made = self.account.samples[declared.name].spare[0]
+        return self.module.parts.models.get(declared.name) if set(made) == set(declared.shape.fields) else None
+
+    def _of(self, declared: DeclaredSet) -> str:
+        name = self._bare(declared)
+        return f"{name}.entity_set" if declared.pattern == "partition_spread" else name
+
+    def _shares_rows(self, declared: DeclaredSet) -> bool:
+        """Whether other sets write the same entities, such as their totals."""
+        return declared.pattern in PLAIN_CALLS and any(
+            via.table(each.table).lower() == declared.table.lower()
+            and profile.key
+            and profile.key.overlaps(declared.key)
+            for each in self.module.design.sets
+            for via, profile in each.profiles()
+            if each is not declared and not profile.filled_from
+        )
+
+    def _insert(self, declared: DeclaredSet, fields: Mapping[str, Any], how: str = "insert") -> Brackets:
+        name, model = self._named(declared), self._model(declared)
+        if declared.pattern == "data_series":
+            one = {"int": "1", "Int64": "Int64(1)", "float": "1.0", "bool": "True"}[str(declared.settings["of"])]
+            return call(f"{name}.set", "0", one, entries(_part(fields, declared.key.fields)))
+        if model is None:
+            return call(f"{name}.{how}", entries(fields))
+        return call(f"{name}.{how}", Brackets(f"{model}(", [(f"{each}=", literal(fields[each])) for each in fields]))
+
+    # -- Calls
+
+    def _call(self, account: SampleAccount, each: Measured) -> list[str] | None:
+        """Return the lines that make a call; None if it takes more than one."""
+        if (
+            isinstance(each.of, DeclaredLog)
+            or each.rejected is not None
+            or not account.samples[each.of.name].stored
+            or account.rejected
+        ):
+            return None
+        if is_of_archive(each.of, each.access):
+            return self._move(account, each.of)
+        if isinstance(each.access, Write):
+            return self._write(account, each.of, each.access)
+        return self._query(account, each.of, each.access)
+
+    def _move(self, account: SampleAccount, declared: DeclaredSet) -> list[str]:
+        """Return the lines that archive an entity, after one for which the queue and the archive are created."""
+        archive, stored = f"sets.{self.module.parts.archives[declared.name]}", account.samples[declared.name].stored
+        lines = [f"    worker = Worker(storage, [{archive}])"]
+        for fields, indent in ((stored[0], 4), (stored[-1], 8)):
+            if indent > 4:
+                lines.append("    with Traffic(storage) as traffic:")
+            key = entries(_part(fields, declared.key.fields))
+            lines += lines_of("", call(f"{archive}.archive", key), indent=indent)
+            lines.append(f"{' ' * indent}assert worker.run_once().handled == 1")
+        return lines
+
+    def _archived(self, account: SampleAccount, declared: DeclaredSet) -> list[str]:
+        """Return the lines that read an entity from the archive."""
+        archive = f"sets.{self.module.parts.archives[declared.name]}"
+        key = entries(_part(account.samples[declared.name].stored[0], declared.key.fields))
+        lines = lines_of("", call(f"{archive}.archive", key), indent=4)
+        lines += [f"    Worker(storage, [{archive}]).run_once()", "    with Traffic(storage) as traffic:"]
+        lines += lines_of("found = ", call(f"{archive}.get", key), indent=8)
+        return [*lines, "    assert found is not None"]
+
+    def _query(self, account: SampleAccount, declared: DeclaredSet, query: Query) -> list[str] | None:
+        if query.archived:
+            return self._archived(account, declared)
+        found, shape = answer(declared, query), account.made.shapes[declared.name]
+        if found.completes or query.region == "secondary":
+            return None
+        one = sample_questions(account, declared, query, found, 1)[0]
+        ask = sample_call(declared, query, found, account.samples[declared.name], one, shape)
+        made = self._asked(declared, ask)
+        if made is None:
+            return None
+        is_one = ask.way in ("get", "find") and declared.pattern != "data_series"
+        result = made if isinstance(made, Brackets) and ask.way in ("get", "find", "find_all", "totals") else None
+        if result is None and ask.take is None:
+            result = call("list", made)
+        lines = ["    with Traffic(storage) as traffic:"]
+        lines += lines_of("found = ", made if result is None else result, indent=8)
+        return [*lines, f"    assert found{' is not None' if is_one else ''}"]
+
+    def _asked(self, declared: DeclaredSet, ask: SampleCall) -> Brackets | None:
+        name, given = self._named(declared), entries(ask.given)
+        if ask.way == "filter":
+            return self._filter(declared, ask)
+        match declared.pattern:
+            case "data_series":
+                ways = {"get": f"{name}.read", "range": f"{name}.range"}
+                return call(ways[ask.way], given) if ask.way in ways and ask.where is None else None
+            case "wide_entity":
+                return call(f"{name}.get", given) if ask.way == "get" else None
+            case "period_tables":
+                return self._of_period(declared, ask)
+            case "partition_spread" if ask.way not in ("get", "range"):
+                return None
+            case _:
+                return self._plain(declared, ask, given)
+
+    def _plain(self, declared: DeclaredSet, ask: SampleCall, given: Expression) -> Brackets | None:
+        name, via = self._named(declared), self._via(declared, ask.via)
+        layout = declared.profile(ask.via).layout if ask.via is not None else None
+        if layout is not None and not layout.is_complete and self._model(declared):
+            # Its rows have only some of the fields of the model
+            name += ".without_model()"
+        if ask.way in ("get", "find", "find_all", "totals"):
+            return call(f"{name}.{ask.way}", *via, given)
+        options = self._options(ask)
+        if ask.way == "range" and ask.take is not None:
+            return call(f"{name}.take", str(ask.take), *via, given, **options)
+        if ask.way == "range":
+            return call(f"{name}.range", *via, given, **options)
+        if ask.take is not None:
+            return None
+        return call(f"{name}.query", options.pop("where"), **options) if "where" in options else call(f"{name}.scan")
+
+    def _of_period(self, declared: DeclaredSet, ask: SampleCall) -> Brackets | None:
+        name, at = self._named(declared), str(declared.settings.get("at", "At"))
+        when = ask.given.get(at)
+        if ask.way == "get" and at in ask.given and not isinstance(when, Between):
+            return call(f"{name}.get", entries(ask.given))
+        if ask.way != "range" or ask.via is not None or ask.take is not None or not isinstance(when, Between):
+            return None
+        low, high = literal(when.low), literal(when.high)
+        given = entries({each: value for each, value in ask.given.items() if each != at})
+        return call(f"{name}.range", low, high, given, **self._options(ask))
+
+    def _filter(self, declared: DeclaredSet, ask: SampleCall) -> Brackets | None:
+        if declared.pattern not in PLAIN_CALLS:
+            return None
+        options = self._options(ask)
+        name = self._named(declared)
+        return call(f"{name}.query", options.pop("where"), **options) if "where" in options else None
+
+    def _options(self, ask: SampleCall) -> dict[str, Expression]:
+        if ask.where is None:
+            return {}
+        return {"where": call("parse", text(str(ask.where))), "allow": "QueryClass.TABLE_SCAN"}
+
+    def _via(self, declared: DeclaredSet, via: Derived | None) -> Sequence[str]:
+        if via is None:
+            return ()
+        number = next(at for at, each in enumerate(declared.derived) if each.name == via.name)
+        constant = self.module.parts.derived[declared.name, number]
+        return (constant,)
+
+    def _write(self, account: SampleAccount, declared: DeclaredSet, write: Write) -> list[str] | None:
+        atomic = atomic_writes(self.module.design, declared, write)
+        sample = account.samples[declared.name]
+        if atomic or (write.operation != "insert" and declared.pattern not in (*PLAIN_CALLS, "data_series")):
+            return None
+        head = ["    with Traffic(storage) as traffic:"]
+        if write.operation == "insert" or (declared.pattern == "data_series" and write.operation == "update"):
+            fields = _new(declared, sample) if write.operation == "insert" else sample.stored[0]
+            if fields is None:
+                return None
+            return [*head, *lines_of("", self._insert(declared, fields), indent=8)]
+        name, stored = f"{self._bare(declared)}.without_model()", sample.stored[0]
+        key = entries(_part(stored, declared.key.fields))
+        if declared.pattern == "data_series":
+            return None
+        if write.operation == "delete":
+            made = call(f"{name}.delete", key, force="True")
+            return [*head, *lines_of("", made, indent=8)]
+        names = write.changes or [each for each in stored if each not in declared.key.fields]
+        changes = Source(sample).other(stored, names)
+        if not changes or not set(changes).isdisjoint(declared.key.fields) or holds_copies(declared):
+            return None
+        if write.overwrite:
+            made = call(f"{name}.insert_or_merge", entries({**_part(stored, declared.key.fields), **changes}))
+            return [*head, *lines_of("", made, indent=8)]
+        change = ["    def change(entity: Entity) -> None:"]
+        change += [*lines_of("", call("entity.update", entries(changes)), indent=8), ""]
+        made = call(f"{name}.update", "change", key)
+        return [*change, *head, *lines_of("", made, indent=8)]
+
+
+def _part(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: fields[name] for name in names}
+
+
+def _new(declared: DeclaredSet, sample: Sample) -> Mapping[str, Any] | None:
+    """Return an entity whose keys no stored one has."""
+    keys = [declared.key, *(declared.profile(each).key for each in declared.derived if declared.is_unique(each))]
+    names = [key.fields for key in keys if key is not None]
+    taken = {tuple(each[name] for name in key) for each in sample.stored for key in names}
+    free = (each for each in sample.spare if all(tuple(each[name] for name in key) not in taken for key in names))
+    return next(free, None)
+
+
+def _has_messages(declared: DeclaredSet) -> bool:
+    """Whether derived data is updated by messages."""
+    return declared.pattern in (*PLAIN_CALLS, "partition_spread") and any(each.is_eventual for each in declared.derived)

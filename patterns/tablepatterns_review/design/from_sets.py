@@ -1,0 +1,164 @@
+"""Declare a set or a blob log for a review from the recipe that stores it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from tablepatterns.errors import BadInput
+from tablepatterns.recipe import Pattern, SetProfile, set_profile_of
+
+from ..kinds.periods import PERIOD_DAYS
+from ..kinds.series import SeriesKind
+from .model import (
+    Access,
+    ArchivePolicy,
+    DeclaredLog,
+    DeclaredSet,
+    Field,
+    LogRead,
+    LogWrite,
+    Query,
+    Retention,
+    Shape,
+    Write,
+)
+
+if TYPE_CHECKING:
+    from tablepatterns.recipes.blob_log.blob_log import BlobLog
+
+_SECOND: Final = timedelta(seconds=1)
+
+
+def declare_set(
+    entities: Pattern[Any],
+    *,
+    shape: Shape,
+    name: str | None = None,
+    queries: Iterable[Query] = (),
+    writes: Iterable[Write] = (),
+    retention: Retention | None = None,
+    access: Iterable[Access] = (),
+    archive: ArchivePolicy | None = None,
+) -> DeclaredSet:
+    """Declare a set from the object that a program uses: its table, key, derived data, mappings and settings.
+
+    No request is sent, and the account is not kept.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+    >>> from tablepatterns_review import Field, Shape
+    >>> fields = {"Department": Field(distinct=12), "EmployeeId": Field("int32")}
+    >>> declare_set(employees, shape=Shape("Employee", 20_000, fields)).key
+    Key('{Department}', 'empid_{EmployeeId:06d}')
+
+    :param entities: an `EntitySet`, `LogTail`, `PartitionSpread`, `PeriodTables`, `DataSeries` or `WideEntity`
+    :param shape: the shape of its entities; the timestamp and the id of a `LogTail` may be left out
+    :param name: the name in reports; by default the table's name
+    :param access: who may read which entities
+    :param archive: which entities are archived, and where; None if none are
+    :param retention: how long entities are kept; by default as declared by a `PeriodTables`
+    :raises BadInput: the argument is not a set of entities
+    """
+    found = _read(entities)
+    return replace(
+        found,
+        name=name or found.table,
+        shape=_with_log_fields(shape, found),
+        queries=tuple(queries),
+        writes=tuple(writes),
+        retention=retention or found.retention,
+        access=tuple(access),
+        archive=archive,
+    )
+
+
+def declare_log(
+    log: BlobLog[Any],
+    *,
+    size: int,
+    name: str | None = None,
+    count: int | None = None,
+    retention_days: float | None = None,
+    writes: Iterable[LogWrite] = (),
+    reads: Iterable[LogRead] = (),
+) -> DeclaredLog:
+    """Declare a blob log as a program has it: the container, the names and the buffer are read from the object.
+
+    No request is made, and no account is kept.
+
+    >>> from tablepatterns import BlobLog, connect
+    >>> from tablepatterns_review import LogWrite
+    >>> log = BlobLog(connect(), "requests", "shop")
+    >>> declare_log(log, size=200, writes=[LogWrite("log request", rate=50)]).flush_seconds
+    10.0
+
+    :param log: the log
+    :param size: the usual length of a message with its fields, in bytes
+    :param name: what the report calls it; by default the service's name
+    :param count: how many entries there are now; by default as many as are written while they are kept, else none
+    :param retention_days: how many days entries are kept; by default indefinitely
+    """
+    return DeclaredLog(
+        name=name or log.service,
+        container=log.container.name,
+        service=log.service,
+        size=size,
+        count=count,
+        retention_days=retention_days,
+        write_through=log.write_through,
+        flush_count=log.flush_count,
+        flush_bytes=log.flush_bytes,
+        flush_seconds=log.flush_age / _SECOND,
+        ahead_seconds=log.ahead / _SECOND,
+        blob_bytes=log.blob_bytes,
+        blob_blocks=log.blob_blocks,
+        writes=tuple(writes),
+        reads=tuple(reads),
+    )
+
+
+def _read(entities: Pattern[Any]) -> DeclaredSet:
+    found = set_profile_of(entities)
+    if found is None:
+        rule = f"a {type(entities).__name__} holds no set of entities"
+        kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
+        raise BadInput("entities", entities, rule, f"give {kinds}")
+    if found.settings.get("inner") == SeriesKind.pattern:
+        rule = "its tables hold data series, which a design does not describe by period"
+        raise BadInput("entities", entities, rule, "declare the DataSeries that of(moment) gives for one period")
+    return DeclaredSet(
+        "",
+        found.table,
+        found.key,
+        _NO_SHAPE,
+        found.pattern,
+        found.settings,
+        found.derived,
+        found.mappings,
+        retention=_retention(found),
+    )
+
+
+def _retention(found: SetProfile) -> Retention | None:
+    if found.retention is None:
+        return None
+    if isinstance(found.retention, int):
+        return Retention(found.retention * PERIOD_DAYS[str(found.settings["period"])], "table")
+    return Retention(found.retention / timedelta(days=1), "table")
+
+
+def _with_log_fields(shape: Shape, found: DeclaredSet) -> Shape:
+    """Return the shape with the fields that a log tail adds to each entry, unless declared."""
+    if "entry" not in found.settings:
+        return shape
+    own = {
+        str(found.settings["at"]): Field("datetime", order="rising"),
+        str(found.settings["entry"]): Field("guid"),
+    }
+    return replace(shape, fields={**own, **shape.fields})
+
+
+_NO_SHAPE: Final = Shape("", 0, {})

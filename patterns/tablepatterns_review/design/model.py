@@ -1,0 +1,476 @@
+"""The model of a design: its sets, their access patterns and growth, as a design file declares them.
+
+The tables `[set.fields]`, `[[set.query]]`, `[[set.write]]` and `retention` of a design file are these classes: the
+parser, the JSON Schema and the documentation of the format are derived from their fields and docstrings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from annotated_types import Interval
+
+from tablepatterns.entity_set.derived import Derived, RowProfile, profile_of
+from tablepatterns.entity_set.mapping import PropertyMapping, stored_size
+from tablepatterns.key import Key
+from tablepatterns.limits import MIB
+
+FieldType = Literal["string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary"]
+Order = Literal["none", "rising"]
+Match = Literal["=", "range", "prefix", "contains"]
+Region = Literal["primary", "secondary"]
+FlawKind = Literal["unpadded", "both-keys", "overlap", "ambiguous", "forbidden", "too-few"]
+WriteOperation = Literal["insert", "update", "delete"]
+RetentionMethod = Literal["entity", "table"]
+
+_LARGE: Final = 2**31
+"""An upper bound for sizes, larger than any property."""
+STRICT: Final[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""Strict parsing: no unknown keys, no conversions, no infinite numbers."""
+Size: TypeAlias = Annotated[int, Interval(ge=0, le=2**31)]
+Number: TypeAlias = Annotated[int, Interval(ge=1, le=10**15)]
+Rate: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
+Skew: TypeAlias = Annotated[float, Interval(ge=0, le=10)]
+Amount: TypeAlias = Annotated[float, Interval(ge=0, le=1e15)]
+Seconds: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
+RETENTION: Final = "retention of {} days"
+"""The name of the deletes of a retention."""
+DAY: Final = 86_400
+"""Seconds of a day."""
+YEAR_DAYS: Final = 365.25
+YEAR: Final = YEAR_DAYS * DAY
+"""Seconds of a year."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What the values of one property look like.
+
+    :param type: the EDM type
+    :param size: the typical length, in characters of a string or bytes of a binary; ignored for other types
+    :param largest: the maximum length; by default `size`
+    :param distinct: the number of distinct values; by default, each entity has its own
+    :param skew: how unevenly the values are distributed: the exponent of a Zipf distribution; 0 means evenly
+    :param order: `rising` if newer entities have higher values, as with timestamps and sequence numbers
+    :param within: the field within whose values this one is unique, such as the department of an employee number
+    :param secret: whether the value must be hidden from readers of the table
+    """
+
+    __pydantic_config__ = STRICT
+
+    type: FieldType = "string"
+    size: Size = 16
+    largest: Size | None = None
+    distinct: Number | None = None
+    skew: Skew = 0.0
+    order: Order = "none"
+    within: str | None = None
+    secret: bool = False
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How many entities the archives of a design move; a review computes it.
+
+    :param received: entities per year that the archives of other sets move here, at the declared growth
+    :param archived: entities per year that the set's own archive moves away, at the declared growth
+    :param received_rate: entities received per second, at the declared rates
+    :param archived_rate: entities archived per second, at the declared rates
+    :param net: the change of the growth per year because of these moves
+    :param most: the maximum number of entities, if received ones are deleted later; None for no maximum
+    """
+
+    received: float = 0.0
+    archived: float = 0.0
+    received_rate: float = 0.0
+    archived_rate: float = 0.0
+    net: float = 0.0
+    most: float | None = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the entities of a set look like, and how many there are.
+
+    :param entity: the name of the entity type, such as `Employee`
+    :param count: the current number of entities
+    :param growth: the number of entities added per year, net of deletes, before any are archived
+    :param fields: the properties, including those of the key
+    :param moves: the entities that archives move; computed by a review, not declared
+    """
+
+    entity: str
+    count: Annotated[int, Interval(ge=0, le=10**15)]
+    fields: Mapping[str, Field]
+    growth: Amount = 0.0
+    moves: Moves = Moves()
+
+    @property
+    def net_growth(self) -> float:
+        """The number of entities added per year; negative if more are archived than added."""
+        return self.growth + self.moves.net
+
+
+@dataclass(frozen=True)
+class ArchivePolicy:
+    """Which entities are archived, and where: a worker moves each of them (`Archive`).
+
+    :param to: the set that holds archived entities
+    :param container: the container of the blobs that hold archived entities, instead of a set
+    :param after_days: the age in days at which entities are archived
+    :param rate: entities archived per second, averaged over a day; by default, all entities that reach that age
+    :param peak: entities archived per second at the busiest time; by default `rate`
+    :param count: the number of entities that the blobs hold now
+    """
+
+    __pydantic_config__ = STRICT
+
+    to: str | None = None
+    container: str | None = None
+    after_days: Annotated[float, Interval(gt=0, le=1e6)] | None = None
+    rate: Rate | None = None
+    peak: Rate | None = None
+    count: Annotated[int, Interval(ge=0, le=10**15)] = 0
+
+    @property
+    def place(self) -> str:
+        """The set or the container that holds archived entities."""
+        return self.to or self.container or ""
+
+    def is_late(self, retention: Retention | None) -> bool:
+        """Whether entities are deleted before they are old enough to be archived."""
+        return self.rate is None and retention is not None and retention.days <= (self.after_days or 0)
+
+
+@dataclass(frozen=True)
+class Retention:
+    """How long entities are kept.
+
+    :param days: the number of days
+    :param by: `entity` to delete each entity, `table` to drop the table of a period
+    """
+
+    __pydantic_config__ = STRICT
+
+    days: Annotated[float, Interval(gt=0, le=1e6)]
+    by: RetentionMethod = "entity"
+
+
+@dataclass(frozen=True)
+class Query:
+    """An access pattern that reads.
+
+    :param name: the name of the query, such as `employee by e-mail`
+    :param known: the fields that the caller knows, and how: a value (`=`), a `range`, a `prefix` of a string, or
+        text that a string `contains`
+    :param filter: a filter, exactly as it is sent, instead of `known`
+    :param order: the field to sort by; a leading `-` sorts in descending order
+    :param take: the number of results that the caller needs; by default all
+    :param skip: the number of results to skip before those, as when a later page is opened by its number
+    :param count_only: whether the caller only needs the number of results
+    :param select: the properties that the caller needs; by default all
+    :param rate: calls per second, averaged over a day
+    :param peak: calls per second at the busiest time; by default `rate`
+    :param skew: how unevenly the calls are spread over the values: the exponent of a Zipf distribution; 0 means evenly
+    :param max_staleness: the seconds that a result may lag behind the last write
+    :param region: the region to read; the secondary of a geo-redundant account may lag behind
+    :param archived: whether the entity is read from the set's archive, by its key
+    :param results: the number of matching entities if `known` has a range or a prefix; by default, a tenth of the
+        entities that match the other fields
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    known: Mapping[str, Match] = field(default_factory=dict[str, Match])
+    filter: str | None = None
+    order: str | None = None
+    take: Number | None = None
+    skip: Size = 0
+    count_only: bool = False
+    select: tuple[str, ...] = ()
+    rate: Rate = 0.0
+    peak: Rate | None = None
+    skew: Skew = 0.0
+    max_staleness: Amount = 0.0
+    region: Region = "primary"
+    archived: bool = False
+    results: Amount | None = None
+
+    @property
+    def busiest(self) -> float:
+        """Calls per second at the busiest time."""
+        return self.rate if self.peak is None else self.peak
+
+
+@dataclass(frozen=True)
+class Write:
+    """An access pattern that writes one entity.
+
+    :param name: the name of the write, such as `hire`
+    :param operation: the operation on the entity
+    :param changes: the properties that an update changes; by default, all except those of the key
+    :param rate: calls per second, averaged over a day
+    :param peak: calls per second at the busiest time; by default `rate`
+    :param skew: how unevenly the calls are spread over the entities: the exponent of a Zipf distribution; 0 means
+        evenly
+    :param writers: the number of processes that write at the same time
+    :param overwrite: whether an update is unconditional: it sends no ETag and overwrites concurrent changes
+    :param atomic_with: the writes of other sets that must succeed or fail together with this one
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    operation: WriteOperation
+    changes: tuple[str, ...] = ()
+    rate: Rate = 0.0
+    peak: Rate | None = None
+    skew: Skew = 0.0
+    writers: Number = 1
+    overwrite: bool = False
+    atomic_with: tuple[str, ...] = ()
+
+    @property
+    def busiest(self) -> float:
+        """Calls per second at the busiest time."""
+        return self.rate if self.peak is None else self.peak
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may read which entities, by a shared access signature (SAS) for a range of keys.
+
+    :param name: the name of the reader, such as `tenant portal`
+    :param by: the fields for which a reader may see only one value, such as the tenant
+    :param hidden: the properties that must be hidden from the reader
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    by: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """A part of a design file that a recipe would reject; the review continues with a corrected form of it.
+
+    :param kind: the kind of problem
+    :param subject: the set, or its derived data
+    :param says: one sentence that states the problem
+    :param better: what to write instead
+    :param fields: the fields concerned
+    """
+
+    kind: FlawKind
+    subject: str
+    says: str
+    better: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeclaredSet:
+    """One set of entities: where it is stored, what is derived from it, and how it is used.
+
+    :param name: the name in reports
+    :param table: the table of its entities
+    :param key: the key of its entities
+    :param shape: what the entities look like, and how many there are
+    :param pattern: the recipe that stores them, by its name in the catalogue
+    :param settings: further arguments of that recipe, such as `buckets` of a `partition_spread`
+    :param derived: the indexes, lists, copies and totals
+    :param mappings: properties that are stored in another form, such as encrypted
+    :param access: who may read which entities
+    :param archive: which entities are archived, and where; None to archive none
+    """
+
+    name: str
+    table: str
+    key: Key
+    shape: Shape
+    pattern: str = "entity_set"
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
+    derived: tuple[Derived, ...] = ()
+    mappings: tuple[PropertyMapping, ...] = ()
+    queries: tuple[Query, ...] = ()
+    writes: tuple[Write, ...] = ()
+    retention: Retention | None = None
+    access: tuple[Access, ...] = ()
+    archive: ArchivePolicy | None = None
+
+    def profile(self, derived: Derived) -> RowProfile:
+        """Return the description of derived data of this set."""
+        return profile_of(derived, self.key)
+
+    def profiles(self) -> list[tuple[Derived, RowProfile]]:
+        """Return the derived data of this set, each with its description."""
+        return [(each, self.profile(each)) for each in self.derived]
+
+    def is_unique(self, derived: Derived) -> bool:
+        """Whether derived data rejects a second entity with the same key."""
+        layout = self.profile(derived).layout
+        return layout is not None and layout.hides is not None
+
+    def in_blobs(self) -> list[str]:
+        """Return the fields whose large values are stored in blobs."""
+        large = [each for each in self.mappings if stored_size(each, _LARGE, is_text=False, address=0)[1]]
+        return [name for each in large for name in each.fields]
+
+
+@dataclass(frozen=True)
+class LogWrite:
+    """An access pattern that appends entries to a blob log.
+
+    :param name: the name of the write, such as `log request`
+    :param rate: entries per second, averaged over a day
+    :param peak: entries per second at the busiest time; by default `rate`
+    :param writers: the number of processes that write at the same time, each with its own buffer and blobs
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    rate: Rate = 0.0
+    peak: Rate | None = None
+    writers: Number = 1
+
+
+@dataclass(frozen=True)
+class LogRead:
+    """An access pattern that reads the entries of a time span.
+
+    :param name: the name of the query, such as `errors of ten minutes`
+    :param seconds: the length of the time span
+    :param rate: calls per second, averaged over a day
+    :param peak: calls per second at the busiest time; by default `rate`
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    seconds: Seconds
+    rate: Rate = 0.0
+    peak: Rate | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogOptions:
+    """A log in blobs, one blob an hour for each writer.
+
+    :param name: the name in reports
+    :param container: the container of the blobs
+    :param service: the prefix of the blob names; by default the container
+    :param size: the typical size of a message with its fields, in bytes
+    :param count: the current number of entries; by default, those written within `retention_days`, or none without a
+        retention
+    :param retention_days: the number of days after which entries are deleted with their blobs; by default, they are
+        kept indefinitely
+    :param write_through: whether each entry is written immediately, instead of buffered
+    :param flush_count: the maximum number of entries in the buffer
+    :param flush_bytes: the maximum number of bytes in the buffer
+    :param flush_seconds: the age in seconds of the oldest buffered entry at which an append flushes the buffer
+    :param ahead_seconds: how many seconds the `last` in a blob's metadata may be later than its last entry
+    :param blob_bytes: the size in bytes at which a blob is full
+    :param blob_blocks: the number of flushes after which a blob is full
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    container: str
+    service: str | None = None
+    size: Size
+    count: Annotated[int, Interval(ge=0, le=10**15)] | None = None
+    retention_days: Annotated[float, Interval(gt=0, le=1e6)] | None = None
+    write_through: bool = False
+    flush_count: Number = 1000
+    flush_bytes: Number = MIB
+    flush_seconds: Seconds = 10.0
+    ahead_seconds: Seconds = 60.0
+    blob_bytes: Number = 64 * MIB
+    blob_blocks: Annotated[int, Interval(ge=1, le=50_000)] = 50_000
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the blob names."""
+        return self.service or self.container
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredLog(LogOptions):
+    """A blob log of a design.
+
+    >>> errors = LogRead("errors of ten minutes", seconds=600, rate=0.01)
+    >>> log = DeclaredLog(name="Requests", container="requests", size=200, retention_days=30, reads=(errors,))
+    >>> [access.name for access in log.calls]
+    ['errors of ten minutes', 'retention of 30 days']
+
+    :param writes: the access patterns that append entries
+    :param reads: the access patterns that read a time span
+    """
+
+    writes: tuple[LogWrite, ...] = ()
+    reads: tuple[LogRead, ...] = ()
+
+    @property
+    def rate(self) -> float:
+        """Entries per second, of all access patterns that write."""
+        return sum(each.rate for each in self.writes)
+
+    @cached_property
+    def calls(self) -> Sequence[Query | Write]:
+        """The access patterns as those of a set are declared, with the deletes of the retention last."""
+        found: list[Query | Write] = [
+            Query(each.name, {"at": "range"}, rate=each.rate, peak=each.peak) for each in self.reads
+        ]
+        found += [
+            Write(each.name, "insert", rate=each.rate, peak=each.peak, writers=each.writers) for each in self.writes
+        ]
+        if self.retention_days is not None:
+            found.append(Write(RETENTION.format(f"{self.retention_days:g}"), "delete", rate=1 / DAY))
+        return found
+
+    def write(self, access: Write) -> LogWrite:
+        """Return the declaration of one of `calls` that appends entries."""
+        return next(each for each in self.writes if each.name == access.name)
+
+    def read(self, access: Query) -> LogRead:
+        """Return the declaration of one of `calls` that reads a time span."""
+        return next(each for each in self.reads if each.name == access.name)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A design to review: its sets and blob logs, and the number of years to look ahead.
+
+    :param name: the title of the report
+    :param sets: the sets; those in one table share its partitions
+    :param years: the number of years of growth to project
+    :param flaws: the parts that were corrected so that the design can be reviewed
+    :param logs: the blob logs
+    """
+
+    name: str
+    sets: tuple[DeclaredSet, ...]
+    years: Annotated[float, Interval(gt=0, le=100)] = 3.0
+    flaws: tuple[Flaw, ...] = ()
+    logs: tuple[DeclaredLog, ...] = ()
+
+    @property
+    def parts(self) -> tuple[DeclaredSet | DeclaredLog, ...]:
+        """The sets, then the blob logs."""
+        return (*self.sets, *self.logs)
+
+    def accesses(self) -> Iterator[tuple[DeclaredSet | DeclaredLog, Query | Write]]:
+        """Yield each access pattern with its set, in declaration order, then those of the blob logs."""
+        for declared in self.sets:
+            yield from ((declared, query) for query in declared.queries)
+            yield from ((declared, write) for write in declared.writes)
+        for log in self.logs:
+            yield from ((log, access) for access in log.calls)

@@ -1,0 +1,44 @@
+"""Split the template of a PartitionKey or RowKey into fields and formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from string import Formatter
+
+from tablepatterns.key.formats import format_of
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Literal text, and the field after it, if any.
+
+    :param width: the number of characters of every value of the field; None if it varies
+    """
+
+    literal: str
+    name: str | None = None
+    spec: str = ""
+    width: int | None = None
+
+    @property
+    def is_clock(self) -> bool:
+        """Whether the field is formatted as a date or a time."""
+        return self.spec in ("ticks", "inverted") or "%" in self.spec
+
+
+@lru_cache(maxsize=1024)
+def pieces_of(template: str) -> Sequence[Piece]:
+    """Return the pieces of a template, from left to right.
+
+    >>> [(each.literal, each.name, each.width) for each in pieces_of("empid_{EmployeeId:06d}_{Year:04d}")]
+    [('empid_', 'EmployeeId', 6), ('_', 'Year', 4)]
+
+    :param template: a template of a `Key`
+    """
+    return tuple(_piece(literal, name, spec or "") for literal, name, spec, _ in Formatter().parse(template))
+
+
+def _piece(literal: str, name: str | None, spec: str) -> Piece:
+    return Piece(literal, name, spec, format_of(name, spec).width) if name else Piece(literal)

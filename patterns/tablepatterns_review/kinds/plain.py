@@ -1,0 +1,223 @@
+"""Sets that are an `EntitySet`: plain ones, patterns that are a special key, and log tails."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timezone
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from tablepatterns.edm import Ticks
+from tablepatterns.entity import WRITE_ID, Entity
+from tablepatterns.entity_set.derived import Derived, RowLayout, profile_of, rows_from
+from tablepatterns.entity_set.entity_set import EntitySet
+from tablepatterns.entity_set.internals import intents_or_none, mappings_of, primary_layout
+from tablepatterns.errors import BadDesign
+from tablepatterns.filters import QueryClass
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
+from tablepatterns.recipes.log_tail import LogTail
+from tablepatterns.storage import Storage
+
+from .kind import Plan, SampleCall, SampleSet, SetKind, changed, once
+
+if TYPE_CHECKING:
+    from ..design.model import Write
+
+_ID: Final = bytes(16)
+"""The bytes of a write id, which every row has."""
+
+Row: TypeAlias = tuple[str, str, str, dict[str, Any]]
+"""Table, PartitionKey, RowKey and properties."""
+
+
+def rows_of(entities: EntitySet[Storage], made: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Yield the rows of these entities, and the rows derived from them in tables.
+
+    :param entities: the set
+    :param made: the fields of each entity
+    """
+    table = entities.table.name
+    for fields in made:
+        yield _row(table, primary_layout(entities), fields)
+    for derived in entities.derived:
+        yield from _derived_rows(entities, derived, made)
+
+
+def _derived_rows(entities: EntitySet[Storage], derived: Derived, made: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    table = derived.table(entities.table.name)
+    for keys, properties in rows_from(derived, entities.key, made):
+        yield (table, *keys, _stored(properties))
+
+
+def _row(table: str, shape: RowLayout, fields: Mapping[str, Any]) -> Row:
+    properties = shape.row(fields)
+    partition_key, row_key = properties.pop("PartitionKey"), properties.pop("RowKey")
+    return table, partition_key, row_key, _stored(properties)
+
+
+def _stored(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _value(value) for name, value in properties.items()} | {WRITE_ID: _ID}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return Ticks.of(value)
+    if isinstance(value, date):
+        return Ticks.of(datetime(value.year, value.month, value.day, tzinfo=timezone.utc))
+    return value
+
+
+def fill(storage: Storage, rows: Iterable[Row]) -> None:
+    """Store rows in the tables of an in-memory account, without requests."""
+    tables = defaultdict[str, list[tuple[str, str, dict[str, Any]]]](list)
+    for table, partition_key, row_key, properties in rows:
+        tables[table].append((partition_key, row_key, properties))
+    for table, each in tables.items():
+        if storage.engine is not None:
+            storage.engine.tables.fill(table, each)
+
+
+class Plain(SampleSet):
+    """A set stored by an `EntitySet`."""
+
+    def __init__(self, storage: Storage, entities: EntitySet[Storage]) -> None:
+        super().__init__(storage, entities.key)
+        self.entities = entities
+        self.parts = entities.derived
+        profiles = [profile_of(each, entities.key) for each in self.parts]
+        in_tables = all(each.finder is not None and each.in_table for each in profiles)
+        self.needs_recipe = bool(mappings_of(entities).each) or not in_tables
+
+    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        for table in {self.entities.table.name, *(via.table(self.entities.table.name) for via in self.parts)}:
+            self.make_table(table)
+        if not self.needs_recipe:
+            fill(self.storage, rows_of(self.entities, made))
+            return
+        BulkLoad(self.entities, max_concurrency=1).load(once(self.key, made), mode="insert_or_replace")
+
+    def ask(self, ask: SampleCall) -> int:
+        return call_entity_set(self.entities, ask, self)
+
+    def insert(self, fields: Mapping[str, Any]) -> None:
+        if isinstance(self.entities, LogTail):
+            self.entities.append(fields)
+        else:
+            self.entities.insert(fields)
+
+    def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        changed(self.storage, self.entities, self.key_of(fields), changes)
+
+    def overwrite(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        if set(changes).isdisjoint(self.key.fields):
+            self.entities.insert_or_merge({**self.key_of(fields), **changes})
+        else:
+            self.update(fields, changes)
+
+    def delete(self, fields: Mapping[str, Any]) -> None:
+        self.entities.delete(self.key_of(fields), force=True)
+
+    def process_messages(self) -> int:
+        return 0 if intents_or_none(self.entities) is None else self.entities.process_intents()
+
+
+def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, kept: SampleSet) -> int:
+    """Make a call of an `EntitySet`, and return the number of entities."""
+    via: Any = ask.via
+    match ask.way:
+        case "get":
+            return _one(entities.get(ask.given))
+        case "find":
+            return _completed(entities, [entities.find(via, ask.given)], ask)
+        case "find_all":
+            return len(entities.find_all(via, ask.given))
+        case "totals":
+            return _one(entities.totals(via, ask.given))
+        case "scan":
+            return _scanned(entities, ask)
+        case "filter":
+            return kept.raw(entities.table.name, ask.where, ask.select)
+        case "range":
+            return _ranged(entities, ask)
+
+
+def _ranged(entities: EntitySet[Storage], ask: SampleCall) -> int:
+    via = ask.index(entities.key)
+    if ask.take is None:
+        found = list(entities.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select))
+    else:
+        found = entities.take(ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
+    return _completed(entities, found, ask)
+
+
+def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask: SampleCall) -> int:
+    """Read the entities of rows that do not have all requested fields."""
+    there = [each for each in found if each is not None]
+    if ask.completes:
+        keys = [{name: each[name] for name in entities.key.fields} for each in there]
+        entities.get_many(keys, max_concurrency=1)
+    return len(there)
+
+
+def _scanned(entities: EntitySet[Storage], ask: SampleCall) -> int:
+    if ask.where is None:
+        found = entities.scan()
+    else:
+        found = entities.query(ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
+    return sum(1 for _ in islice(found, ask.take))
+
+
+def _one(found: object) -> int:
+    return int(found is not None)
+
+
+class EntitySetKind(SetKind[EntitySet[Storage]]):
+    """An `EntitySet`, under one of the names that differ only in their keys."""
+
+    groups_writes = True
+    shares_tables = True
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern  # type: ignore[misc]
+
+    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> EntitySet[Storage]:
+        return EntitySet(account, plan.table, plan.key, derived=derived, mappings=plan.mappings)
+
+    def sample(self, recipe: EntitySet[Storage], storage: Storage) -> SampleSet:
+        return Plain(storage, recipe)
+
+
+class LogTailKind(SetKind[EntitySet[Storage]]):
+    """A `LogTail`."""
+
+    pattern = "log_tail"
+    groups_writes = True
+    has_unique_keys = True
+
+    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> LogTail[Storage]:
+        at, entry = plan.settings.get("at", "At"), plan.settings.get("entry", "EntryId")
+        prefix = plan.key.row_template.partition("{")[0]
+        log = LogTail(
+            account,
+            plan.table,
+            plan.key.partition_template,
+            at=at,
+            entry=entry,
+            row_prefix=prefix,
+            derived=derived,
+            mappings=plan.mappings,
+        )
+        if log.key != plan.key:
+            rule = f"a log tail has the RowKey {log.key.row_template!r}"
+            raise BadDesign("key", plan.key.row_template, rule, "leave the row out, or use the pattern entity_set")
+        return log
+
+    def sample(self, recipe: EntitySet[Storage], storage: Storage) -> SampleSet:
+        return Plain(storage, recipe)
+
+    def write_call(self, write: Write) -> str | None:
+        return "append(...)" if write.operation == "insert" else None
+
+
+PLAIN_KINDS: Final = tuple(map(EntitySetKind, ("entity_set", "compound_key", "one_to_many", "one_to_one")))

@@ -1,0 +1,105 @@
+"""Sets whose partitions are spread over buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.entity_set import EntitySet
+from tablepatterns.filters import QueryClass
+from tablepatterns.key import Key
+from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
+from tablepatterns.storage import Storage
+
+from .kind import Plan, SampleCall, SampleSet, SetKind, changed
+from .plain import Plain
+
+if TYPE_CHECKING:
+    from ..design.model import DeclaredSet
+
+_BUCKETS: Final = 16
+"""The default of the recipe."""
+
+
+class SpreadKind(SetKind[PartitionSpread[Storage]]):
+    """A `PartitionSpread`."""
+
+    pattern = "partition_spread"
+    is_spread = True
+    parts = "buckets"
+    visibility = ("the last write, in every bucket", "", "")
+
+    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> PartitionSpread[Storage]:
+        def make(on: Storage, table: str, key: Key) -> EntitySet[Storage]:
+            return EntitySet(on, table, key, derived=derived, mappings=plan.mappings)
+
+        options = {name: plan.settings[name] for name in ("buckets", "by", "bucket") if name in plan.settings}
+        # Reads the buckets in order, so that the ledger of a review is the same in every run
+        return PartitionSpread(account, plan.table, plan.key, factory=make, max_concurrency=1, **options)
+
+    def sample(self, recipe: PartitionSpread[Storage], storage: Storage) -> SampleSet:
+        return Spread(storage, recipe)
+
+    def buckets(self, declared: DeclaredSet) -> int:
+        buckets = declared.settings.get("buckets", _BUCKETS)
+        return buckets if isinstance(buckets, int) else _BUCKETS
+
+    def fewer_parts(self, declared: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        buckets = declared.settings.get("buckets")
+        while isinstance(buckets, int) and buckets > 2:
+            buckets = (buckets + 1) // 2
+            yield f"use {buckets} buckets", {"buckets": buckets}
+
+    def advice_on_parts(self, declared: DeclaredSet) -> str:
+        return "Choose the bucket by fields that the query knows (by), or use fewer buckets."
+
+
+class Spread(SampleSet):
+    """A set stored by a `PartitionSpread`."""
+
+    def __init__(self, storage: Storage, spread: PartitionSpread[Storage]) -> None:
+        super().__init__(storage, spread.key)
+        self.spread = spread
+        self.inner = Plain(storage, spread.entity_set)
+        self.parts, self.needs_recipe = self.inner.parts, self.inner.needs_recipe
+
+    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        # The first write stores the settings of the buckets
+        for first in made[:1]:
+            self.spread.insert(first)
+        self.inner.load([self.spread.placed(fields) for fields in made])
+
+    def prepare(self, ask: SampleCall) -> None:
+        # The first range of an object reads the settings of the buckets
+        self.ask(replace(ask, take=1))
+
+    def ask(self, ask: SampleCall) -> int:
+        via = ask.index(self.inner.entities.key)
+        if ask.way == "get":
+            return int(self.spread.get(ask.given) is not None)
+        if ask.way not in ("range", "find"):
+            return self.inner.ask(ask)
+        if ask.take is not None:
+            return len(
+                self.spread.take(
+                    ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
+                )
+            )
+        return sum(
+            1
+            for _ in self.spread.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
+        )
+
+    def insert(self, fields: Mapping[str, Any]) -> None:
+        self.spread.insert(fields)
+
+    def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        changed(self.storage, self.spread.entity_set, self.spread.placed(self.key_of(fields)), changes)
+
+    def delete(self, fields: Mapping[str, Any]) -> None:
+        self.spread.entity_set.delete(self.spread.placed(self.key_of(fields)), force=True)
+
+    def process_messages(self) -> int:
+        return self.inner.process_messages()

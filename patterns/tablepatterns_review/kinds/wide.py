@@ -1,0 +1,67 @@
+"""Sets whose entities are too large for one row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
+from tablepatterns.storage import Storage
+
+from .kind import Plan, SampleCall, SampleSet, SetKind, once, reject_parts
+
+
+class WideKind(SetKind[WideEntity[Storage]]):
+    """A `WideEntity`."""
+
+    pattern = "wide_entity"
+    has_unique_keys = True
+    is_wide = True
+    visibility = (
+        "the last write as a whole, or the one before",
+        "for values too large for one transaction, rows that no reader sees",
+        "the next full write, or sweep",
+    )
+
+    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> WideEntity[Storage]:
+        reject_parts(plan, derived)
+        names = [name for name in plan.names if name not in plan.key.fields] if plan.settings.get("fixed") else ()
+        return WideEntity(account, plan.table, plan.key, properties=names)
+
+    def sample(self, recipe: WideEntity[Storage], storage: Storage) -> SampleSet:
+        return Wide(storage, recipe)
+
+
+class Wide(SampleSet):
+    """A set of wide entities."""
+
+    def __init__(self, storage: Storage, wide: WideEntity[Storage]) -> None:
+        super().__init__(storage, wide.key)
+        self.wide = wide
+
+    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        self.make_table(self.wide.table.name)
+        for fields in once(self.key, made):
+            self.wide.insert(fields)
+
+    def ask(self, ask: SampleCall) -> int:
+        if ask.way == "get":
+            return int(self.wide.get(ask.given, select=ask.select) is not None)
+        return self.raw(self.wide.table.name, ask.where, ask.select)
+
+    def insert(self, fields: Mapping[str, Any]) -> None:
+        self.wide.insert(fields)
+
+    def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        found = self.wide.get(**self.key_of(fields))
+        if found is not None and set(changes).isdisjoint(self.key.fields):
+            self.wide.merge(found, changes)
+        elif found is not None:
+            self.wide.insert({**found, **changes})
+            self.wide.delete(found)
+
+    def delete(self, fields: Mapping[str, Any]) -> None:
+        found = self.wide.get(**self.key_of(fields))
+        if found is not None:
+            self.wide.delete(found)

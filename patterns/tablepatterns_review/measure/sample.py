@@ -1,0 +1,524 @@
+"""Generate sample entities with the declared distributions, the same in every run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta, timezone
+from functools import lru_cache
+from hashlib import sha256
+from itertools import accumulate, islice, product
+from typing import Any, Final
+from uuid import UUID
+
+from tablepatterns.edm import Int64
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.key import Key
+from tablepatterns.limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
+
+from ..design.model import DeclaredSet, Design, Field, Query, Shape
+from ..key_parts import Piece, pieces_of
+from ..zipf import Zipf
+from .texts import SampleTexts
+
+RANGE_SHARE: Final = 0.1
+"""The share of the remaining entities that a range contains, if its results are not declared."""
+FEW_VALUES: Final = 16
+"""The minimum number of different values that a smaller shape keeps."""
+
+_COLLISIONS: Final = 2
+"""How many more keys than entities a sample has, so that few values collide."""
+_BOOLEANS: Final = 2
+_CHANCE: Final = 1e-6
+
+
+def shrunk(shape: Shape, most: int, key: Collection[str] = (), fewest_values: int = FEW_VALUES) -> Shape:
+    """Return a smaller shape, in which the same number of entities share each value of a field.
+
+    :param most: the maximum number of entities
+    :param key: the fields of the key, which keep enough values for unique keys
+    :param fewest_values: the minimum number of different values that a field keeps
+    """
+    if shape.count <= most:
+        return shape
+    factor = most / shape.count
+    fields = {name: _shrunk(field, factor, fewest_values) for name, field in shape.fields.items()}
+    smaller = replace(shape, count=most, fields=fields, growth=shape.growth * factor)
+    for name in sorted(key, key=lambda each: -values_of(shape, each).count):
+        field, declared = fields.get(name), shape.fields.get(name, Field()).distinct
+        missing = _COLLISIONS * most / max(1.0, _combinations(smaller, key))
+        if field is not None and field.distinct is not None and declared is not None and missing > 1:
+            fields[name] = replace(field, distinct=min(declared, math.ceil(field.distinct * missing)))
+    return smaller
+
+
+def _combinations(shape: Shape, names: Collection[str]) -> float:
+    """Return how many keys these fields can form; more than enough if one is unique."""
+    if names_one(shape, names):
+        return math.inf
+    return float(math.prod(values_of(shape, name).count for name in _distinguishing(shape, names)))
+
+
+def _shrunk(field: Field, factor: float, fewest_values: int) -> Field:
+    if field.distinct is None:
+        return field
+    return replace(field, distinct=min(field.distinct, max(fewest_values, round(field.distinct * factor))))
+
+
+def different(field: Field) -> int | None:
+    """Return how many different values a field has; None if it is unique."""
+    return _BOOLEANS if field.type == "boolean" and field.distinct is None else field.distinct
+
+
+def values_of(shape: Shape, name: str) -> Zipf:
+    """Return the distribution of a field's values."""
+    field = shape.fields.get(name, Field())
+    count = max(1, shape.count)
+    values = different(field)
+    if values is not None:
+        return Zipf(max(1, min(values, count)), field.skew)
+    if field.within is not None:
+        return Zipf(max(1, count // values_of(shape, field.within).count), 0.0)
+    return Zipf(count, 0.0)
+
+
+def coincidence_of(shape: Shape, names: Iterable[str]) -> float:
+    """Return the share of pairs of entities that have the same values of these fields, if these are independent."""
+    return math.prod(values_of(shape, name).coincidence for name in names)
+
+
+def names_one(shape: Shape, names: Collection[str]) -> bool:
+    """Whether these fields identify an entity."""
+    fields = [shape.fields.get(name, Field()) for name in names]
+    return any(different(each) is None and (each.within is None or each.within in names) for each in fields)
+
+
+def skewed_field(shape: Shape, names: Collection[str]) -> str | None:
+    """Return the field that an access pattern is skewed by: of its fields, the one with the most values."""
+    return max(names, key=lambda name: values_of(shape, name).count, default=None)
+
+
+def asked_values(shape: Shape, name: str, names: Collection[str], skew: float) -> Zipf:
+    """Return the distribution of the values of a field over the calls.
+
+    :param names: all fields that the call gives single values for
+    :param skew: how uneven the calls are
+    """
+    occurring = values_of(shape, name)
+    exponent = occurring.exponent if names_one(shape, names) else 0.0
+    return Zipf(occurring.count, exponent + (skew if name == skewed_field(shape, names) else 0.0))
+
+
+def shared(values: Zipf, asked: Zipf) -> float:
+    """Return the share of entities that have the requested value, on average over the calls.
+
+    >>> shared(Zipf(4, 0), Zipf(4, 0))
+    0.25
+    """
+    both = Zipf(values.count, values.exponent + asked.exponent)
+    return values.share(1) * asked.share(1) / both.share(1)
+
+
+def equal(shape: Shape, names: Collection[str], skew: float, asked: Collection[str]) -> float:
+    """Return how many entities have the requested values in all of these fields.
+
+    :param names: some of the requested fields
+    :param asked: all fields that the call gives single values for
+    """
+    shares = [
+        shared(values_of(shape, name), asked_values(shape, name, asked, skew)) for name in _distinguishing(shape, names)
+    ]
+    if not shares or not shape.count:
+        return float(shape.count)
+    if names_one(shape, names):
+        return 1.0
+    found = shape.count * math.prod(shares)
+    if len(shares) == 1:
+        return max(1.0, found)
+    # Values of several fields combine by chance, and only existing combinations are requested
+    return found / -math.expm1(-found) if found > _CHANCE else 1.0
+
+
+def _distinguishing(shape: Shape, names: Collection[str]) -> list[str]:
+    """Return the fields that distinguish entities: of several that rise together, only the finest."""
+    rising = [name for name in names if shape.fields.get(name, Field()).order == "rising"]
+    finest = max(rising, key=lambda name: values_of(shape, name).count, default=None)
+    return [name for name in names if name not in rising or name == finest]
+
+
+def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -> float:
+    """Return how many entities a call finds, on average.
+
+    :param names: the fields to consider; None for all fields of the call
+    """
+    known = {name: how for name, how in query.known.items() if names is None or name in names}
+    asked = [name for name, how in query.known.items() if how == "="]
+    found = equal(shape, [name for name, how in known.items() if how == "="], query.skew, asked)
+    ranges = [how for how in known.values() if how != "="]
+    if not ranges or not shape.count:
+        return found
+    return min(found, max(1.0, found * range_share(shape, query) ** len(ranges)))
+
+
+def range_share(shape: Shape, query: Query) -> float:
+    """Return the share of each range in the entities that match the single values."""
+    ranges = sum(how != "=" for how in query.known.values())
+    if query.results is None or not ranges:
+        return RANGE_SHARE
+    asked = [name for name, how in query.known.items() if how == "="]
+    rest = equal(shape, asked, query.skew, asked)
+    return float(min(1.0, query.results / max(1.0, rest)) ** (1 / ranges))
+
+
+def scaled_results(query: Query, declared: Shape, sample: Shape) -> Query:
+    """Return the access pattern for a smaller shape, with ranges that contain the same share."""
+    if query.results is None:
+        return query
+    asked = [name for name, how in query.known.items() if how == "="]
+    rest, left = (equal(shape, asked, query.skew, asked) for shape in (declared, sample))
+    return replace(query, results=max(1.0, query.results * left / max(1.0, rest)))
+
+
+def values_in(shape: Shape, names: Collection[str]) -> float:
+    """Return the number of different combinations of values of these fields."""
+    if names_one(shape, names):
+        return float(shape.count)
+    found = 1.0
+    for name in _distinguishing(shape, names):
+        found *= values_of(shape, name).count
+    return min(found, float(max(1, shape.count)))
+
+
+NOW: Final = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
+"""The time of every review, by the account's clock, so that reports do not depend on the day."""
+SPARE: Final = 12
+"""The number of spare entities, which are inserted while measuring."""
+_KEY_UNITS: Final = 200
+_PROPERTIES: Final = MAX_CUSTOM_PROPERTIES - 4
+_ENTITY_BYTES: Final = 900_000
+_WIDE_ROWS: Final = 40
+_LARGEST: Final = 2**22
+"""The maximum number of characters or bytes of a sample value that is stored in a blob."""
+_ATTEMPTS: Final = 64
+_MOST_CHOICES: Final = 10_000
+_DIGITS: Final = str.maketrans("0123456789", "abcdefghij")
+_WIDTH: Final = 4
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Generated entities.
+
+    :param stored: those in the tables
+    :param spare: those that are not stored yet
+    :param ranks: for each field, the ranks of the stored entities' values, starting at 1
+    """
+
+    stored: Sequence[Fields]
+    spare: Sequence[Fields]
+    ranks: Mapping[str, Sequence[int]]
+
+
+def sample(
+    seed: str,
+    shape: Shape,
+    keys: Sequence[Key],
+    *,
+    span: timedelta,
+    is_wide: bool = False,
+    large: Collection[str] = (),
+    readable: bool = False,
+) -> Sample:
+    """Generate the entities of a shape, and spare ones.
+
+    :param seed: the seed of the generator
+    :param shape: the shape of the entities
+    :param keys: the primary key, then those of the indexes; the entities have unique, valid keys
+    :param span: the age of the oldest entity, if fields rise
+    :param is_wide: whether an entity may take several rows
+    :param large: the fields whose large values are stored in blobs
+    :param readable: whether texts are named after their fields; otherwise they are letters, of which every tenth,
+        hundredth, ... value has the same first ones
+    """
+    count = shape.count
+    if not count:
+        # The spare entities of an empty set have as many different values as those of a small one
+        shape = replace(shape, count=SPARE)
+    pieces = {piece.name: piece for key in reversed(keys) for piece in _pieces(key)}
+    steps = dict(zip(sorted(shape.fields), map(math.sqrt, _primes(len(shape.fields))), strict=True))
+    ranks = {name: _ranks(seed, shape, name, count + SPARE, step) for name, step in steps.items()}
+    _number_within(shape, ranks)
+    _keep_apart(shape, keys[0], ranks)
+    separators = _separators(keys) if readable else None
+    makers = {
+        name: _Maker(name, field, pieces.get(name), count, span, is_large=name in large, separators=separators)
+        for name, field in _storable(shape, pieces, large, is_wide=is_wide)
+    }
+    values = {name: maker.values(ranks[name]) for name, maker in makers.items()}
+    made = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
+    return Sample(made[:count], made[count:], {name: each[:count] for name, each in ranks.items()})
+
+
+def without(made: Sample, entities: Collection[Mapping[str, Any]]) -> Sample:
+    """Return a sample without the stored entities that have all fields of one of these."""
+    kept = [at for at, each in enumerate(made.stored) if not any(of.items() <= each.items() for of in entities)]
+    ranks = {name: [each[at] for at in kept] for name, each in made.ranks.items()}
+    return Sample([made.stored[at] for at in kept], made.spare, ranks)
+
+
+def width_of(declared: DeclaredSet) -> int:
+    """Return how many properties an entity has, including the points of a series."""
+    points = declared.settings.get("points", 0)
+    return len(declared.shape.fields) + (points if isinstance(points, int) else 0)
+
+
+def bytes_of(shape: Shape) -> int:
+    """Return the approximate size of an entity in bytes."""
+    return sum(2 * len(name) + 12 + _size(field) for name, field in shape.fields.items())
+
+
+def _size(field: Field) -> int:
+    return {"string": 2 * field.size, "binary": field.size}.get(field.type, 8)
+
+
+def _pieces(key: Key) -> Iterator[Piece]:
+    for template in (key.partition_template, key.row_template):
+        yield from (piece for piece in pieces_of(template) if piece.name)
+
+
+def _separators(keys: Sequence[Key]) -> set[str]:
+    """Return the literal texts of keys, and what is longer once it is escaped."""
+    pieces = [piece for key in keys for half in (key.partition_template, key.row_template) for piece in pieces_of(half)]
+    return {piece.literal for piece in pieces} | {"." for piece in pieces if piece.spec == "escape"}
+
+
+def _mixed(ranks: Sequence[int], seed: str, name: str, step: float) -> list[int]:
+    """Return the ranks in another order, in which those of any two fields combine about as often as they should.
+
+    The entities are sorted by the fractional part of their number times a square root, which differs for each field.
+    Such fractions are evenly distributed, also jointly, whereas random numbers leave gaps and clusters.
+    """
+    shift = int.from_bytes(sha256(f"{seed}\n{name}".encode()).digest()[:4], "big") / 2**32
+    order = sorted(range(len(ranks)), key=lambda number: (shift + number * step) % 1)
+    found = [0] * len(ranks)
+    for at, number in enumerate(order):
+        found[number] = ranks[at]
+    return found
+
+
+@lru_cache(maxsize=64)
+def _primes(count: int) -> Sequence[int]:
+    """Return the first primes."""
+    found, number = list[int](), 2
+    while len(found) < count:
+        found += [number] * all(number % each for each in found[: math.isqrt(number)])
+        number += 1
+    return tuple(found)
+
+
+def _ranks(seed: str, shape: Shape, name: str, count: int, step: float) -> list[int]:
+    """Return the ranks of the entities' values of a field, each value as often as declared.
+
+    :param step: the square root of a prime, another one for each field
+    """
+    field, stored = shape.fields[name], max(1, shape.count)
+    if different(field) is None:
+        found = list(range(1, count + 1))
+    else:
+        values = values_of(shape, name)
+        bounds = list(accumulate(values.share(rank) for rank in range(1, values.count + 1)))
+        found, rank = list[int](), 0
+        for at in range(stored):
+            while rank < values.count - 1 and (at + 0.5) / stored >= bounds[rank]:
+                rank += 1
+            found.append(rank + 1)
+        found += [found[-1] if field.order == "rising" else found[at % stored] for at in range(count - stored)]
+    if field.order == "none":
+        # The spare ones come last, so that the stored ones have the declared distribution
+        found[: shape.count] = _mixed(found[: shape.count], seed, name, step)
+    return found
+
+
+def _number_within(shape: Shape, ranks: dict[str, list[int]]) -> None:
+    for name, field in shape.fields.items():
+        if field.within is None or field.within not in ranks or field.distinct is not None:
+            continue
+        seen: dict[int, int] = {}
+        for at, group in enumerate(ranks[field.within]):
+            seen[group] = ranks[name][at] = seen.get(group, 0) + 1
+
+
+def _keep_apart(shape: Shape, key: Key, ranks: dict[str, list[int]]) -> None:
+    """Change a key field of entities whose keys are equal by chance."""
+    fields = [name for name in key.fields if name in ranks]
+    free = [name for name in fields if shape.fields[name].order == "none"] or fields
+    if not free or names_one(shape, fields):
+        return
+    moved = max(free, key=lambda name: values_of(shape, name).count)
+    most = values_of(shape, moved).count
+    seen: set[tuple[Any, ...]] = set()
+    for at in range(len(ranks[moved])):
+        for _ in range(min(_ATTEMPTS, most)):
+            if tuple(ranks[name][at] for name in fields) not in seen:
+                break
+            ranks[moved][at] = ranks[moved][at] % (most if at < shape.count else most + SPARE) + 1
+        else:
+            # All values of that field are used with those of the others
+            choices = product(*(range(1, values_of(shape, name).count + 1) for name in free))
+            kept = {name: ranks[name][at] for name in fields}
+            for chosen in islice(choices, _MOST_CHOICES):
+                kept |= dict(zip(free, chosen, strict=True))
+                if tuple(kept.values()) not in seen:
+                    break
+            for name, rank in kept.items():
+                ranks[name][at] = rank
+        seen.add(tuple(ranks[name][at] for name in fields))
+
+
+def _storable(
+    shape: Shape, pieces: Mapping[str | None, Piece], large: Collection[str], *, is_wide: bool = False
+) -> list[tuple[str, Field]]:
+    """Return the fields that fit in an entity; exceeding the limit is a finding."""
+    most = _WIDE_ROWS * _PROPERTIES if is_wide else _PROPERTIES
+    fields = sorted(shape.fields.items(), key=lambda each: each[0] not in pieces)[:most]
+    left, found = (_WIDE_ROWS if is_wide else 1) * _ENTITY_BYTES, list[tuple[str, Field]]()
+    for name, field in fields:
+        if name in large:
+            found.append((name, field))
+        elif _size(field) <= left:
+            found.append((name, field))
+            left -= min(_size(field), 2 * MAX_STRING_UNITS)
+    kept = {name for name, _ in found}
+    return [(name, field) for name, field in shape.fields.items() if name in kept]
+
+
+class _Maker:
+    """Generates the values of a field."""
+
+    def __init__(
+        self,
+        name: str,
+        field: Field,
+        piece: Piece | None,
+        count: int,
+        span: timedelta,
+        *,
+        is_large: bool,
+        separators: Collection[str] | None,
+    ) -> None:
+        self._name = name
+        self._is_large = is_large
+        self._field = field
+        self._spec = piece.spec if piece else None
+        self._width = piece.width if piece else None
+        values = count if field.distinct is None else field.distinct
+        self._step = span / max(1, min(values, count))
+        self._values = max(1, min(values, count))
+        self._length = min(field.size, _KEY_UNITS if piece else _LARGEST if is_large else MAX_STRING_UNITS)
+        self._readable = None if separators is None else self._named(separators)
+
+    def _named(self, separators: Collection[str]) -> SampleTexts:
+        in_key = self._spec is not None
+        return SampleTexts(
+            self._name,
+            self._length,
+            self._values + SPARE,
+            NOW.date() + timedelta(days=SPARE) if self._field.order == "rising" else None,
+            separators if in_key else (),
+            in_key=in_key,
+        )
+
+    def values(self, ranks: Sequence[int]) -> list[Any]:
+        """Return the values of these ranks; entities with the same rank share one."""
+        by_rank = {rank: self._value(rank) for rank in dict.fromkeys(ranks)}
+        return [by_rank[rank] for rank in ranks]
+
+    def _value(self, rank: int) -> Any:
+        match self._field.type:
+            case "string":
+                return self._text(rank)
+            case "int32":
+                return rank
+            case "int64":
+                return Int64(rank)
+            case "double":
+                return rank * 1.25
+            case "boolean":
+                return rank % _BOOLEANS == 1
+            case "datetime":
+                return self._instant(rank)
+            case "guid":
+                return UUID(bytes=sha256(f"{self._name} {rank}".encode()).digest()[:16], version=4)
+            case "binary":
+                return sha256(f"{self._name} {rank}".encode()).digest()[:1] * min(
+                    self._field.size, _LARGEST if self._is_large else MAX_BINARY_BYTES
+                )
+
+    def _text(self, rank: int) -> str:
+        if self._readable is not None:
+            return self._readable.of(rank)
+        width = max(len(str(self._values + SPARE)), min(_WIDTH, self._field.size))
+        digits = f"{rank:0{width}d}".translate(_DIGITS)
+        if self._field.order == "none":
+            # Reversed, so that a prefix is shared by every tenth, hundredth, ... value
+            digits = digits[::-1]
+        return digits.ljust(self._length, "x")
+
+    def _instant(self, rank: int) -> datetime | date:
+        instant = NOW - self._step * max(0, self._values - rank)
+        if rank > self._values:
+            instant = NOW + timedelta(milliseconds=rank - self._values)
+        if self._spec is None or "%" not in self._spec:
+            return instant
+        if "%H" not in self._spec:
+            return datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc).date()
+        return datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc)
+
+
+def holds_copies(declared: DeclaredSet) -> bool:
+    """Whether entities of a set refer to others, which must exist first."""
+    return any(profile.filled_from for _, profile in declared.profiles())
+
+
+def referring_fields(declared: DeclaredSet) -> set[str]:
+    """Return the fields that refer to other entities, and those that are copied."""
+    return {name for each, profile in declared.profiles() if profile.filled_from for name in each.reads}
+
+
+def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
+    """Return the samples with references only to stored entities, or none.
+
+    :param samples: the entities of each set, by its name
+    """
+    found = dict(samples)
+    for declared in design.sets:
+        for _, profile in declared.profiles():
+            of = profile.filled_from and _source(design, profile.filled_from)
+            if profile.filled_from and of:
+                copies = of.profile(profile.filled_from).refers
+                there = found[of.name].stored
+                made = found[declared.name]
+                found[declared.name] = Sample(
+                    [_referring(each, at, of, copies, there) for at, each in enumerate(made.stored)],
+                    [_referring(each, at, of, copies, there) for at, each in enumerate(made.spare)],
+                    made.ranks,
+                )
+    return found
+
+
+def _source(design: Design, copies: Derived) -> DeclaredSet | None:
+    """Return the set that is copied from."""
+    return next((declared for declared in design.sets if copies in declared.derived), None)
+
+
+def _referring(fields: Fields, at: int, of: DeclaredSet, refers: Mapping[str, str], there: Sequence[Fields]) -> Fields:
+    same = [name for name in of.key.fields if name not in refers]
+    near = [each for each in there if all(each.get(name) == fields.get(name) for name in same)]
+    kept = {name: value for name, value in fields.items() if name not in refers.values()}
+    if near:
+        chosen = near[at % len(near)]
+        kept |= {held: chosen[name] for name, held in refers.items()}
+    return kept

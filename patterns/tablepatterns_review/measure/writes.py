@@ -1,0 +1,259 @@
+"""Run the writes of a design on the sample, alone or in one transaction with those of other sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from azure.core.exceptions import HttpResponseError
+
+from tablepatterns.entity_set.commit import Write as Change
+from tablepatterns.errors import EntityAlreadyExists, EntityNotFound, TablePatternsError
+from tablepatterns.recipes.archive.archive import Archive
+from tablepatterns.recipes.entity_group_transaction import EntityGroupTransaction
+from tablepatterns.recipes.eventual_transaction import Body, EventualTransaction, Step
+from tablepatterns.recipes.partition_move import PartitionMove
+from tablepatterns.recipes.worker import Worker
+from tablepatterns.storage import Storage
+
+from ..design.archives import is_of_archive
+from ..design.model import DeclaredSet, Write
+from ..kinds import kind_of
+from ..kinds.kind import SampleSet
+from ..kinds.plain import Plain
+from .sample import Sample, referring_fields
+
+_QUEUE: Final = "transactions"
+
+Fields = Mapping[str, Any]
+
+
+class Source:
+    """The sample entities of a set that its writes use, another one each time."""
+
+    def __init__(self, sample: Sample) -> None:
+        # The last one is that of queries of the archive
+        self._spare = list(sample.spare[:-1])
+        self._stored = list(sample.stored)
+        self._inactive = list(inactive(sample.stored))
+
+    def spare(self) -> Fields:
+        """Return an entity that is not stored yet."""
+        self._spare.append(self._spare.pop(0))
+        return self._spare[-1]
+
+    def other(self, fields: Fields, names: Sequence[str]) -> Fields:
+        """Return other values of these fields, if there are any."""
+        found: dict[str, Any] = {}
+        for spare in [self.spare(), *self._spare, *self._stored]:
+            found |= {name: spare[name] for name in names if name not in found and spare[name] != fields[name]}
+            if len(found) == len(names):
+                break
+        return found
+
+    def stored(self, like: Fields) -> Fields | None:
+        """Return a stored entity with these fields, or None."""
+        alike = (number for number, each in enumerate(self._stored) if like.items() <= each.items())
+        number = next(alike, None)
+        if number is None:
+            return None
+        self._stored.append(self._stored.pop(number))
+        return self._stored[-1]
+
+    def add(self, kept: SampleSet, like: Fields) -> Fields:
+        """Store an entity with these fields, and return it."""
+        found = {**self.spare(), **like}
+        # A rejection is that of the write that is measured
+        with suppress(TablePatternsError, HttpResponseError):
+            kept.insert(found)
+            self._stored.append(found)
+        return found
+
+    def inactive(self) -> Fields | None:
+        """Return a stored entity that has not been archived yet, or None."""
+        while self._inactive:
+            found = self._inactive.pop()
+            if any(each is found for each in self._stored):
+                return found
+        return None
+
+    def forget(self, fields: Fields) -> None:
+        """Record that an entity was deleted."""
+        self._stored = [each for each in self._stored if each is not fields]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One write of one entity.
+
+    :param fields: the entity, before or after the write
+    :param changes: the changed fields
+    :param archive: what archives the entity; None for any other write
+    """
+
+    declared: DeclaredSet
+    kept: SampleSet
+    write: Write
+    fields: Fields
+    changes: Fields
+    archive: Archive[Storage] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        declared: DeclaredSet,
+        kept: SampleSet,
+        write: Write,
+        source: Source,
+        like: Fields,
+        archive: Archive[Storage] | None = None,
+    ) -> Part:
+        """Return the write of the next entity; if there is none left to change, another one is stored first.
+
+        :param like: fields that it shares with the entities of the same transaction
+        :param archive: the archive of the set, if it has one
+        """
+        if archive is not None and is_of_archive(declared, write):
+            leaving = source.inactive() or source.add(kept, like)
+            source.forget(leaving)
+            return cls(declared, kept, write, leaving, {}, archive)
+        if write.operation == "insert":
+            return cls(declared, kept, write, {**source.spare(), **like}, {})
+        found = source.stored(like) or source.add(kept, like)
+        if write.operation == "delete":
+            source.forget(found)
+        if set(write.changes).intersection(declared.key.fields):
+            # It has another key from now on
+            source.forget(found)
+        names = write.changes or [name for name in found if name not in declared.key.fields]
+        # Another reference may not exist
+        fixed = referring_fields(declared)
+        return cls(declared, kept, write, found, source.other(found, [name for name in names if name not in fixed]))
+
+    @property
+    def moves(self) -> bool:
+        """Whether the entity goes to another partition."""
+        return not set(self.changes).isdisjoint(self.declared.key.partition_fields)
+
+    def execute(self) -> None:
+        """Execute the write by itself."""
+        if self.archive is not None:
+            archive_now(self.kept.storage, self.archive, self.kept.key_of(self.fields))
+            return
+        match self.write.operation:
+            case "insert":
+                self.kept.insert(self.fields)
+            case "update" if self.write.overwrite:
+                self.kept.overwrite(self.fields, self.changes)
+            case "update":
+                self.kept.update(self.fields, self.changes)
+            case "delete":
+                self.kept.delete(self.fields)
+
+    def change(self, kept: Plain) -> Change:
+        """Return the write as a change of an entity group transaction."""
+        if self.write.operation == "insert":
+            return kept.entities.inserting(self.fields)
+        found = kept.entities.get(**kept.key_of(self.fields))
+        if found is None:
+            return kept.entities.inserting(self.fields)
+        if self.write.operation == "delete":
+            return kept.entities.deleting(found)
+        found.update({name: value for name, value in self.changes.items() if name not in kept.key.fields})
+        return kept.entities.replacing(found)
+
+
+def how(declared: DeclaredSet, write: Write, others: Sequence[DeclaredSet]) -> str:
+    """Return the call as shown in reports."""
+    alone = _word(declared, write)
+    if not others:
+        return alone
+    if shares_partition([declared, *others]):
+        return f"EntityGroupTransaction.commit({alone}, {', '.join(write.atomic_with)})"
+    return f"EventualTransaction.start({alone}, {', '.join(write.atomic_with)})"
+
+
+def _word(declared: DeclaredSet, write: Write) -> str:
+    if is_of_archive(declared, write):
+        return "Archive.archive(...), moved by a worker"
+    call = kind_of(declared).write_call(write)
+    if call is not None:
+        return call
+    if write.operation == "insert":
+        return "insert(...)"
+    moved = set(write.changes).intersection(declared.key.fields)
+    if write.operation == "update" and moved:
+        away = moved.intersection(declared.key.partition_fields)
+        return "PartitionMove.move(...)" if away else "EntityGroupTransaction.commit(deleting, inserting)"
+    word = "insert_or_merge" if write.overwrite and write.operation == "update" else write.operation
+    return f"{word}({', '.join(write.changes) or '...'})"
+
+
+def shares_partition(sets: Sequence[DeclaredSet]) -> bool:
+    """Whether entities of these sets with equal partition fields are in one partition."""
+    places = {(each.table.lower(), each.key.partition_template, kind_of(each).groups_writes) for each in sets}
+    return len(places) == 1 and next(iter(places))[2]
+
+
+_MOST_INACTIVE: Final = 8
+
+
+def inactive(stored: Sequence[Fields]) -> Sequence[Fields]:
+    """Return the stored entities that a review may archive: some of the last, which their archive must not have."""
+    return stored[-max(1, min(_MOST_INACTIVE, len(stored) // 3)) :]
+
+
+def archive_now(storage: Storage, archive: Archive[Storage], key: Fields) -> None:
+    """Archive an entity, and run the worker that moves it.
+
+    :raises EntityAlreadyExists: the worker could not move it
+    """
+    archive.archive(key)
+    if not Worker(storage, [archive]).run_once().handled:
+        raise EntityAlreadyExists("the archive has another entity with the same values of a unique index")
+
+
+def execute(storage: Storage, parts: Sequence[Part]) -> None:
+    """Execute atomic writes: in one transaction if possible, otherwise by a message and a worker."""
+    if len(parts) == 1:
+        parts[0].execute()
+        return
+    plain = [each.kept for each in parts if isinstance(each.kept, Plain)]
+    if len(plain) == len(parts) and shares_partition([each.declared for each in parts]):
+        changes = [part.change(kept) for part, kept in zip(parts, plain, strict=True)]
+        EntityGroupTransaction(storage, parts[0].declared.table).commit(*changes)
+        return
+    transaction = _transaction(storage, parts)
+    transaction.start({})
+    Worker(storage, [transaction]).run_once()
+
+
+def recover(storage: Storage, parts: Sequence[Part]) -> None:
+    """Run the workers of a write once, as after a crash of the process that began it."""
+    for part in parts:
+        part.kept.process_messages()
+        if part.archive is not None:
+            Worker(storage, [part.archive]).run_once()
+        if part.moves and isinstance(part.kept, Plain):
+            Worker(storage, [PartitionMove(part.kept.entities)]).run_once()
+    if len(parts) > 1 and not shares_partition([each.declared for each in parts]):
+        Worker(storage, [_transaction(storage, parts, again=True)]).run_once()
+
+
+def _transaction(storage: Storage, parts: Sequence[Part], *, again: bool = False) -> EventualTransaction[Storage]:
+    """Return the transaction of writes that share no partition.
+
+    :param again: whether a step may have been executed before, as a step of a program has to allow for
+    """
+    steps: dict[str, Step] = {
+        f"{number} {part.write.name}": partial(_step, part.execute, again) for number, part in enumerate(parts)
+    }
+    return EventualTransaction(storage, _QUEUE, "together", steps)
+
+
+def _step(work: Callable[[], None], again: bool, _: Body) -> None:
+    with suppress(EntityAlreadyExists, EntityNotFound) if again else nullcontext():
+        work()

@@ -1,0 +1,208 @@
+"""Show the plan of a query before it is sent. No request is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, overload
+
+from tablepatterns.argument_types import checked
+from tablepatterns.arguments import fields_of, via_and_fields
+from tablepatterns.entity_set.derived import Index, RowLayout
+from tablepatterns.entity_set.entity_set import EntitySet
+from tablepatterns.entity_set.internals import check_filter, mappings_of, primary_layout
+from tablepatterns.entity_set.range_query import Question
+from tablepatterns.errors import BadInput
+from tablepatterns.figures import count, counted
+from tablepatterns.filters import Constant, Filter, QueryClass, classify, parse, prop
+from tablepatterns.key.key_filter import stored_filter
+from tablepatterns.recipe import Account
+from tablepatterns.recipes.index_entities import IndexEntity
+
+from .index_choice import served
+from .query_plan import COSTS, GUIDE, NO_QUERY, OR_RULE, RULES, QueryPlan, reads
+from .rewrites import rewrites
+
+_BY_OR: Final = "combined by 'or'"
+
+
+@overload
+def explain(what: str | Filter) -> QueryPlan: ...
+@overload
+def explain(what: EntitySet[Account, Any]) -> Plans: ...
+
+
+@checked
+def explain(what: str | Filter | EntitySet[Account, Any]) -> QueryPlan | Plans:
+    """Return the plan of a query: its class and why, the rows read, the cost, the guide's rule, and better queries.
+
+    For a set, it returns an object with the set's read methods, which return plans instead of entities. A blank text is
+    the query for all entities of the table.
+
+    Guarantees: no request is made, and the class is the one by which `EntitySet.query` rejects scans.
+
+    Limits: it does not know the number of entities. The engine's ledger shows what was read, `Traffic` what was sent.
+
+    Cost: nothing.
+
+    >>> plan = explain("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')")
+    >>> plan.query_class.label, plan.reads
+    ('partition scan', "every entity of partition 'Sales'")
+    >>> for query in plan.better[0].code:
+    ...     print(query)
+    PartitionKey eq 'Sales' and RowKey eq '121'
+    PartitionKey eq 'Sales' and RowKey eq '322'
+
+    >>> from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect, prop
+    >>> by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+    >>> employees = EntitySet(
+    ...     connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[by_email]
+    ... )
+    >>> explain(employees).range(by_email, Department="Sales").query_class.label
+    'range query'
+    >>> slow = (prop("PartitionKey") == "Sales") & (prop("Email") == "jonesj@contoso.com")
+    >>> explain(employees).query(slow).better[0].code
+    ("find(<email_{Email}>, Department='Sales', Email='jonesj@contoso.com')",)
+
+    :param what: the value of `$filter`, a built filter, or a declared set
+    :raises FilterSyntaxError: the text has a syntax error, at `position`
+    :raises UnsupportedFilter: the service does not support the filter
+    :raises BadInput: the argument is none of these
+
+    Guide: designing for querying.
+    """
+    if isinstance(what, EntitySet):
+        return Plans(what)
+    return _plan(parse(what) if isinstance(what, str) else what)
+
+
+class Plans:
+    """The read methods of a set: called like the set's own, each returns the plan of its query.
+
+    :param entities: the set
+    """
+
+    def __init__(self, entities: EntitySet[Account, Any]) -> None:
+        self._set = entities
+
+    def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
+        """Return the plan of `EntitySet.get`.
+
+        :raises BadKey: a field is missing, or its value cannot be part of a key
+        """
+        return _plan(_point(primary_layout(self._set), fields_of(key, fields)))
+
+    def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
+        """Return the plan of `EntitySet.find`.
+
+        :raises BadKey: a field is missing, or its value cannot be part of a key
+        :raises BadInput: the index is not one of the set's
+        """
+        return _plan(_point(self._shape(via), fields_of(key, fields)))
+
+    def get_many(self, keys: Iterable[Mapping[str, Any]]) -> QueryPlan:
+        """Return the plan of `EntitySet.get_many`: a point query for each key.
+
+        :raises BadKey: a field is missing, or its value cannot be part of a key
+        :raises BadInput: there are no keys
+        """
+        plans = [self.get(fields) for fields in keys]
+        if not plans:
+            raise BadInput("keys", [], "it needs at least one key", "give at least one")
+        return _times(plans, "1 for each key")
+
+    def find_all(self, via: IndexEntity, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
+        """Return the plan of `EntitySet.find_all`: the list first, then a point query for each of its keys.
+
+        :raises BadKey: a field is missing, or its value cannot be part of a key
+        :raises BadInput: the index entities are not the set's
+        """
+        if via not in self._set.derived:
+            raise self._stranger(via.name)
+        given = fields_of(key, fields)
+        layout = via.layout(self._set.key)
+        if via.spread > 1:
+            found = _plan(Question.of(RowLayout(layout), None, None, given, QueryClass.TABLE_SCAN).filter)
+        else:
+            found = _plan(_point(RowLayout(layout), given))
+        text = "the row that lists the keys, and each entity on it"
+        return replace(found, reads=text, cost="1 for the list, and 1 for each entity found")
+
+    def range(
+        self,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        where: Filter | None = None,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> QueryPlan:
+        """Return the plan of `EntitySet.range`, and so of `page` and `take`.
+
+        :raises BadKey: the fields do not describe a range
+        :raises BadFilter: `where` has a property that the rows do not have
+        :raises BadInput: the index is not one of the set's
+        """
+        index, given = via_and_fields(via, key, fields)
+        shape = primary_layout(self._set) if index is None else self._shape(index)
+        if where is not None:
+            check_filter(self._set, where)
+        stored = None if select is None else mappings_of(self._set).stored(select)
+        return _plan(Question.of(shape, where, stored, given, QueryClass.TABLE_SCAN).filter)
+
+    def query(self, where: Filter) -> QueryPlan:
+        """Return the plan of `EntitySet.query`, and suggest an index of the set that answers it better.
+
+        :raises BadFilter: the filter names a property that the set stores encoded, or compares a field of the key in a
+            way that the key does not allow
+        """
+        check_filter(self._set, where)
+        return _plan(stored_filter(self._set.key, where), self._set)
+
+    def scan(self, where: Filter | None = None) -> QueryPlan:
+        """Return the plan of `EntitySet.scan`.
+
+        :raises BadFilter: the filter names a property that the set stores encoded
+        """
+        return self.query(Constant(True) if where is None else where)
+
+    def _shape(self, via: Index) -> RowLayout:
+        if via not in self._set.derived:
+            raise self._stranger(via.name)
+        return via.shape(self._set.key)
+
+    def _stranger(self, name: str) -> BadInput:
+        rule = f"the set keeps {[each.name for each in self._set.derived]}"
+        return BadInput("derived", name, rule, "give one of the set's own, or declare it")
+
+
+def _plan(expression: Filter, entities: EntitySet[Account, Any] | None = None) -> QueryPlan:
+    found = classify(expression)
+    by_set = served(entities, expression) if entities is not None and not found.bounds.empty else ()
+    known = rewrites(expression, found)
+    better = (*(each for each in known if each.pattern is None), *by_set) if by_set else known
+    query_class = found.query_class
+    return QueryPlan(
+        query="" if expression == Constant(True) else str(expression),
+        query_class=query_class,
+        reason=found.reason,
+        reads=NO_QUERY if found.bounds.empty else reads(found, expression),
+        transactions=1,
+        cost=COSTS[query_class],
+        rule=OR_RULE if _BY_OR in found.reason else RULES[query_class],
+        guide=GUIDE,
+        advice=found.rewrite,
+        better=better,
+    )
+
+
+def _point(shape: RowLayout, fields: Mapping[str, Any]) -> Filter:
+    partition, row = shape.key.format(fields)
+    return (prop("PartitionKey") == partition) & (prop("RowKey") == row)
+
+
+def _times(plans: Sequence[QueryPlan], cost: str) -> QueryPlan:
+    text = f"{counted(len(plans), 'entity')}, each by its keys"
+    query = plans[0].query if len(plans) == 1 else f"{plans[0].query}, and {count(len(plans) - 1)} more"
+    return replace(plans[0], query=query, reads=text, transactions=len(plans), cost=f"{len(plans)}: {cost}")

@@ -1,0 +1,137 @@
+"""Choose the derived data of a set that answers a query, or that could be declared for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from tablepatterns.edm import Ticks
+from tablepatterns.entity_set.compatibility import check_compatible
+from tablepatterns.entity_set.derived import Derived, profile_of
+from tablepatterns.entity_set.entity_set import EntitySet
+from tablepatterns.entity_set.internals import mappings_of
+from tablepatterns.errors import BadDesign, BadKey
+from tablepatterns.filters import Comparison, Filter, QueryClass
+from tablepatterns.key import Key
+from tablepatterns.recipe import Account
+from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
+
+from .query_plan import KEYS, Better, properties
+from .rewrites import conditions, equalities
+
+_FORMATS: Final[Mapping[type, str]] = {
+    int: ":019d",
+    float: ":float",
+    datetime: ":ticks",
+    Ticks: ":ticks",
+    UUID: ":uuid",
+}
+_RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
+
+
+def served(entities: EntitySet[Account, Any], expression: Filter) -> tuple[Better, ...]:
+    """Return how the set answers a filter with its derived data, or with new derived data; empty if it cannot."""
+    terms = conditions(expression)
+    if not properties(expression) or not all(isinstance(each, Comparison) for each in terms):
+        return ()
+    if any(each.name == "RowKey" for each in terms if isinstance(each, Comparison)):
+        return ()
+    known = _known(entities.key, expression)
+    ranged = {each.name for each in terms if isinstance(each, Comparison) and each.operator in _RANGES}
+    kept = [found for via in entities.derived for found in _by(entities.key, via, known, ranged)]
+    kept = [_with_rest(found, expression) for found in kept]
+    kept.sort(key=lambda each: (each.query_class or 0, "find_all" in each.code[0]))
+    return tuple(kept or _declared(entities, expression, known, ranged))
+
+
+def _known(key: Key, expression: Filter) -> dict[str, object]:
+    """Return the fields with a single value in all matches: those compared, and those of the PartitionKey."""
+    found: dict[str, object] = {}
+    for each in equalities(expression):
+        if each.name == "PartitionKey":
+            try:
+                found |= Key(key.partition_template, "row").parse(str(each.value), "row")
+            except BadKey:
+                continue
+        elif each.name not in KEYS:
+            found[each.name] = each.value
+    return found
+
+
+def _with_rest(found: Better, expression: Filter) -> Better:
+    """State the rest of the filter, which the call does not include."""
+    rest = [name for name in properties(expression) if f" {name}=" not in found.code[0]]
+    return replace(found, words=f"{found.words}; check {', '.join(rest)} of what it finds") if rest else found
+
+
+def _by(key: Key, via: Derived, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
+    profile = profile_of(via, key)
+    if profile.finder == "find_all" and profile.key is not None:
+        names = list(profile.key.fields)
+        if all(name in known for name in names):
+            words = "the set keeps a list for this: 1 transaction, and 1 for each entity found"
+            yield Better(
+                words, QueryClass.POINT, (_call("find_all", via.name, names, known),), "index entities pattern"
+            )
+    if profile.layout is not None and all(name in known for name in profile.layout.key.partition_fields):
+        yield from _by_index(key, via.name, profile.layout.key, known, ranged)
+
+
+def _by_index(key: Key, via: str, own: Key, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
+    row, words = own.row_fields, "the set keeps an index for this"
+    given = next((number for number, name in enumerate(row) if name not in known), len(row))
+    names = [*own.partition_fields, *row[:given]]
+    try:
+        own.range({name: known[name] for name in names})
+    except BadKey:
+        return
+    asked = row[given] if given < len(row) and row[given] in ranged else None
+    if asked is None and not set(names).difference(key.partition_fields):
+        return
+    if given == len(row):
+        yield Better(words, QueryClass.POINT, (_call("find", via, names, known),))
+    else:
+        more = [] if asked is None else [f"{asked}=between(...)"]
+        yield Better(words, QueryClass.RANGE, (_call("range", via, names, known, *more),))
+
+
+def _call(word: str, via: str, names: list[str], known: Mapping[str, object], *more: str) -> str:
+    given = ", ".join([f"<{via}>", *(f"{name}={known[name]!r}" for name in names), *more])
+    return f"{word}({given})"
+
+
+def _declared(
+    entities: EntitySet[Account, Any], expression: Filter, known: Mapping[str, object], ranged: set[str]
+) -> Iterator[Better]:
+    """Return the index to declare: in the partition if it is known, otherwise in other partitions."""
+    compared = [each for each in conditions(expression) if isinstance(each, Comparison) and each.name != "Timestamp"]
+    useful = [each for each in compared if each.name not in KEYS and (each.name in known or each.name in ranged)]
+    if not useful:
+        return
+    chosen = next((each for each in useful if each.name in known), useful[0])
+    key, head = entities.key, f"{chosen.name.lower()}_"
+    field = f"{head}{{{chosen.name}{_format_of(chosen, ranged)}}}"
+    with suppress(BadDesign):
+        via: IntraPartitionIndex | InterPartitionIndex
+        if all(name in known for name in key.partition_fields):
+            via = IntraPartitionIndex(Key(key.partition_template, f"{field}_{key.row_template}"))
+        elif chosen.name in known:
+            via = InterPartitionIndex(Key(field, f"{head}{key.partition_template}_{key.row_template}"))
+        else:
+            return
+        check_compatible(entities.table.name, key, (*entities.derived, via), mappings_of(entities))
+        words = f"declare an index by {chosen.name}, whose rows end with the primary key"
+        place = "intra" if isinstance(via, IntraPartitionIndex) else "inter"
+        code = f"{type(via).__name__}({via.key!r})"
+        yield Better(words, QueryClass.RANGE, (code,), f"{place}-partition secondary index pattern")
+
+
+def _format_of(comparison: Comparison, ranged: set[str]) -> str:
+    if comparison.kind is str:
+        return ":escape" if comparison.name in ranged else ""
+    return next((text for kind, text in _FORMATS.items() if issubclass(comparison.kind, kind)), "")

@@ -1,0 +1,174 @@
+"""The plan of a query: what it reads, what it costs, and better queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tablepatterns.figures import count
+from tablepatterns.filters import Explanation, Filter, Interval, QueryClass, comparisons
+from tablepatterns.limits import MAX_PAGE_ENTITIES
+
+_STYLES: Final = {
+    QueryClass.POINT: "green",
+    QueryClass.RANGE: "green",
+    QueryClass.PARTITION_SCAN: "yellow",
+    QueryClass.TABLE_SCAN: "red",
+}
+_LABEL_WIDTH: Final = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Better:
+    """A better way to get the same entities.
+
+    :param words: the advice
+    :param query_class: the worst class of the queries then; None if there is none
+    :param code: the required filters, calls or declaration
+    :param pattern: the guide's pattern; None if it is only another filter
+    """
+
+    words: str
+    query_class: QueryClass | None
+    code: tuple[str, ...] = ()
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """The plan of a query. `str()` returns it as text, and rich prints it in color.
+
+    >>> from tablepatterns_review import explain
+    >>> print(explain("PartitionKey eq 'Sales' and RowKey eq '2'"))
+    PartitionKey eq 'Sales' and RowKey eq '2'
+    <BLANKLINE>
+      Class         point query
+      Why           PartitionKey and RowKey are both given
+      Reads         the one entity with the keys 'Sales' and '2', by the index
+      Transactions  1
+      Rule          Give PartitionKey and RowKey in queries: point queries are the most efficient.
+      Guide         designing for querying
+      Better        nothing is faster
+
+    :param query: the filter; "" for all entities
+    :param query_class: the guide's class of the query
+    :param reason: the reason for this class
+    :param reads: the entities that the service reads
+    :param transactions: the minimum number of storage transactions
+    :param cost: what further transactions depend on
+    :param rule: the guide's rule for such queries
+    :param guide: the section with the rule
+    :param better: better queries, the best first; empty if there are none
+    :param advice: the advice in short
+    """
+
+    query: str
+    query_class: QueryClass
+    reason: str
+    reads: str
+    transactions: int
+    cost: str
+    rule: str
+    guide: str
+    advice: str
+    better: tuple[Better, ...] = ()
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether the service searches a whole partition or the whole table."""
+        return self.query_class > QueryClass.RANGE
+
+    def __str__(self) -> str:
+        lines = [self.query or "(no filter)", ""]
+        lines += [f"  {label:<{_LABEL_WIDTH}}{text}" for label, text in self._lines()]
+        for each in self.better:
+            lines += [f"  {'Better':<{_LABEL_WIDTH}}{_as_text(each)}"]
+            lines += [f"  {'':<{_LABEL_WIDTH}}  {code}" for code in each.code]
+        return "\n".join(lines)
+
+    def __rich__(self) -> RenderableType:
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column()
+        for label, text in self._lines():
+            style = _STYLES[self.query_class] if label == "Class" else ""
+            grid.add_row(label, Text(text, style=style))
+        for each in self.better:
+            grid.add_row("Better", Text(_as_text(each), style="bold"))
+            for code in each.code:
+                grid.add_row("", Text(f"  {code}", style="cyan"))
+        return Group(Text(self.query or "(no filter)", style="bold"), "", grid)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        found = [
+            ("Class", self.query_class.label),
+            ("Why", self.reason),
+            ("Reads", self.reads),
+            ("Transactions", self.cost),
+            ("Rule", self.rule),
+            ("Guide", self.guide),
+        ]
+        return found if self.better else [*found, ("Better", self.advice)]
+
+
+def _as_text(better: Better) -> str:
+    label = f" ({better.query_class.label})" if better.query_class is not None else ""
+    return f"{better.words}{label}"
+
+
+KEYS: Final = ("PartitionKey", "RowKey")
+NO_QUERY: Final = "nothing: no entity can match, so there is nothing to ask"
+
+_PAGES: Final = f"1 for each page of {count(MAX_PAGE_ENTITIES)} results"
+COSTS: Final = {
+    QueryClass.POINT: "1",
+    QueryClass.RANGE: f"{_PAGES}, at least 1",
+    QueryClass.PARTITION_SCAN: f"{_PAGES}, at least 1; and 1 for every five seconds that the search takes",
+    QueryClass.TABLE_SCAN: (
+        f"{_PAGES}, at least 1; and 1 for every five seconds that the search takes, or range of partitions it enters"
+    ),
+}
+RULES: Final = {
+    QueryClass.POINT: "Give PartitionKey and RowKey in queries: point queries are the most efficient.",
+    QueryClass.RANGE: "A range of RowKeys in one partition is read by the index, in the order of the keys.",
+    QueryClass.PARTITION_SCAN: "Only the keys are indexed: without a range of RowKeys the partition is searched.",
+    QueryClass.TABLE_SCAN: "Without PartitionKey every partition is searched, whether or not RowKey is in the filter.",
+}
+OR_RULE: Final = "RowKeys combined by 'or' are not treated as a range: they cause a partition scan."
+GUIDE: Final = "designing for querying"
+
+
+def reads(found: Explanation, expression: Filter) -> str:
+    """Return the entities that the service reads for a query."""
+    rows, partition = found.searched.row_keys, found.searched.partition
+    match found.query_class:
+        case QueryClass.POINT:
+            text = f"the one entity with the keys {partition!r} and {rows.exact!r}, by the index"
+        case QueryClass.RANGE:
+            text = f"the entities of partition {partition!r} with {interval(rows)}"
+        case QueryClass.PARTITION_SCAN:
+            text = f"every entity of partition {partition!r}"
+        case QueryClass.TABLE_SCAN:
+            text = "every entity of the table, in every partition"
+    names = properties(expression)
+    return f"{text}; each is checked for {', '.join(names)}" if names else text
+
+
+def interval(rows: Interval) -> str:
+    """Return a range of RowKeys as a Python comparison.
+
+    >>> interval(Interval("S", upper="T", upper_inclusive=False))
+    "'S' <= RowKey < 'T'"
+    """
+    low = f"{rows.lower!r} {'<=' if rows.lower_inclusive else '<'} " if rows.lower or not rows.lower_inclusive else ""
+    high = "" if rows.upper is None else f" {'<=' if rows.upper_inclusive else '<'} {rows.upper!r}"
+    return f"{low}RowKey{high}"
+
+
+def properties(expression: Filter) -> list[str]:
+    """Return the names of the properties that a filter compares, without the keys, in order."""
+    return list(dict.fromkeys(each.name for each in comparisons(expression) if each.name not in KEYS))

@@ -1,0 +1,257 @@
+"""Write a review as one self-contained HTML page."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import groupby
+from typing import Any, Final, cast
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tablepatterns import figures
+
+from ..capacity.growth import grown
+from ..design.model import Design, Field
+from ..measure.log_pace import entries_of
+from ..model import Consistency, Finding, Measured, Place, Reviewed, Simulation, Step, StoredRow, Walkthrough, part_of
+from .charts import HEAT, cost_chart, heat_charts
+from .formatting import SEVERITIES, lines, loads, plain, subject_of, verdict
+from .tables import Cell, sheets
+
+GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
+SYMBOLS: Final = {
+    "primary": ("●", "entity"),
+    "copy": ("◆", "index copy"),
+    "list": ("☰", "list"),
+    "summary": ("Σ", "summary"),
+    "part": ("▤", "further row of an entity"),
+}
+"""The symbol and the name of each kind of row."""
+_LONG: Final = 24
+"""A text with a longer word may be broken anywhere."""
+_MARKS: Final = ("read", "returned", "written")
+_ENTITIES: Final = {"examined": "read", "returned": "returned", "written": "written"}
+_BLOBS: Final = {"blob_reads": "read", "blob_writes": "written or listed", "blob_deletes": "deleted"}
+_PLACES: Final = {"copy": "index", "log": "blob log"}
+
+
+def html(reviewed: Reviewed) -> str:
+    """Return the report as a single HTML page.
+
+    The page of a detailed review also shows the design: its sets, its stored tables, and each access pattern request by
+    request.
+
+    Guarantees: the page makes no request, and names from the design cannot become markup. Without scripts, everything
+    is shown at once. The same review gives the same page.
+
+    Cost: nothing.
+
+    :param reviewed: the result of `review`
+    """
+    simulation = reviewed.simulation
+    return _page(
+        "page.html.jinja",
+        title=f"Design review: {reviewed.design.name}",
+        reviewed=reviewed,
+        verdict=verdict(reviewed).capitalize(),
+        facts=list(_facts(reviewed)),
+        findings=[(finding, lines(finding), _call_of(finding, reviewed)) for finding in reviewed.findings],
+        simulation=simulation,
+        calls=list(_calls(reviewed, simulation)) if simulation else [],
+        homes=list(_homes(simulation)) if simulation else [],
+        tables=list(_tables(reviewed.design, simulation)) if simulation else [],
+        sheets=sheets(reviewed),
+        cost=cost_chart(reviewed),
+        heats=list(heat_charts(reviewed)),
+    )
+
+
+def error_page(title: str, errors: Sequence[str]) -> str:
+    """Return a page that shows why there is no report.
+
+    :param errors: the lines of the errors
+    """
+    return _page("errors.html.jinja", title=title, errors=errors)
+
+
+def _page(template: str, **values: object) -> str:
+    script = _file("page.js")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    style = Markup(_file("page.css"))  # noqa: S704 - a file of this package
+    return _environment().get_template(template).render(
+        values, style=style, script=Markup(script), digest=digest, guide=GUIDE  # noqa: S704
+    )  # fmt: skip
+
+
+def _file(name: str) -> str:
+    return (files(__name__.rpartition(".")[0]) / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(__name__.rpartition(".")[0], "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_without_controls,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    for name in ("number", "plural", "counted", "rate", "sum_of_money"):
+        environment.filters[name] = getattr(figures, name)
+    # Its type is that of the globals which every template has
+    cast("dict[str, Any]", environment.globals).update(
+        SEVERITIES=SEVERITIES,
+        SYMBOLS=SYMBOLS,
+        HEAT=HEAT,
+        subject_of=subject_of,
+        field_text=_field_text,
+        cell_class=_cell_class,
+        class_of_call=_class_of_call,
+        touched=_touched,
+        rows_touched=_rows_touched,
+        place_kind=_place_kind,
+    )
+    return environment
+
+
+def _without_controls(value: object) -> object:
+    """Apply `plain` to each text that a template inserts, before it is escaped."""
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _facts(reviewed: Reviewed) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the value and a remark of each figure at the top of the page."""
+    design, bill = reviewed.design, reviewed.bill
+    horizon = f"after {figures.plural(design.years, 'year')}"
+    entities = sum(each.shape.count for each in design.sets)
+    then = sum(grown(each.shape, design.years) for each in design.sets)
+    hottest, *_ = loads(reviewed)
+    yield "Sets", figures.number(len(design.sets)), figures.plural(len(reviewed.measured), "access pattern")
+    if design.logs:
+        now, later = (figures.number(sum(entries_of(log, at) for log in design.logs)) for at in (0.0, design.years))
+        yield "Blob logs", figures.number(len(design.logs)), f"{now} entries, {later} {horizon}"
+    yield "Entities", figures.number(entities), f"{figures.number(then)} {horizon}"
+    cost, grown_cost = (figures.money(each, bill.currency) for each in (bill.total, bill.then))
+    yield "Cost a month", cost, f"{grown_cost} {horizon}"
+    yield "Nearest to its target", figures.share(hottest.share), hottest.name
+
+
+def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:
+    """Return the number of the access pattern that a finding is about, if the page shows it."""
+    if not reviewed.simulation or finding.about not in ("query", "write"):
+        return None
+    subjects = [part_of(call.of.name, call.access.name) for call in reviewed.measured]
+    return subjects.index(finding.subject) if finding.subject in subjects else None
+
+
+def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measured, Consistency | None, Walkthrough]]:
+    """Yield the figures, the consistency and the requests of each access pattern."""
+    walkthroughs = {(walk.of.name, walk.access.name): walk for walk in simulation.walkthroughs}
+    consistency = {(promise.of.name, promise.access.name): promise for promise in reviewed.promises}
+    for call in reviewed.measured:
+        key = call.of.name, call.access.name
+        yield call, consistency.get(key), walkthroughs[key]
+
+
+def _homes(simulation: Simulation) -> Iterator[tuple[str, list[tuple[Place, list[Place]]]]]:
+    """Yield each table and container, with its sets or logs, and what belongs to each of these."""
+    owners = sorted(
+        (place for place in simulation.places if place.kind in ("set", "log")),
+        key=lambda place: (place.kind == "log", place.where.lower()),
+    )
+    for (kind, where), group in groupby(owners, key=lambda place: (place.kind, place.where)):
+        title = f"Table {where}" if kind == "set" else f"Container {where}"
+        yield (
+            title,
+            [
+                (owner, [place for place in simulation.places if place.of == owner.name and place.kind != kind])
+                for owner in group
+            ],
+        )
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A stored table of the page; the tables of all periods of a set are one.
+
+    :param templates: each kind of row, with the name of what it belongs to, its key template, and whether it is updated
+        later
+    :param fields: the fields of each set that has rows in it, by the name of the set
+    :param bands: the partitions with their rows
+    """
+
+    title: str
+    templates: tuple[tuple[str, str, str, bool], ...]
+    fields: Mapping[str, Mapping[str, Field]]
+    bands: tuple[tuple[str, tuple[StoredRow, ...]], ...]
+
+
+def _tables(design: Design, simulation: Simulation) -> Iterator[ShownTable]:
+    sets = {declared.name: declared for declared in design.sets}
+    late = {(place.of, place.name) for place in simulation.places if place.is_eventual}
+
+    def family(name: str, rows: Sequence[StoredRow]) -> str:
+        owners = {row.of for row in rows}
+        declared = sets.get(owners.pop()) if len(owners) == 1 else None
+        return declared.table if declared is not None and name.startswith(declared.table) else name
+
+    for name, group in groupby(simulation.tables, key=lambda table: family(table.name, table.rows)):
+        tables = list(group)
+        rows = [(table.name, row) for table in tables for row in table.rows]
+        kinds = dict.fromkeys((row.kind, row.of, row.derived, row.template) for _, row in rows)
+        owners = dict.fromkeys(row.of for _, row in rows if row.of in sets)
+        yield ShownTable(
+            f"Table {name}" if len(tables) == 1 else f"Tables {name}…, one for each period",
+            tuple(
+                (kind, part_of(of, derived) if derived else of, template, (of, derived or of) in late)
+                for kind, of, derived, template in kinds
+            ),
+            {owner: sets[owner].shape.fields for owner in owners},
+            tuple(
+                (partition if len(tables) == 1 else f"{table} · {partition}", tuple(row for _, row in band))
+                for (table, partition), band in groupby(rows, key=lambda pair: (pair[0], pair[1].partition))
+            ),
+        )
+
+
+def _place_kind(place: Place) -> str:
+    return _PLACES.get(place.kind, place.kind)
+
+
+def _field_text(field: Field) -> str:
+    size = f" of {figures.number(field.size)}" if field.type in ("string", "binary") else ""
+    values = f", {figures.number(field.distinct)} values" if field.distinct is not None else ""
+    return f"{field.type}{size}{values}{', rising' if field.order == 'rising' else ''}"
+
+
+def _cell_class(cell: Cell) -> str:
+    classes = [] if cell.tone == "plain" else [str(cell.tone)]
+    return " ".join([*classes, *(["long"] if max(map(len, cell.text.split()), default=0) > _LONG else [])])
+
+
+def _class_of_call(call: Measured) -> str:
+    if call.query_class is not None:
+        return call.query_class.label
+    return "read of blobs" if call.kind == "query" else call.kind
+
+
+def _touched(call: Measured) -> tuple[str, str]:
+    """Return what a call reads and writes: entities, or the blobs of a log."""
+    if any(getattr(call, name) for name in _ENTITIES) or not any(getattr(call, name) for name in _BLOBS):
+        counts = (f"{figures.number(getattr(call, name))} {word}" for name, word in _ENTITIES.items())
+        return "Entities", ", ".join(counts)
+    blobs = ((getattr(call, name), word) for name, word in _BLOBS.items())
+    return "Blobs", ", ".join(f"{figures.number(value)} {word}" for value, word in blobs if value)
+
+
+def _rows_touched(steps: Sequence[Step]) -> Mapping[str, list[Any]]:
+    """Return the numbers of the rows that requests read, returned and wrote."""
+    return {mark: list(dict.fromkeys(row for step in steps for row in getattr(step, mark))) for mark in _MARKS}

@@ -1,0 +1,363 @@
+"""Find indexes that are missing, unused or redundant, or that lack properties that queries need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from tablepatterns.entity_set.derived import Derived, RowLayout
+from tablepatterns.figures import number, often, size
+from tablepatterns.key import Key
+
+from ..capacity.sizes import primary_sizes
+from ..design.model import DeclaredSet, Field, FieldType
+from ..key_parts import pieces_of
+from ..measure.sample import found_by, names_one, values_of
+from ..model import Finding, Severity
+from .context import MeasuredQuery, RuleContext
+from .keys import pairs_alike
+from .rule import Rule, entities, listed, part_of
+
+_BUSY: Final = 1.0
+_MANY: Final = 10_000
+_READS_AGAIN: Final = 10.0
+_LISTED: Final = 100.0
+_COSTS: Final = f"a warning from {number(_BUSY)} write a second or {number(_MANY)} rows, otherwise a note"
+UNUSED_INDEX: Final = Rule(
+    name="unused-index",
+    finds="no declared query uses the index",
+    severity=_COSTS,
+    why="Only add indexes for queries that the application runs.",
+    guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
+    about="derived",
+)
+REDUNDANT_INDEX: Final = Rule(
+    name="redundant-index",
+    finds="an index sorts like another index, or like the entities themselves",
+    severity=_COSTS,
+    why="Each index is written with every change, and billed for its capacity.",
+    guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
+    about="derived",
+)
+SECOND_READ: Final = Rule(
+    name="second-read",
+    finds="an index lacks properties that a query needs, so each entity is read again",
+    severity=(
+        f"a warning from {number(_READS_AGAIN)} extra reads a second, for lists from {number(_LISTED)}; otherwise, "
+        "for copies, a note"
+    ),
+    why="A copy that answers a query on its own is better than a small index row that needs a second read.",
+    guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
+    pattern="intra_partition_index",
+    about="query",
+)
+INDEX_NOT_UNIQUE: Final = Rule(
+    name="index-not-unique",
+    finds="an index expects unique values, but does not enforce them",
+    severity="a warning",
+    why="If two entities have the same index key, the first keeps the copy and the second is not found.",
+    guide="Inter-partition secondary index pattern (the RowKey must be unique)",
+    pattern="inter_partition_index",
+    about="derived",
+)
+COLLIDING_INDEX_KEYS: Final = Rule(
+    name="colliding-index-keys",
+    finds="several entities can have the same index key",
+    severity="serious",
+    why="The key of a row must be unique: a second insert is rejected, or the second entity has no copy.",
+    guide="Intra-partition secondary index pattern (the RowKey must be unique; compound keys)",
+    pattern="compound_key",
+    about="derived",
+)
+
+
+def find_problems(context: RuleContext) -> Iterator[Finding]:
+    """Yield findings about the indexes of each set."""
+    for declared in context.design.sets:
+        redundant = dict(_redundant(context, declared))
+        yield from redundant.values()
+        yield from (each for name, each in _unused(context, declared) if name not in redundant)
+        for index, profile in declared.profiles():
+            if profile.layout is not None:
+                yield from _keys_of(declared, index, profile.layout.key)
+    for asked in context.queries():
+        yield from _second_read(asked)
+
+
+def _weight(context: RuleContext, declared: DeclaredSet) -> Severity:
+    writes = sum(each.write.busiest for each in context.writes_of(declared))
+    return Severity.WARNING if writes >= _BUSY or declared.shape.count >= _MANY else Severity.NOTE
+
+
+def _cost(context: RuleContext, declared: DeclaredSet) -> str:
+    return f"it stores {entities(context.entities_then(declared))} by the end, and costs {_written(context, declared)}"
+
+
+def _written(context: RuleContext, declared: DeclaredSet) -> str:
+    rate = sum(each.write.rate for each in context.writes_of(declared))
+    return f"an extra row {often(rate)}" if rate else "an extra row with each write"
+
+
+def _unused(context: RuleContext, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
+    used = {asked.measured.via for asked in context.queries_of(declared)}
+    for index, profile in declared.profiles():
+        if profile.finder not in ("find", "find_all") or index.name in used or declared.is_unique(index):
+            continue
+        says = f"No query of {declared.name} uses {index.name!r}: {_cost(context, declared)}."
+        better = "Remove it, or declare the query that needs it; an index can be added later (backfill)."
+        yield (
+            index.name,
+            UNUSED_INDEX.finding(_weight(context, declared), part_of(declared.name, index.name), says, better),
+        )
+
+
+def _redundant(context: RuleContext, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
+    indexes = [(each, profile.layout) for each, profile in declared.profiles() if profile.layout is not None]
+    rows: list[tuple[Derived | None, RowLayout]] = [(None, RowLayout(declared.key)), *indexes]
+    found: dict[str, Derived | None] = {}
+    for at, (index, layout) in enumerate(indexes):
+        for before, (other, others) in enumerate(rows, start=-1):
+            if other is not index and _says_the_same(layout, others, is_first=before < at or other is None):
+                found.setdefault(index.name, other)
+    for index, _ in indexes:
+        for other, others in rows:
+            is_kept = other is None or other.name not in found
+            if other is not index and is_kept and _is_beginning(context, declared, index, others):
+                found.setdefault(index.name, other)
+    for name, other in found.items():
+        whose = f"{other.name!r}" if other else "the entities themselves"
+        says = f"{name!r} sorts like {whose}: {_cost(context, declared)}."
+        better, subject = f"Remove it, and query {whose}.", part_of(declared.name, name)
+        yield name, REDUNDANT_INDEX.finding(_weight(context, declared), subject, says, better)
+
+
+def _says_the_same(own: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
+    """Whether other rows have the order of these rows, and all their properties."""
+    wanted, order = _order(own.key), _order(other.key)
+    if wanted[0] != order[0] or wanted[1][: len(order[1])] != order[1] or not order[1]:
+        return False
+    if wanted == order and not is_first:
+        return False
+    return other.include is None or (own.include is not None and own.include <= other.include | set(other.key.fields))
+
+
+def _is_beginning(context: RuleContext, declared: DeclaredSet, index: Derived, other: RowLayout) -> bool:
+    """Whether an index sorts by the leading fields of other rows, which can then answer its queries.
+
+    Fields of the primary key at the end of the index only make its keys unique, unless a query uses them.
+    """
+    layout = declared.profile(index).layout
+    if layout is None:
+        return False
+    wanted, order = _order(layout.key), _order(other.key)
+    row = list(wanted[1])
+    while row and row[-1][0] in declared.key.row_fields:
+        row.pop()
+    last = {name for name, _ in wanted[1][len(row) :]}
+    used = [asked.query for asked in context.queries_of(declared) if asked.measured.via == index.name]
+    if any((each.order or "").lstrip("-") in last or last & each.known.keys() for each in used):
+        return False
+    begins = bool(row) and [_plain(each) for each in order[1][: len(row)]] == [_plain(each) for each in row]
+    is_longer = len(order[1]) > len(wanted[1])
+    holds = other.include is None or (layout.include is not None and layout.include <= other.include)
+    return wanted[0] == order[0] and begins and is_longer and holds and not names_one(declared.shape, [row[-1][0]])
+
+
+def _plain(field: tuple[str, str]) -> tuple[str, str]:
+    """Return a key field without the format `escape`, which does not change the order."""
+    return (field[0], "" if field[1] == "escape" else field[1])
+
+
+def _order(key: Key) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return the fields of PartitionKey and RowKey with their formats."""
+    halves = [
+        [(piece.name, piece.spec) for piece in pieces_of(template) if piece.name]
+        for template in (key.partition_template, key.row_template)
+    ]
+    return halves[0], halves[1]
+
+
+def _keys_of(declared: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
+    names = key.fields
+    if set(declared.key.fields) <= set(names):
+        return
+    own = [name for name in names if names_one(declared.shape, [name])]
+    # A field that is numbered within another field of the key makes keys unique, too
+    is_own = bool(own) or names_one(declared.shape, names)
+    are_few = _combinations(declared, names) < 2 * declared.shape.count
+    if not is_own and (are_few or pairs_alike(declared.shape, names) >= 1):
+        yield _colliding(declared, index, names)
+    elif index.is_eventual and not declared.is_unique(index) and _is_given(declared, own):
+        says = f"{index.name!r} finds {declared.name} by {listed(own)}, but does not enforce that it is unique."
+        better = (
+            "Declare the index with unique=True: a duplicate is rejected, at the cost of 1 more "
+            "transaction for a new value."
+        )
+        yield INDEX_NOT_UNIQUE.finding(Severity.WARNING, part_of(declared.name, index.name), says, better)
+
+
+def _combinations(declared: DeclaredSet, names: tuple[str, ...]) -> float:
+    found = 1.0
+    for name in names:
+        found *= values_of(declared.shape, name).count
+    return found
+
+
+def _is_given(declared: DeclaredSet, own: list[str]) -> bool:
+    """Whether the values come from outside the program, like an e-mail address, and are not generated, like a GUID."""
+    fields = [(name, declared.shape.fields.get(name, Field())) for name in own]
+    return bool(own) and all(
+        each.order == "none" and (each.type == "string" or (each.type in ("int32", "int64") and _GIVEN.search(name)))
+        for name, each in fields
+    )
+
+
+_GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate|ssn|account|isbn|barcode|ean", re.I)
+"""Names of numeric fields whose values come from outside the program."""
+
+
+def _colliding(declared: DeclaredSet, index: Derived, names: tuple[str, ...]) -> Finding:
+    count = number(_combinations(declared, names))
+    lost = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
+    says = f"{index.name!r} has {count} keys, of {listed(list(names))}, for {entities(declared.shape.count)}: {lost}."
+    rest = [name for name in declared.key.fields if name not in names]
+    better = f"Append {listed(rest)} to the RowKey of the index, so that each entity has its own key."
+    return COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, part_of(declared.name, index.name), says, better)
+
+
+def _second_read(asked: MeasuredQuery) -> Iterator[Finding]:
+    via = asked.via
+    if via is None:
+        return
+    profile = asked.of.profile(via)
+    returned = asked.measured.returned
+    if profile.layout is not None:
+        # The rows of the index are measured, too
+        returned = min(returned, found_by(asked.of.shape, asked.query))
+    more = returned * asked.query.busiest
+    if profile.finder == "find_all" and more >= _LISTED:
+        says = (
+            f"{asked.query.name!r} reads a list and then {entities(returned)} one by one, "
+            f"{often(asked.query.busiest)}: {number(more)} reads a second."
+        )
+        better = "Use an index ordered by the value and the key instead: one range query reads them all."
+        yield SECOND_READ.finding(Severity.WARNING, _subject(asked), says, better, pattern=_copies(via.is_eventual))
+    if profile.layout is not None and (missing := _missing(asked, profile.layout)):
+        severity = Severity.WARNING if more >= _READS_AGAIN else Severity.NOTE
+        says = (
+            f"{via.name!r} does not include {listed(missing)}, so {asked.query.name!r} reads each entity again: "
+            f"{number(more)} extra reads a second."
+        )
+        better = f"Include {listed(missing)} in {via.name!r}, or all properties."
+        pattern = _copies(via.is_eventual)
+        yield SECOND_READ.finding(severity, _subject(asked), says, better, pattern=pattern, fields=missing)
+
+
+def _subject(asked: MeasuredQuery) -> str:
+    return part_of(asked.of.name, asked.query.name)
+
+
+def _copies(is_eventual: bool) -> str:
+    return "inter_partition_index" if is_eventual else "intra_partition_index"
+
+
+def _missing(asked: MeasuredQuery, layout: RowLayout) -> list[str]:
+    """Return the properties that a query needs and the index lacks."""
+    if layout.include is None:
+        return []
+    context = {*layout.include, *layout.key.fields, *asked.of.key.fields}
+    return [name for name in asked.query.select or asked.of.shape.fields if name not in context]
+
+
+_FORMATS: Final[Mapping[FieldType, str]] = {
+    "int32": ":010d",
+    "int64": ":019d",
+    "double": ":float",
+    "datetime": ":ticks",
+    "guid": ":uuid",
+}
+
+
+def key_here(declared: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
+    """Return the key templates of an index by these fields, in the partition of the entities.
+
+    :param order: the order of the query; with a leading "-" (highest first), times use the format `inverted`
+    """
+    row = "_".join([f"{names[0].lower()}_{_spelled(declared, names[0])}", *_rest(declared, names, names[1:], False)])
+    return declared.key.partition_template, _in_order(row, order)
+
+
+def key_elsewhere(declared: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
+    """Return the key templates of an index by these fields, in other partitions.
+
+    :param order: as for `key_here`
+    """
+    # The RowKey has the same prefix, so that a copy never has the key of a primary row
+    head = names[0].lower()
+    row = "_".join([head, *_rest(declared, names, names[1:], True)])
+    return f"{head}_{_spelled(declared, names[0])}", _in_order(row, order)
+
+
+def _in_order(row: str, order: str | None) -> str:
+    if order is None or not order.startswith("-"):
+        return row
+    name = order.removeprefix("-")
+    return row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}")
+
+
+def index_here(asked: MeasuredQuery, names: Sequence[str]) -> str:
+    """Return the code of an index by these fields, in the partition of the entities."""
+    partition, row = key_here(asked.of, names, asked.query.order)
+    return f'IntraPartitionIndex(Key("{partition}", "{row}"))'
+
+
+def index_elsewhere(asked: MeasuredQuery, names: Sequence[str]) -> str:
+    """Return the code of an index by these fields, in other partitions."""
+    partition, row = key_elsewhere(asked.of, names, asked.query.order)
+    unique = "" if is_shared(asked.of, names) else ", unique=True"
+    return f'InterPartitionIndex(Key("{partition}", "{row}"){unique})'
+
+
+def copies_take(declared: DeclaredSet) -> str:
+    """Return the formatted size of a copy of each entity."""
+    return size(primary_sizes(declared).row * declared.shape.count)
+
+
+def _rest(declared: DeclaredSet, names: Sequence[str], after: Sequence[str], elsewhere: bool) -> list[str]:
+    """Return the rest of a RowKey; it includes the primary key if several entities share the values."""
+    parts = [_spelled(declared, name) for name in after]
+    if _has_own(declared, names):
+        return parts
+    templates = [declared.key.partition_template] if elsewhere else []
+    pieces = [piece for template in (*templates, declared.key.row_template) for piece in pieces_of(template)]
+    return parts + [_field(piece.name, piece.spec) for piece in pieces if piece.name and piece.name not in names]
+
+
+def is_shared(declared: DeclaredSet, names: Sequence[str]) -> bool:
+    """Whether several entities can have the same values of these fields."""
+    return not _has_own(declared, names)
+
+
+def _has_own(declared: DeclaredSet, names: Sequence[str]) -> bool:
+    """Whether the values of one of the fields are unique."""
+    fields = [declared.shape.fields.get(name, Field(distinct=1)) for name in names]
+    return any(each.distinct is None and each.within is None and each.order == "none" for each in fields)
+
+
+def _spelled(declared: DeclaredSet, name: str) -> str:
+    field = declared.shape.fields.get(name, Field())
+    return _field(name, _FORMATS.get(field.type, "").removeprefix(":"))
+
+
+def _field(name: str | None, spec: str) -> str:
+    return f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
+
+
+RULES: Final = (
+    UNUSED_INDEX,
+    REDUNDANT_INDEX,
+    SECOND_READ,
+    INDEX_NOT_UNIQUE,
+    COLLIDING_INDEX_KEYS,
+)

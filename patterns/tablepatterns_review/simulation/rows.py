@@ -1,0 +1,151 @@
+"""Find the set and the derived data that a stored row belongs to, by its key template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from tablepatterns.edm import Ticks, ordinal
+from tablepatterns.figures import count
+from tablepatterns.key import Key
+
+from ..design.archives import archive_set
+from ..design.model import DeclaredSet, Design
+from ..key_parts import pieces_of
+from ..kinds import kind_of
+from ..kinds.kind import SampleSet
+from ..kinds.spread import Spread
+from ..model import Place, PlaceKind, RowKind, StoredRow, StoredTable
+from .recorder import RowKeys
+
+_LONGEST_VALUE: Final = 24
+_LONGEST_ROW: Final = 160
+_CALLED: Final[Mapping[str, PlaceKind]] = {"copies": "copy", "lists": "list", "totals": "summary"}
+
+
+@dataclass(frozen=True)
+class _Family:
+    """The rows of one key template.
+
+    :param table: the table, in lower case; the beginning of its name where each period has a table
+    """
+
+    kind: RowKind
+    of: str
+    derived: str | None
+    table: str
+    key: Key
+    is_prefix: bool
+
+    def has(self, keys: RowKeys) -> bool:
+        """Whether a row may belong to this family."""
+        table = keys[0].lower()
+        if table != self.table and not (self.is_prefix and table.startswith(self.table)):
+            return False
+        templates = (self.key.partition_template, self.key.row_template)
+        return all(_pattern(template).fullmatch(key) for template, key in zip(templates, keys[1:], strict=True))
+
+    @property
+    def fixed(self) -> int:
+        """The number of literal characters in the key template; more make a match more certain."""
+        templates = (self.key.partition_template, self.key.row_template)
+        return sum(len(piece.literal) + (piece.width or 0) for each in templates for piece in pieces_of(each))
+
+
+@lru_cache(maxsize=1024)
+def _pattern(template: str) -> re.Pattern[str]:
+    """Return a regular expression for the keys of a template."""
+    parts = (
+        re.escape(piece.literal) + (f".{{{piece.width}}}" if piece.width else ".*" if piece.name else "")
+        for piece in pieces_of(template)
+    )
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def places_of(design: Design) -> Iterator[Place]:
+    """Yield the sets of a design and their derived data."""
+    for declared in design.sets:
+        yield Place("set", declared.name, declared.name, declared.table, _template(declared.key), False)
+        for via, profile in declared.profiles():
+            where = via.table(declared.table) if profile.in_table else "blobs"
+            key = profile.key
+            template = _template(key) if key else ""
+            yield Place(_CALLED[profile.called], via.name, declared.name, where, template, via.is_eventual)
+        if declared.archive is not None:
+            target = archive_set(design, declared)
+            where = "blobs" if target is None else target.table
+            yield Place("archive", declared.archive.place, declared.name, where, "", True)
+
+
+def stored_tables(
+    design: Design,
+    kept: Mapping[str, SampleSet],
+    rows: Mapping[RowKeys, Mapping[str, Any]],
+    stored: Collection[RowKeys],
+) -> tuple[StoredTable, ...]:
+    """Return tables with their rows in key order.
+
+    :param kept: the sets, by their names
+    :param rows: the properties of each row, also of those that only a write inserts
+    :param stored: the rows that are stored before any write
+    """
+    families = [family for declared in design.sets for family in _families(declared, kept[declared.name])]
+    order = sorted(rows, key=lambda keys: (keys[0], ordinal(keys[1]), ordinal(keys[2])))
+    by_table: dict[str, list[StoredRow]] = {}
+    for number, keys in enumerate(order):
+        row = _row(number, keys, families, rows[keys], stored=keys in stored)
+        by_table.setdefault(keys[0], []).append(row)
+    return tuple(StoredTable(name, tuple(each)) for name, each in by_table.items())
+
+
+def _families(declared: DeclaredSet, kept: SampleSet) -> Iterator[_Family]:
+    key = kept.spread.entity_set.key if isinstance(kept, Spread) else declared.key
+    periods = kind_of(declared).time_field(declared) is not None
+    yield _Family("primary", declared.name, None, declared.table.lower(), key, periods)
+    for via, profile in declared.profiles():
+        if profile.table_key is not None:
+            kind = _CALLED[profile.called]
+            table = via.table(declared.table).lower()
+            yield _Family(kind, declared.name, via.name, table, profile.table_key, periods)  # type: ignore[arg-type]
+
+
+def _row(
+    number: int, keys: RowKeys, families: Collection[_Family], properties: Mapping[str, Any], *, stored: bool
+) -> StoredRow:
+    table, partition, row = keys
+    found = max((each for each in families if each.has(keys)), key=_certainty, default=None)
+    shown = _properties(properties)
+    if found is not None:
+        return StoredRow(
+            number, partition, row, found.kind, found.of, found.derived, _template(found.key), shown, stored
+        )
+    # A further row of a wide entity or a long series: its key starts like that of the entity
+    lower = table.lower()
+    of = next(
+        (each.of for each in families if lower == each.table or (each.is_prefix and lower.startswith(each.table))), ""
+    )
+    return StoredRow(number, partition, row, "part", of, None, "", shown, stored)
+
+
+def _certainty(family: _Family) -> tuple[int, bool]:
+    # A summary may be stored in an entity of a set of its own
+    return family.fixed, family.kind == "primary"
+
+
+def _template(key: Key) -> str:
+    return f"{key.partition_template} | {key.row_template}"
+
+
+def _properties(properties: Mapping[str, Any]) -> str:
+    text = ", ".join(f"{name}={_value(value)}" for name, value in properties.items())
+    return text if len(text) <= _LONGEST_ROW else text[: _LONGEST_ROW - 1] + "…"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"({count(len(value))} bytes)"
+    text = f"{value:g}" if isinstance(value, float) else value.iso() if isinstance(value, Ticks) else str(value)
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"

@@ -1,0 +1,295 @@
+"""Carry out one call of each access pattern on a small sample, and show what a crash after each request leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from tablepatterns.errors import EntityAlreadyExists, EntityNotFound
+from tablepatterns.figures import counted
+from tablepatterns_engine.account import Engine
+from tablepatterns_explore.choice import Chance
+from tablepatterns_explore.digest import Stamps
+from tablepatterns_explore.snapshot import Saved, Snapshots
+
+from ..consistency import LEASE
+from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..kinds.periods import PERIOD_DAYS, Periods
+from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
+from ..measure.measure import (
+    archived_entity,
+    atomic_writes,
+    is_of_retention,
+    parts_of,
+    sample_questions,
+    with_implied_writes,
+)
+from ..measure.questions import answer, sample_call
+from ..measure.sample import NOW, scaled_results
+from ..measure.scaling import PAGE_READS
+from ..measure.writes import Part, Source, execute, recover
+from ..model import Place, Simulation, Step, Walkthrough
+from . import logs
+from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
+from .rows import places_of, stored_tables
+
+_ENTITIES: Final = 12
+"""The number of entities of each set, so that a page can show all rows."""
+_VALUES: Final = 4
+_ATTEMPTS: Final = 8
+_WORKER_RUNS: Final = 4
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """What one call of an access pattern sent, and what a crash after each request leaves."""
+
+    declared: DeclaredSet | DeclaredLog
+    access: Query | Write
+    sent: Sequence[Sent]
+    rejected: str | None
+    crashes: Mapping[int, tuple[str, str | None]]
+
+
+def simulate(design: Design) -> Simulation:
+    """Return a small sample of a design as it is stored, and one call of each access pattern.
+
+    The same design gives the same simulation. No request leaves the process.
+
+    :raises BadDesign: the parts of a set cannot work together
+    :raises BadInput: declared values cannot be stored as they are
+    """
+    design = with_implied_writes(design)
+    # Outside of the chance, which also names the blobs of the sample
+    sample = sample_design(design, _ENTITIES, fewest_values=_VALUES)
+    with Chance() as chance:
+        chance.turn_to("sample")
+        return _Simulator(design, sample, chance).simulation()
+
+
+class _Simulator:
+    """The sample of a design, which is restored before each call."""
+
+    def __init__(self, design: Design, sample: SampleDesign, chance: Chance) -> None:
+        self._design = design
+        self._chance = chance
+        stamps = Stamps(NOW)
+        self._engine = Engine(clock=stamps, page_examines=PAGE_READS)
+        self._recorder = Recorder(self._engine)
+        self._storage = InTurn(self._engine, self._recorder)
+        self._snapshots = Snapshots(self._engine, stamps)
+        self._stand: SampleAccount = set_up(sample, self._storage, readable=True)
+        for log in design.logs:
+            # A log whose entries are rejected stays empty
+            rejection(partial(logs.fill, self._storage, log))
+        self._start: Saved = self._snapshots.save()
+        self._prepare()
+        self._before: Contents = contents_of(self._engine)
+
+    def simulation(self) -> Simulation:
+        recorded = [self._record(declared, access) for declared, access in self._design.accesses()]
+        rows = dict(self._before.rows)
+        for each in recorded:
+            for sent in each.sent:
+                rows = {**sent.after.rows, **rows}
+        tables = stored_tables(self._design, self._stand.kept, rows, self._before.rows.keys())
+        keys = [(table.name, row.partition, row.key) for table in tables for row in table.rows]
+        numbers = {each: number for number, each in enumerate(keys)}
+        return Simulation(
+            {name: len(made.stored) for name, made in self._stand.samples.items()},
+            tables,
+            (*_places(self._design, recorded), *map(logs.place_of, self._design.logs)),
+            tuple(_walkthrough(each, self._before, numbers) for each in recorded),
+        )
+
+    def _prepare(self) -> None:
+        """Create the queues, containers and tables that first calls would create, so that no call includes it."""
+        made: set[tuple[str, str]] = set()
+        for declared, access in self._design.accesses():
+            self._restore()
+            self._run(self._call(declared, access)[0])
+            made |= {
+                (each.record.service, each.record.table)
+                for each in self._recorder.sent
+                if each.record.operation in ("CreateTable", "CreateQueue", "CreateContainer") and each.record.table
+            }
+        self._restore()
+        for service, name in sorted(made):
+            if service == "queue":
+                self._engine.queues.create(name)
+            elif service == "blob":
+                self._engine.blobs.containers.create(name)
+            elif name.lower() not in {each.lower() for each in self._engine.tables.names()[0]}:
+                self._engine.tables.create(name)
+        self._start = self._snapshots.save()
+
+    def _restore(self, to: Saved | None = None) -> None:
+        self._snapshots.note_changes()
+        self._snapshots.go_to(to or self._start)
+        self._snapshots.fill()
+        self._recorder.end()
+
+    def _call(
+        self, declared: DeclaredSet | DeclaredLog, access: Query | Write
+    ) -> tuple[Callable[[], object], Sequence[Part]]:
+        """Return a call of an access pattern, and the writes that it consists of."""
+        self._chance.turn_to(f"{declared.name}: {access.name}")
+        if isinstance(declared, DeclaredLog):
+            return logs.call_of(self._storage, declared, access), ()
+        if isinstance(access, Query):
+            return self._question(declared, access), ()
+        kept = self._stand.kept[declared.name]
+        if is_of_retention(declared, access) and isinstance(kept, Periods):
+            oldest = min(kept.tables.periods(), default=self._storage.now())
+            age = (self._storage.now() - oldest).total_seconds() / DAY
+            kept_days = (declared.retention.days if declared.retention else 0) + PERIOD_DAYS[kept.tables.period.value]
+            # The oldest table has just expired
+            self._engine.clock.advance(max(0.0, kept_days - age) * DAY)
+            return kept.tables.drop_expired, ()
+        writes = [(declared, access), *atomic_writes(self._design, declared, access)]
+        sources = {name: Source(made) for name, made in self._stand.samples.items()}
+        parts = parts_of(self._stand, writes, sources)
+        return partial(execute, self._storage, parts), parts
+
+    def _question(self, declared: DeclaredSet, query: Query) -> Callable[[], object]:
+        if query.archived:
+            archive, kept = self._stand.archives[declared.name], self._stand.kept[declared.name]
+            return partial(archive.get, kept.key_of(archived_entity(self._stand, declared)))
+        stand, shape, made = self._stand, self._stand.made.shapes[declared.name], self._stand.samples[declared.name]
+        found = answer(declared, query)
+        asked = scaled_results(query, declared.shape, shape)
+        first = sample_questions(stand, declared, query, found, 1)[0]
+        ask = sample_call(declared, asked, found, made, first, shape)
+        kept = stand.kept[declared.name]
+        if ask.way in ("range", "find"):
+            kept.prepare(ask)
+        return partial(kept.ask, ask)
+
+    def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None = None) -> str | None:
+        """Make a call, and return why it is rejected; None if it is carried out.
+
+        :param save: saves the account after each request
+        """
+        self._recorder.begin(save)
+        try:
+            return rejection(call)
+        except (EntityAlreadyExists, EntityNotFound) as error:
+            return error.message
+
+    def _record(self, declared: DeclaredSet | DeclaredLog, access: Query | Write) -> _Recorded:
+        self._restore()
+        call, parts = self._call(declared, access)
+        rejected = self._run(call, self._snapshots.save if isinstance(access, Write) else None)
+        rejected = rejected or self._stand.rejected.get(declared.name)
+        sent = tuple(self._recorder.sent)
+        crashes = dict[int, tuple[str, str | None]]()
+        if isinstance(access, Write) and rejected is None:
+            # After a request that changes nothing, a crash leaves the same
+            found = dict[Saved, tuple[str, str | None]]()
+            for number, each in enumerate(sent[:-1]):
+                if each.saved is not None and each.after != self._before:
+                    if each.saved not in found:
+                        self._restore(each.saved)
+                        found[each.saved] = self._crash(declared, access, parts, each.after, sent[-1].after)
+                    crashes[number] = found[each.saved]
+        return _Recorded(declared, access, sent, rejected, crashes)
+
+    def _crash(
+        self, declared: DeclaredSet | DeclaredLog, write: Write, parts: Sequence[Part], left: Contents, done: Contents
+    ) -> tuple[str, str | None]:
+        """Describe what a crash of the process of a write leaves, before and after workers have run.
+
+        :param left: what the crash leaves, which is in the account
+        :param done: what the write leaves when it is completed
+        """
+        # Other names than those that the process chose
+        self._chance.turn_to(f"{declared.name}: {write.name}, after a crash")
+        if isinstance(declared, DeclaredLog):
+            return logs.state_after_crash(self._storage, declared, write, self._before, left), None
+        state = _state_after_crash(self._before, left, done)
+        if not sum(left.messages.values()):
+            return state, None
+        for _ in range(_WORKER_RUNS):
+            self._engine.clock.advance(2 * LEASE)
+            recover(self._storage, parts)
+            if not sum(contents_of(self._engine).messages.values()):
+                break
+        return state, _state_after_recovery(self._before, contents_of(self._engine), done)
+
+
+def _state_after_crash(before: Contents, left: Contents, done: Contents) -> str:
+    """Return a sentence about the state after a crash."""
+    all_of_it = done.changed_since(before)
+    finished = sum(left.has_same(keys, done) for keys in all_of_it)
+    between = sum(not left.has_same(keys, done) for keys in left.changed_since(before))
+    if not left.changed_since(before):
+        sentences = ["No row has changed."]
+    elif finished == len(all_of_it) and not between:
+        sentences = ["All rows have changed." if finished > 1 else "The row has changed."]
+    else:
+        sentences = [f"{finished} of {counted(len(all_of_it), 'row')} {'has' if finished == 1 else 'have'} changed."]
+    if between:
+        sentences.append(f"{counted(between, 'row')} {'is' if between == 1 else 'are'} in an intermediate state.")
+    for name, count in left.messages.items():
+        if count:
+            sentences.append(f"{counted(count, 'message')} {'is' if count == 1 else 'are'} in the queue {name}.")
+    blobs = len(left.blobs - before.blobs)
+    if blobs:
+        sentences.append(f"{counted(blobs, 'blob')} {'is' if blobs == 1 else 'are'} stored.")
+    return " ".join(sentences)
+
+
+def _state_after_recovery(before: Contents, left: Contents, done: Contents) -> str:
+    """Return a sentence about the state after workers have recovered from a crash."""
+    different = [keys for keys in left.changed_since(done) if not left.has_same(keys, done)]
+    if not different:
+        sentence = "A worker completes the call"
+    elif not left.changed_since(before):
+        sentence = "A worker finds that the call wrote nothing, and deletes the message"
+    else:
+        sentence = f"Workers leave {counted(len(different), 'row')} different from a completed call"
+    orphans = len(left.blobs) - len(before.blobs if different else done.blobs)
+    if orphans <= 0:
+        return f"{sentence}."
+    return f"{sentence}; {counted(orphans, 'blob')} {'stays' if orphans == 1 else 'stay'} without an entity."
+
+
+def _places(design: Design, recorded: Sequence[_Recorded]) -> Iterator[Place]:
+    declared = list(places_of(design))
+    archives = {(each.of, each.name) for each in declared if each.kind == "archive"}
+    yield from declared
+    yield from (each for each in _used(recorded) if each.kind == "queue" or (each.of, each.name) not in archives)
+
+
+def _used(recorded: Sequence[_Recorded]) -> Iterator[Place]:
+    """Yield the queues and containers that calls used."""
+    found: dict[tuple[str, str, str], None] = {}
+    for each in recorded:
+        for sent in each.sent if isinstance(each.declared, DeclaredSet) else ():
+            if sent.record.service != "table" and sent.record.table:
+                found[sent.record.service, sent.record.table, each.declared.name] = None
+    for service, name, of in found:
+        yield Place("queue" if service == "queue" else "container", name, of, name, "", service == "queue")
+
+
+def _walkthrough(recorded: _Recorded, before: Contents, numbers: Mapping[RowKeys, int]) -> Walkthrough:
+    steps, last = list[Step](), before
+    for at, sent in enumerate(recorded.sent):
+        crash, recovery = recorded.crashes.get(at, (None, None))
+        written = sent.after.written_since(last)
+        last = sent.after
+        steps.append(
+            Step(
+                sent.request,
+                sent.record.service,
+                sent.record.query_class,
+                read=tuple(numbers[keys] for keys in sent.read),
+                returned=tuple(numbers[keys] for keys in sent.returned),
+                written=tuple(numbers[keys] for keys in written),
+                crash=crash,
+                recovery=recovery,
+            )
+        )
+    return Walkthrough(recorded.declared, recorded.access, tuple(steps), recorded.rejected)
