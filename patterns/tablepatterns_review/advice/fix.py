@@ -7,10 +7,9 @@ from copy import deepcopy
 from typing import Any, cast
 
 import tomlkit
+from tablepatterns.review.advice.changes import Change
 
 from tablepatterns.errors import BadInput
-
-from .changes import Change
 
 
 def fixed_text(text: str, change: Change) -> str:

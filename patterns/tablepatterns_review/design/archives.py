@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write
+from tablepatterns.review.design.model import (
+    DAY,
+    YEAR,
+    YEAR_DAYS,
+    ArchivePolicy,
+    DeclaredSet,
+    Design,
+    Moves,
+    Query,
+    Write,
+)
 
 
 def archive_name(policy: ArchivePolicy) -> str:

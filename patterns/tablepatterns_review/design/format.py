@@ -12,12 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from annotated_types import Interval
 from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
-
-from tablepatterns.entity_set.placement import InBlobs, InPartition, InTable, Placement
-
-from ..kinds import KINDS
-from ..toml_file import TAG, adapter, described_schema
-from .model import (
+from tablepatterns.review.design.model import (
     STRICT,
     Access,
     Amount,
@@ -32,6 +27,10 @@ from .model import (
     Size,
     Write,
 )
+from tablepatterns.review.kinds import KINDS
+from tablepatterns.review.toml_file import TAG, adapter, described_schema
+
+from tablepatterns.entity_set.placement import InBlobs, InPartition, InTable, Placement
 
 
 def _names(given: object) -> object:

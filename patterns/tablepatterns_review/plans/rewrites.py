@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tablepatterns.review.plans.query_plan import Better, properties
+
 from tablepatterns.errors import BadFilter
 from tablepatterns.figures import counted
 from tablepatterns.filters import (
@@ -19,8 +21,6 @@ from tablepatterns.filters import (
     point_keys,
     prop,
 )
-
-from .query_plan import Better, properties
 
 _SET_BY_SERVICE: Final = "Timestamp"
 _MAX_SHOWN: Final = 15

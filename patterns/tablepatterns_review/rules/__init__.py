@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from ..design.model import Design
-from ..model import About, AccountLoad, Bill, Consistency, Finding, LimitUse, Measured, TableLoad
-from . import (
+from tablepatterns.review.design.model import Design
+from tablepatterns.review.model import About, AccountLoad, Bill, Consistency, Finding, LimitUse, Measured, TableLoad
+from tablepatterns.review.rules import (
     archives,
     consistency,
     cost,
@@ -26,8 +26,8 @@ from . import (
     security,
     usage,
 )
-from .context import RuleContext
-from .rule import Check, Rule
+from tablepatterns.review.rules.context import RuleContext
+from tablepatterns.review.rules.rule import Check, Rule
 
 __all__ = ["RULES", "Rule", "RuleContext", "findings"]
 
