@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -321,9 +322,7 @@ def explain(
         plan = plan_of(text)
     except FilterSyntaxError as error:
         fail(error, WRONG_USE, _pointed(text, error.position), as_json=as_json)
-    better = [{"text": each.words, "code": each.code, "pattern": each.pattern} for each in plan.better]
-    data = {"class": plan.query_class.label, "reason": plan.reason, "better": better, "text": str(plan)}
-    return Result(data, (plan,))
+    return Result({**asdict(plan), "query_class": plan.query_class.label}, (plan,))
 
 
 def review(

@@ -84,6 +84,8 @@ READING = [
     "rekey verify {app}:move",
     "traffic PT1H.json",
     "explain {filter}",
+    "explain Age",
+    "explain Age{sp}gt{sp}3",
     "patterns",
     "patterns log_tail",
     "help",
@@ -136,7 +138,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def run(app: Any, command: str, *options: str) -> Result:
-    places = {"{app}": app.__name__, "{account}": f"memory://{app.__name__}", "{filter}": f"{WORSE} eq"}
+    places = {"{app}": app.__name__, "{account}": f"memory://{app.__name__}", "{filter}": f"{WORSE} eq", "{sp}": " "}
     words = []
     for word in command.split():
         for place, value in places.items():

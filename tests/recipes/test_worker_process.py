@@ -152,7 +152,7 @@ def test_an_unknown_worker_is_rejected_with_a_hint(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     said = CliRunner().invoke(main, ["worker", name])
-    assert said.exit_code == 1
+    assert said.exit_code == 2
     assert reason in said.output
     assert "tablepatterns help BadInput" in said.output
 
@@ -170,7 +170,7 @@ def test_an_account_that_rejects_ends_the_process_with_an_error(folder: Path, se
 
 def test_an_unknown_log_level_is_rejected() -> None:
     said = CliRunner().invoke(main, ["worker", "app:worker", "--log-level", "LOUD"])
-    assert said.exit_code == 1
+    assert said.exit_code == 2
     assert "DEBUG, INFO, WARNING, ERROR" in said.output
 
 

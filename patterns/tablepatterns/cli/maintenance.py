@@ -417,7 +417,7 @@ def _checked(
     entities: EntitySet[Any, Any] = load(name, EntitySet, "set", storage)
     walks = Walks(work, resume)
 
-    def walk(token: str | None, after: Callable[[RowCheck], None]) -> Any:
+    def walk(token: str | None, after: Callable[[RowCheck], None]) -> Coroutine[Any, Any, RowCheck]:
         return check_rows(
             bound_async(entities),
             resume=token,

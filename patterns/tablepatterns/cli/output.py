@@ -79,14 +79,6 @@ class PrintableFormatter(logging.Formatter):
         return printable(super().format(record), "\n")
 
 
-class NotConfirmed(Exception):
-    """The user did not agree to a command that loses something; nothing has changed."""
-
-
-_EXPECTED: Final = (TablePatternsError, NotConfirmed, AzureError, ModuleNotFoundError, OSError, EOFError)
-"""What a command reports as an error instead of with a traceback."""
-
-
 @dataclass(frozen=True)
 class Result:
     """What a command reports.
@@ -147,7 +139,7 @@ def command(
                 result = function(*args, **kwargs)
             except (KeyboardInterrupt, Stopped, Interrupted) as error:
                 _fail_interrupted(error, as_json)
-            except _EXPECTED as error:
+            except (AzureError, EOFError, ModuleNotFoundError, NotConfirmed, OSError) as error:
                 fail(error, WRONG_USE if isinstance(error, BadInput) else FAILED, as_json=as_json)
             if result is not None:
                 result.print(as_json=as_json)
@@ -171,6 +163,10 @@ def confirm(question: str, *, yes: bool) -> None:
         raise NotConfirmed(f"{question} There is no terminal to ask on, and nothing was changed; give --yes.")
     if not typer.confirm(question, err=True):
         raise NotConfirmed("Nothing was changed.")
+
+
+class NotConfirmed(Exception):
+    """The user did not agree to a command that loses something; nothing has changed."""
 
 
 def fail(

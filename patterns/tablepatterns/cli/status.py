@@ -88,7 +88,8 @@ async def _queue(account: Account, name: str) -> dict[str, Any]:
 
 def _poison(state: Mapping[str, Any]) -> int:
     """Return how many poison messages there are; a queue with 32 may have more."""
-    return state.get("poison", 0) + sum(queue["poison"] for queue in state.get("queues", {}).values())
+    queues: Mapping[str, Any] = state.get("queues", {})
+    return int(state.get("poison", 0)) + sum(int(queue["poison"]) for queue in queues.values())
 
 
 def _lines(name: str, state: Mapping[str, Any]) -> Iterator[str | Text]:

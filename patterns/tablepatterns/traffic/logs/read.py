@@ -283,7 +283,7 @@ class _Reader:
             {"paths": paths, **_source(file)},
         )
         if first is not None:
-            self._skipped.add(path, _line_of(file, first.record), first.count)
+            self._skipped.add(path, _line_of(file, first.record), first.records)
 
     def _load_csv(self, file: Path, path: Path, positions: dict[str, int], width: int) -> None:
         columns = ", ".join(
@@ -303,7 +303,7 @@ class _Reader:
         rejected = "SELECT count(DISTINCT line), min(line) FROM reject_errors"
         count, line = self._database.execute(rejected).fetchall()[0]
         if first is not None:
-            self._skipped.add(path, min(first.record, line or first.record), first.count)
+            self._skipped.add(path, min(first.record, line or first.record), first.records)
         if count:
             self._skipped.add(path, line, count)
 
@@ -372,7 +372,7 @@ class _Reader:
 class _Damaged(NamedTuple):
     """How many records are damaged, and the number of the first."""
 
-    count: int
+    records: int
     record: int
 
 

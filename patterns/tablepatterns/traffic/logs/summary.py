@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
@@ -84,11 +85,10 @@ class RequestSums:
     latencies: dict[int, int] = field(default_factory=dict[int, int], repr=False)
 
     def __add__(self, other: RequestSums) -> RequestSums:
-        figures = (getattr(self, figure.name) + getattr(other, figure.name) for figure in fields(self)[:-1])
-        classes = self.latencies.keys() | other.latencies.keys()
-        return RequestSums(
-            *figures, {name: self.latencies.get(name, 0) + other.latencies.get(name, 0) for name in classes}
-        )
+        names = [figure.name for figure in fields(self)[:-1]]
+        total = RequestSums(*(getattr(self, name) + getattr(other, name) for name in names))
+        total.latencies = dict(Counter(self.latencies) + Counter(other.latencies))
+        return total
 
     def percentile(self, share: float) -> float:
         """Return the seconds within which this share of the requests was answered, exact to 2.5 %."""
