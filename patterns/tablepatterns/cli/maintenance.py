@@ -175,7 +175,17 @@ def _figures(figures: dict[str, int]) -> str:
 
 def maintenance(app: typer.Typer) -> None:
     """Add the commands to the app."""
-    for function in (verify, check, repair, backfill, migrate, rotate, collect_orphans, drop_expired):
+    functions: tuple[Callable[..., Result], ...] = (
+        verify,
+        check,
+        repair,
+        backfill,
+        migrate,
+        rotate,
+        collect_orphans,
+        drop_expired,
+    )
+    for function in functions:
         command(app, function.__name__.replace("_", "-"))(function)
 
 
@@ -230,7 +240,7 @@ def repair(
     if dry_run:
         return _differences(_over_derived("verify", name, derived, storage, None, max_per_second, max_concurrency))
     reports = _over_derived("repair", name, derived, storage, resume, max_per_second, max_concurrency)
-    result = {}
+    result: dict[str, dict[str, int]] = {}
     for kind, report in reports:
         contested = len(report.of(Finding.CONTESTED))
         rows = {drift.row for drift in report.drifts if drift.finding is not Finding.CONTESTED}

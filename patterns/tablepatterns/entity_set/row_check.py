@@ -61,39 +61,19 @@ async def check_rows(
     :param entity_set: the set, as recipes see it
     :param progress: called after each page with the result so far, whose `token` resumes from there
     """
-    rows, adapter, plain = derived_rows(entity_set), adapter_or_none(entity_set), entity_set.without_model()
-    own = [derived for derived in entity_set.derived if rows.table_of(derived) is rows.primaries]
-    declared = declared_rows(entity_set.account)
+    rows = derived_rows(entity_set)
+    look_at = _Checker(entity_set).look_at
     pace = Pace(entity_set.account, max_per_second)
 
-    async def look_at(row: Entity) -> tuple[bool, bool, Misfit | None]:
-        """Return whether the row is an entity, whether it is of an earlier version, and what does not fit."""
+    async def paced(row: Entity) -> tuple[bool, bool, Misfit | None]:
         await pace.turn()
-        keys = (row["PartitionKey"], row["RowKey"])
-        if not rows.is_primary(row):
-            is_known = declared.kind_of(rows.primaries.name, *keys) is not None or any(
-                derived.primary_keys_of(rows.key, row) is not None for derived in own
-            )
-            return False, False, None if is_known else Misfit(keys, _reason_of_key(rows.key, keys))
-        is_earlier = False
-        try:
-            entity = await entity_of(plain, row)
-            if entity is not None and adapter is not None:
-                version = adapter.version_of(entity)
-                is_earlier = version < adapter.model.version
-                adapter.model.value(entity, version)
-        except TablePatternsError as error:
-            return True, is_earlier, Misfit(keys, said(error))
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # An upgrade or a check of the user's model
-            return True, is_earlier, Misfit(keys, f"{type(error).__name__}: {error}")
-        return True, is_earlier, None
+        return await look_at(row)
 
     check = RowCheck()
     mark = Mark.parse(resume, f"check {rows.primaries.name.lower()} {rows.key!r}")
     async for _, page, following in pages([rows.primaries], mark, pace):
         findings = await entity_set.account.gather(
-            *map(look_at, page), max_concurrency=max_concurrency, independent=pace.is_unlimited
+            *map(paced, page), max_concurrency=max_concurrency, independent=pace.is_unlimited
         )
         check = replace(
             check,
@@ -106,6 +86,46 @@ async def check_rows(
         if progress is not None:
             progress(check)
     return check
+
+
+class _Checker:
+    """Looks at the rows of a set's table, one by one."""
+
+    def __init__(self, entity_set: Any) -> None:
+        self._rows, self._adapter = derived_rows(entity_set), adapter_or_none(entity_set)
+        self._plain = entity_set.without_model()
+        primaries = self._rows.primaries
+        self._derived = [kind for kind in entity_set.derived if self._rows.table_of(kind) is primaries]
+        self._declared = declared_rows(entity_set.account)
+
+    async def look_at(self, row: Entity) -> tuple[bool, bool, Misfit | None]:
+        """Return whether a row is an entity, whether it is of an earlier version, and what does not fit."""
+        keys = (row["PartitionKey"], row["RowKey"])
+        if not self._rows.is_primary(row):
+            return (
+                False,
+                False,
+                None if self._is_known(row, keys) else Misfit(keys, _reason_of_key(self._rows.key, keys)),
+            )
+        is_earlier, adapter = False, self._adapter
+        try:
+            entity = await entity_of(self._plain, row)
+            if entity is not None and adapter is not None:
+                version = adapter.version_of(entity)
+                is_earlier = version < adapter.model.version
+                adapter.model.value(entity, version)
+        except TablePatternsError as error:
+            return True, is_earlier, Misfit(keys, said(error))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # An upgrade or a check of the user's model
+            return True, is_earlier, Misfit(keys, f"{type(error).__name__}: {error}")
+        return True, is_earlier, None
+
+    def _is_known(self, row: Entity, keys: Keys) -> bool:
+        """Whether it is a row of derived data, or of another set that the connection declares."""
+        return self._declared.kind_of(self._rows.primaries.name, *keys) is not None or any(
+            kind.primary_keys_of(self._rows.key, row) is not None for kind in self._derived
+        )
 
 
 def _reason_of_key(key: Any, keys: Keys) -> str:
