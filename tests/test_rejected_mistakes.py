@@ -38,7 +38,7 @@ async def test_update_takes_what_its_callback_returns(storage: Any, new_name: An
     await staff.update(lambda each: {name: each[name] for name in (*JONES, "Age")}, JONES)
     assert "Floor" not in await staff.get(JONES)
     for wrong in (lambda each: each["Age"] + 1, lambda each: [each], lambda each: False):
-        with pytest.raises(BadInput, match="pass a function without async"):
+        with pytest.raises(BadInput, match="returns all fields"):
             await staff.update(wrong, JONES)
     with pytest.raises(BadInput):
         await staff.update(None, JONES)

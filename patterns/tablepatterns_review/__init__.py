@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tablepatterns.extras import how_to_install
 
 try:
-    from tablepatterns.review.design.model import (
+    from .design.model import (
         Access,
         ArchivePolicy,
         DeclaredLog,
@@ -26,18 +26,18 @@ try:
         Shape,
         Write,
     )
-    from tablepatterns.review.plans.explain import Plans, explain
-    from tablepatterns.review.plans.query_plan import Better, QueryPlan
+    from .plans.explain import Plans, explain
+    from .plans.query_plan import Better, QueryPlan
 except ModuleNotFoundError as error:
     text = f"a review needs {error.name}: {how_to_install('review')}"
     raise ModuleNotFoundError(text, name=error.name) from error
 
 if TYPE_CHECKING:
-    from tablepatterns.review.capacity.price import BadPriceTable, PriceTable
-    from tablepatterns.review.design.file import BadDesignFile, read_design
-    from tablepatterns.review.design.from_sets import declare_log, declare_set
-    from tablepatterns.review.model import Finding, Reviewed, Severity
-    from tablepatterns.review.reviewer import review
+    from .capacity.price import BadPriceTable, PriceTable
+    from .design.file import BadDesignFile, read_design
+    from .design.from_sets import declare_log, declare_set
+    from .model import Finding, Reviewed, Severity
+    from .reviewer import review
 
 __all__ = [
     "Access",

@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 from rich.text import Text
-from tablepatterns.review.design.model import Design
-from tablepatterns.review.model import Reviewed, Severity
-from tablepatterns.review.plans.explain import explain as plan_of
 
 from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail
 from tablepatterns.errors import BadInput
 from tablepatterns.figures import count
 from tablepatterns.filters import FilterSyntaxError
 
+from .design.model import Design
+from .model import Reviewed, Severity
+from .plans.explain import explain as plan_of
+
 if TYPE_CHECKING:
-    from tablepatterns.review.capacity.price import PriceTable
+    from .capacity.price import PriceTable
 
 _WIDTH: Final = 100
 _MANY: Final = 300
@@ -74,9 +75,9 @@ def run_review(source: str, form: Form | None, output: Path | None, prices: Path
     :raises BadInput: the design or the price table is wrong; the error names where
     :raises OSError: a file cannot be read or written
     """
-    from tablepatterns.review.report import text
-    from tablepatterns.review.report.formatting import plain, verdict
-    from tablepatterns.review.reviewer import review
+    from .report import text
+    from .report.formatting import plain, verdict
+    from .reviewer import review
 
     form, design, table = _form_of(form, output), design_of(source), _price_table(prices)
     with _progress(design) as show:
@@ -105,9 +106,9 @@ def fixed(source: str, number: int, output: Path | None, prices: Path | None, co
     :raises BadInput: there is no such change, or the design is not in a TOML file
     :raises OSError: a file cannot be read or written
     """
-    from tablepatterns.review.advice.fix import fixed_text
-    from tablepatterns.review.report.formatting import plain
-    from tablepatterns.review.reviewer import review_with_changes
+    from .advice.fix import fixed_text
+    from .report.formatting import plain
+    from .reviewer import review_with_changes
 
     if not Path(source).is_file():
         raise BadInput("design", source, "only a design file can be changed", "give a TOML file")
@@ -131,7 +132,7 @@ def coded(source: str, output: Path | None, console: Console) -> None:
     :raises BadInput: the design is not in a TOML file, or a module of this name exists
     :raises OSError: a file cannot be read or written
     """
-    from tablepatterns.review.code import written
+    from .code import written
 
     if not Path(source).is_file():
         raise BadInput("design", source, "only a design file can be written as Python", "give a TOML file")
@@ -152,10 +153,10 @@ def compared(before: str, after: str, form: Form | None, prices: Path | None, co
     :raises BadInput: a design or the price table is wrong
     :raises OSError: a file cannot be read
     """
-    from tablepatterns.review.report.comparison import comparison
-    from tablepatterns.review.report.markdown import comparison_markdown
-    from tablepatterns.review.report.text import sheet_parts
-    from tablepatterns.review.reviewer import review
+    from .report.comparison import comparison
+    from .report.markdown import comparison_markdown
+    from .report.text import sheet_parts
+    from .reviewer import review
 
     table = _price_table(prices)
     if form not in (None, Form.TEXT, Form.MARKDOWN):
@@ -197,7 +198,7 @@ def watch_design(source: str, form: Form | None, output: Path | None, prices: Pa
 def _review_or_report_errors(
     source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console
 ) -> None:
-    from tablepatterns.review.report.html import error_page
+    from .report.html import error_page
 
     try:
         run_review(source, form, output, prices, console)
@@ -213,7 +214,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
 
     Where there is no terminal, a review that takes long is announced once.
     """
-    from tablepatterns.review.reviewer import MAX_TESTS
+    from .reviewer import MAX_TESTS
 
     err, declared = Console(stderr=True, highlight=False), sum(1 for _ in design.accesses())
     if not err.is_terminal:
@@ -235,14 +236,14 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
 
 
 def _price_table(path: Path | None) -> PriceTable | None:
-    from tablepatterns.review.capacity.price import PriceTable
+    from .capacity.price import PriceTable
 
     return None if path is None else PriceTable.read(path)
 
 
 def schema_text() -> str:
     """Return the JSON Schema of a design file."""
-    from tablepatterns.review.design.format import schema
+    from .design.format import schema
 
     return json.dumps(schema(), indent=2)
 
@@ -261,7 +262,7 @@ def design_of(source: str) -> Design:
     :raises BadInput: there is no such design, or it is wrong
     :raises OSError: the file cannot be read
     """
-    from tablepatterns.review.design.file import read_design
+    from .design.file import read_design
 
     module, _, attribute = source.partition(":")
     if Path(source).suffix == ".toml" or Path(source).is_file() or not attribute:
@@ -289,7 +290,7 @@ def _in_python(source: str, module: str, attribute: str) -> Design:
 
 
 def _written(found: Reviewed, form: Form) -> str:
-    from tablepatterns.review.report import as_json, html, markdown, text
+    from .report import as_json, html, markdown, text
 
     match form:
         case Form.MARKDOWN:

@@ -9,17 +9,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.review.capacity.load import moves_away, touched
-from tablepatterns.review.design.archives import is_of_archive
-from tablepatterns.review.design.model import ArchivePolicy, DeclaredLog, DeclaredSet, Design, Query, Write
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.measure.log_pace import pace_of
-from tablepatterns.review.measure.writes import shares_partition
-from tablepatterns.review.model import Consistency, Measured
-
 from tablepatterns.entity_set.derived import Derived, RowProfile
 from tablepatterns.figures import counted, span
 from tablepatterns.filters import QueryClass
+
+from .capacity.load import moves_away, touched
+from .design.archives import is_of_archive
+from .design.model import ArchivePolicy, DeclaredLog, DeclaredSet, Design, Query, Write
+from .kinds import kind_of
+from .measure.log_pace import pace_of
+from .measure.writes import shares_partition
+from .model import Consistency, Measured
 
 LEASE: Final = 60
 """The default lease of a set: the seconds after which a worker receives the message of a crashed writer."""

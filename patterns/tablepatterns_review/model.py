@@ -9,11 +9,11 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import ClassVar, Final, Literal
 
-from tablepatterns.review.design.model import DeclaredLog, DeclaredSet, Design, Query, Write
-
 from tablepatterns.cost import Cost
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
+
+from .design.model import DeclaredLog, DeclaredSet, Design, Query, Write
 
 
 class Severity(IntEnum):

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from tablepatterns.review.advice.changes import Change
-from tablepatterns.review.advice.tested import with_tested_advice
-from tablepatterns.review.capacity.growth import in_sight
-from tablepatterns.review.capacity.hot_partitions import simulate_day
-from tablepatterns.review.capacity.price import PriceTable, bill, with_costs
-from tablepatterns.review.consistency import promises
-from tablepatterns.review.design.archives import with_moves
-from tablepatterns.review.design.checks import check
-from tablepatterns.review.design.model import Design
-from tablepatterns.review.measure.measure import Measurements, measure
-from tablepatterns.review.model import Reviewed
-from tablepatterns.review.rules import findings
-from tablepatterns.review.rules.context import RuleContext, waste_severity
-from tablepatterns.review.simulation.simulate import simulate
+from .advice.changes import Change
+from .advice.tested import with_tested_advice
+from .capacity.growth import in_sight
+from .capacity.hot_partitions import simulate_day
+from .capacity.price import PriceTable, bill, with_costs
+from .consistency import promises
+from .design.archives import with_moves
+from .design.checks import check
+from .design.model import Design
+from .measure.measure import Measurements, measure
+from .model import Reviewed
+from .rules import findings
+from .rules.context import RuleContext, waste_severity
+from .simulation.simulate import simulate
 
 MAX_TESTS: Final = 10_000
 """How many access patterns are measured in tests of changes. Each test measures those of the changed design again."""

@@ -67,7 +67,7 @@ try:
 except ModuleNotFoundError as error:
     _MISSING: Final = str(error)
 
-    def _needs_extra(arguments: list[str] | None = None) -> Result:
+    def _needs_extra(arguments: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> Result:
         """Explain a query or review a design; needs the extra `review`."""
         fail(_MISSING)
 

@@ -8,31 +8,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from tablepatterns.review.advice import changes
-from tablepatterns.review.advice.changes import Change
-from tablepatterns.review.advice.logs import RULES_OF_LOGS, to_blob_log
-from tablepatterns.review.design.model import DAY, YEAR, DeclaredSet, Design, Field
-from tablepatterns.review.key_parts import Piece, pieces_of
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.model import Finding
-from tablepatterns.review.rules.context import (
-    MeasuredQuery,
-    MeasuredWrite,
-    RuleContext,
-    partition_known,
-    terms_of,
-    unindexed,
-)
-from tablepatterns.review.rules.hot_partitions import changes_of_busiest_entity, changes_of_busiest_row, rows_for
-from tablepatterns.review.rules.indexes import is_shared, key_elsewhere, key_here
-from tablepatterns.review.rules.limits import large_fields
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.errors import BadInput
 from tablepatterns.figures import number
 from tablepatterns.key import Key
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.summary import Summary
+
+from ..design.model import DAY, YEAR, DeclaredSet, Design, Field
+from ..key_parts import Piece, pieces_of
+from ..kinds import kind_of
+from ..model import Finding
+from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known, terms_of, unindexed
+from ..rules.hot_partitions import changes_of_busiest_entity, changes_of_busiest_row, rows_for
+from ..rules.indexes import is_shared, key_elsewhere, key_here
+from ..rules.limits import large_fields
+from . import changes
+from .changes import Change
+from .logs import RULES_OF_LOGS, to_blob_log
 
 _MOST_TABLES: Final = 100
 

@@ -7,11 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, TypeVar
 
-from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Write
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.measure.account import sample_key
-from tablepatterns.review.zipf import Zipf
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.entity_set.placement import InBlobs, InTable
@@ -22,6 +17,11 @@ from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
+
+from ..design.model import DeclaredSet, Design, Field, Query, Write
+from ..kinds import kind_of
+from ..measure.account import sample_key
+from ..zipf import Zipf
 
 AccessT = TypeVar("AccessT", Query, Write)
 _STEPS: Final = 200

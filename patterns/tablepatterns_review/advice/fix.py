@@ -7,9 +7,10 @@ from copy import deepcopy
 from typing import Any, cast
 
 import tomlkit
-from tablepatterns.review.advice.changes import Change
 
 from tablepatterns.errors import BadInput
+
+from .changes import Change
 
 
 def fixed_text(text: str, change: Change) -> str:

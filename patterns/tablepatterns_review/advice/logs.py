@@ -8,21 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, replace
 from typing import Any, Final
 
-from tablepatterns.review.advice.changes import Change, Table
-from tablepatterns.review.design.model import (
-    DeclaredLog,
-    DeclaredSet,
-    Design,
-    Field,
-    FieldType,
-    LogOptions,
-    LogRead,
-    LogWrite,
-    Query,
-)
-from tablepatterns.review.measure.sample import equal, found_by
-
 from tablepatterns.figures import number
+
+from ..design.model import DeclaredLog, DeclaredSet, Design, Field, FieldType, LogOptions, LogRead, LogWrite, Query
+from ..measure.sample import equal, found_by
+from .changes import Change, Table
 
 _TEXT: Final[dict[FieldType, int]] = {
     "int32": 8,

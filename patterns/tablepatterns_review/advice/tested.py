@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from tablepatterns.review.advice.candidates import candidates
-from tablepatterns.review.advice.changes import Change
-from tablepatterns.review.design.model import Design
-from tablepatterns.review.model import Effect, Finding, Reviewed, Severity, part_of
-from tablepatterns.review.rules import RULES
-from tablepatterns.review.rules.context import RuleContext
-
 from tablepatterns.errors import BadInput
+
+from ..design.model import Design
+from ..model import Effect, Finding, Reviewed, Severity, part_of
+from ..rules import RULES
+from ..rules.context import RuleContext
+from .candidates import candidates
+from .changes import Change
 
 Simulate: TypeAlias = Callable[[Design], Reviewed]
 _UNDONE: Final = frozenset({"unused-index", "redundant-index", "needless-spread"})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from tablepatterns.review.capacity.load import touched
-from tablepatterns.review.design.model import DeclaredSet, Write
-from tablepatterns.review.measure.sample import coincidence_of, names_one
-from tablepatterns.review.zipf import Zipf
+from ..design.model import DeclaredSet, Write
+from ..measure.sample import coincidence_of, names_one
+from ..zipf import Zipf
+from .load import touched
 
 ROUND_TRIP: Final = 0.02
 """The assumed seconds between two requests of a writer in the account's region."""

@@ -7,28 +7,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tablepatterns.review.capacity.load import key_of, moves, moves_away, partitions_of, primaries, touched
-from tablepatterns.review.capacity.sizes import (
-    archived_size,
-    derived_sizes,
-    entry_size,
-    key_units,
-    list_size,
-    primary_sizes,
-    rows_of,
-)
-from tablepatterns.review.design.archives import archive_write
-from tablepatterns.review.design.model import DeclaredLog, DeclaredSet, Design, Query, Shape, Write
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.measure.log_pace import blobs_an_hour, entries_of, line_bytes
-from tablepatterns.review.measure.sample import names_one, values_in, values_of
-from tablepatterns.review.measure.scaling import pages
-from tablepatterns.review.model import LimitUse, Measured
-
 from tablepatterns import limits
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.blob_log.blob_log import BLOCK_BYTES, MAX_NUMBER
+
+from ..design.archives import archive_write
+from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape, Write
+from ..kinds import kind_of
+from ..measure.log_pace import blobs_an_hour, entries_of, line_bytes
+from ..measure.sample import names_one, values_in, values_of
+from ..measure.scaling import pages
+from ..model import LimitUse, Measured
+from .load import key_of, moves, moves_away, partitions_of, primaries, touched
+from .sizes import archived_size, derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
 
 
 @dataclass(frozen=True)

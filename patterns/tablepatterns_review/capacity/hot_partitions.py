@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tablepatterns.review.capacity.day import BUSIEST, STEP, STEPS, day_curve
-from tablepatterns.review.capacity.load import Load, loads_of, seconds_until_over, shares, throttled_share
-from tablepatterns.review.design.model import Design
-from tablepatterns.review.model import AccountLoad, Measured, PartitionLoad, TableLoad
-
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
+
+from ..design.model import Design
+from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
+from .day import BUSIEST, STEP, STEPS, day_curve
+from .load import Load, loads_of, seconds_until_over, shares, throttled_share
 
 SHOWN: Final = 12
 """The number of partitions of a table that are listed individually."""

@@ -10,18 +10,18 @@ from functools import lru_cache
 from itertools import groupby, product
 from typing import Final, Literal
 
-from tablepatterns.review.capacity.day import SECONDS, STEP, STEPS, day_curve, moment_of
-from tablepatterns.review.capacity.partitions import Clock, Dimension, Partitions
-from tablepatterns.review.design.archives import archive_set, is_of_archive
-from tablepatterns.review.design.model import DeclaredLog, DeclaredSet, Design, Query, Write
-from tablepatterns.review.key_parts import pieces_of
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.model import Measured
-from tablepatterns.review.zipf import Zipf
-
 from tablepatterns.entity_set.derived import Derived, RowLayout, profile_of
 from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
+
+from ..design.archives import archive_set, is_of_archive
+from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Write
+from ..key_parts import pieces_of
+from ..kinds import kind_of
+from ..model import Measured
+from ..zipf import Zipf
+from .day import SECONDS, STEP, STEPS, day_curve, moment_of
+from .partitions import Clock, Dimension, Partitions
 
 Choice = Literal["new", "entity", "partition", "all"]
 """What a call uses: a new entity, an existing one, a whole partition, or everything."""

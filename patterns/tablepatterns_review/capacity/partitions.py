@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.review.capacity.day import SECONDS, STEP
-from tablepatterns.review.design.model import Field, Shape
-from tablepatterns.review.key_parts import Piece, pieces_of
-from tablepatterns.review.measure.sample import names_one, values_of
-from tablepatterns.review.zipf import Zipf
-
 from tablepatterns.key import Key
+
+from ..design.model import Field, Shape
+from ..key_parts import Piece, pieces_of
+from ..measure.sample import names_one, values_of
+from ..zipf import Zipf
+from .day import SECONDS, STEP
 
 _LENGTHS: Final = {"Y": 365.25 * SECONDS, "m": 30.44 * SECONDS, "d": float(SECONDS), "H": 3600.0, "M": 60.0, "S": 1.0}
 

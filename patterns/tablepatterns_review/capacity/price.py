@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from annotated_types import Ge, MinLen
-from tablepatterns.review.capacity.growth import grown_call, volume_of
-from tablepatterns.review.design.model import STRICT, DeclaredLog, DeclaredSet, Design, Query
-from tablepatterns.review.model import Bill, BillLine, Measured
-from tablepatterns.review.toml_file import Problem, TomlFile, lines
 
 import tablepatterns
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
+
+from ..design.model import STRICT, DeclaredLog, DeclaredSet, Design, Query
+from ..model import Bill, BillLine, Measured
+from ..toml_file import Problem, TomlFile, lines
+from .growth import grown_call, volume_of
 
 __all__ = ["MONTH", "PriceTable", "bill"]
 

@@ -11,11 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.review.capacity.load import key_of
-from tablepatterns.review.design.model import DeclaredSet, Field, FieldType
-from tablepatterns.review.key_parts import pieces_of
-from tablepatterns.review.kinds import kind_of
-
 from tablepatterns.entity import WRITE_ID
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.mapping import PropertyMapping, header_of, stored_size
@@ -23,6 +18,11 @@ from tablepatterns.entity_set.shared_rows import PART
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_CUSTOM_PROPERTIES
 from tablepatterns.write_id import MAX_WRITE_IDS
+
+from ..design.model import DeclaredSet, Field, FieldType
+from ..key_parts import pieces_of
+from ..kinds import kind_of
+from .load import key_of
 
 _FIXED: Final[Mapping[FieldType, int]] = {
     "int32": 4, "int64": 8, "double": 8, "boolean": 1, "datetime": 8, "guid": 16,

@@ -6,10 +6,10 @@ import keyword
 import sys
 from typing import Final
 
-from tablepatterns.review.code.layout import snake
-from tablepatterns.review.code.module import Module, Parts
-from tablepatterns.review.code.tests import Tests
-from tablepatterns.review.design.model import Design
+from ..design.model import Design
+from .layout import snake
+from .module import Module, Parts
+from .tests import Tests
 
 _IMPORTED: Final = ("pytest", "tablepatterns")
 """Packages that a module of this name would hide."""

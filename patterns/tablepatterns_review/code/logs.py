@@ -8,12 +8,12 @@ from datetime import timedelta
 from math import ceil
 from typing import Final
 
-from tablepatterns.review.code.layout import Brackets, Expression, call, declared, lines_of, listed, text
-from tablepatterns.review.design.model import DeclaredLog, LogOptions, LogRead, LogWrite, Query, Write
-from tablepatterns.review.measure.log_pace import line_bytes, pace_of
-from tablepatterns.review.measure.sample import NOW
-
 from tablepatterns.recipes.blob_log.blob_log import BLOCK_BYTES, prefixes
+
+from ..design.model import DeclaredLog, LogOptions, LogRead, LogWrite, Query, Write
+from ..measure.log_pace import line_bytes, pace_of
+from ..measure.sample import NOW
+from .layout import Brackets, Expression, call, declared, lines_of, listed, text
 
 _SECONDS: Final = {"flush_seconds": "flush_age", "ahead_seconds": "ahead"}
 _OF_DESIGN: Final = ("name", "container", "service", "size", "count", "retention_days")

@@ -10,26 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from tablepatterns.review.code import logs
-from tablepatterns.review.code.layout import (
-    Brackets,
-    Expression,
-    Names,
-    call,
-    camel,
-    declared,
-    entries,
-    lines_of,
-    listed,
-    literal,
-    snake,
-    text,
-)
-from tablepatterns.review.design.model import DeclaredSet, Design, FieldType
-from tablepatterns.review.key_parts import pieces_of
-from tablepatterns.review.kinds import KINDS
-from tablepatterns.review.measure.sample import holds_copies
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.key import Key
@@ -40,6 +20,13 @@ from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
+
+from ..design.model import DeclaredSet, Design, FieldType
+from ..key_parts import pieces_of
+from ..kinds import KINDS
+from ..measure.sample import holds_copies
+from . import logs
+from .layout import Brackets, Expression, Names, call, camel, declared, entries, lines_of, listed, literal, snake, text
 
 _TYPES: Final[Mapping[FieldType, str]] = {
     "string": "str",

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tablepatterns.review.code import logs
-from tablepatterns.review.code.layout import Brackets, Expression, Names, call, entries, lines_of, literal, snake, text
-from tablepatterns.review.code.module import PLAIN_CALLS, Module, comment, import_lines
-from tablepatterns.review.design.archives import is_of_archive
-from tablepatterns.review.design.model import DeclaredLog, DeclaredSet, Query, Write
-from tablepatterns.review.kinds.kind import SampleCall, once
-from tablepatterns.review.measure.account import SampleAccount, sample_design, set_up
-from tablepatterns.review.measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
-from tablepatterns.review.measure.questions import answer, sample_call
-from tablepatterns.review.measure.sample import NOW, Sample, holds_copies
-from tablepatterns.review.measure.writes import Source
-from tablepatterns.review.model import Measured
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.key.ranges import Between
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
+
+from ..design.archives import is_of_archive
+from ..design.model import DeclaredLog, DeclaredSet, Query, Write
+from ..kinds.kind import SampleCall, once
+from ..measure.account import SampleAccount, sample_design, set_up
+from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
+from ..measure.questions import answer, sample_call
+from ..measure.sample import NOW, Sample, holds_copies
+from ..measure.writes import Source
+from ..model import Measured
+from . import logs
+from .layout import Brackets, Expression, Names, call, entries, lines_of, literal, snake, text
+from .module import PLAIN_CALLS, Module, comment, import_lines
 
 _FEW = 3
 """How many entities of each set the tests store."""

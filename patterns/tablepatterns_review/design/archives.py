@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tablepatterns.review.design.model import (
-    DAY,
-    YEAR,
-    YEAR_DAYS,
-    ArchivePolicy,
-    DeclaredSet,
-    Design,
-    Moves,
-    Query,
-    Write,
-)
+from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write
 
 
 def archive_name(policy: ArchivePolicy) -> str:

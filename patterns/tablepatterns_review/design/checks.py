@@ -9,7 +9,24 @@ from functools import lru_cache
 from typing import Any, Final, cast, get_args, get_type_hints
 
 from annotated_types import Interval
-from tablepatterns.review.design.model import (
+
+from tablepatterns.connection import check_table_name
+from tablepatterns.entity import WRITE_ID, storable
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.shared_rows import PART
+from tablepatterns.errors import BadDesign, BadFilter, BadInput, said
+from tablepatterns.figures import number as spelled
+from tablepatterns.figures import plural
+from tablepatterns.filters import parse
+from tablepatterns.limits import SYSTEM_PROPERTIES
+from tablepatterns.storage import Storage, connect
+
+from ..key_parts import Piece, pieces_of
+from ..kinds import kind_of
+from ..measure.account import SetRecipe, archive_of, create_sets
+from ..measure.sample import values_in
+from ..toml_file import TomlPath, meant
+from .model import (
     ArchivePolicy,
     DeclaredLog,
     DeclaredSet,
@@ -22,22 +39,6 @@ from tablepatterns.review.design.model import (
     Shape,
     Write,
 )
-from tablepatterns.review.key_parts import Piece, pieces_of
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.measure.account import SetRecipe, archive_of, create_sets
-from tablepatterns.review.measure.sample import values_in
-from tablepatterns.review.toml_file import TomlPath, meant
-
-from tablepatterns.connection import check_table_name
-from tablepatterns.entity import WRITE_ID, storable
-from tablepatterns.entity_set.derived import Derived
-from tablepatterns.entity_set.shared_rows import PART
-from tablepatterns.errors import BadDesign, BadFilter, BadInput, said
-from tablepatterns.figures import number as spelled
-from tablepatterns.figures import plural
-from tablepatterns.filters import parse
-from tablepatterns.limits import SYSTEM_PROPERTIES
-from tablepatterns.storage import Storage, connect
 
 _FITS: Final[dict[str, tuple[FieldType, ...]]] = {
     "": ("string",),

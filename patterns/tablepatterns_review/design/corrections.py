@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import Final
 
-from tablepatterns.review.design.model import FieldType, Flaw, Shape
-from tablepatterns.review.measure.sample import names_one, values_in
-
 from tablepatterns.errors import BadDesign
 from tablepatterns.figures import plural
 from tablepatterns.key import Key
 from tablepatterns.key.formats import escaped_braces
 from tablepatterns.limits import FORBIDDEN_IN_KEYS
+
+from ..measure.sample import names_one, values_in
+from .model import FieldType, Flaw, Shape
 
 _FORMATS: Final[Mapping[FieldType, str]] = {"datetime": "ticks", "guid": "uuid", "double": "float"}
 _INTEGERS: Final = ("int32", "int64")

@@ -9,19 +9,6 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Final, TypeVar
 
-from tablepatterns.review.design import format as tables
-from tablepatterns.review.design.checks import faults
-from tablepatterns.review.design.corrections import Corrections
-from tablepatterns.review.design.from_sets import declare_set
-from tablepatterns.review.design.model import DeclaredLog, DeclaredSet, Design, Shape
-from tablepatterns.review.kinds import KINDS
-from tablepatterns.review.kinds.kind import Plan
-from tablepatterns.review.kinds.plain import LogTailKind
-from tablepatterns.review.measure.account import SetRecipe, recipe_of_set, sample_key
-from tablepatterns.review.measure.logs import log_of
-from tablepatterns.review.model import part_of
-from tablepatterns.review.toml_file import Problem, TomlFile, TomlPath, lines, owner_of
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.mapping import PropertyMapping
@@ -36,6 +23,19 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.storage import Storage, connect
+
+from ..kinds import KINDS
+from ..kinds.kind import Plan
+from ..kinds.plain import LogTailKind
+from ..measure.account import SetRecipe, recipe_of_set, sample_key
+from ..measure.logs import log_of
+from ..model import part_of
+from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
+from . import format as tables
+from .checks import faults
+from .corrections import Corrections
+from .from_sets import declare_set
+from .model import DeclaredLog, DeclaredSet, Design, Shape
 
 __all__ = ["BadDesignFile", "read_design"]
 

@@ -12,7 +12,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from annotated_types import Interval
 from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
-from tablepatterns.review.design.model import (
+
+from tablepatterns.entity_set.placement import InBlobs, InPartition, InTable, Placement
+
+from ..kinds import KINDS
+from ..toml_file import TAG, adapter, described_schema
+from .model import (
     STRICT,
     Access,
     Amount,
@@ -27,10 +32,6 @@ from tablepatterns.review.design.model import (
     Size,
     Write,
 )
-from tablepatterns.review.kinds import KINDS
-from tablepatterns.review.toml_file import TAG, adapter, described_schema
-
-from tablepatterns.entity_set.placement import InBlobs, InPartition, InTable, Placement
 
 
 def _names(given: object) -> object:

@@ -7,7 +7,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from tablepatterns.review.design.model import (
+from tablepatterns.errors import BadInput
+from tablepatterns.recipe import Pattern, SetProfile, set_profile_of
+
+from ..kinds.periods import PERIOD_DAYS
+from ..kinds.series import SeriesKind
+from .model import (
     Access,
     ArchivePolicy,
     DeclaredLog,
@@ -20,11 +25,6 @@ from tablepatterns.review.design.model import (
     Shape,
     Write,
 )
-from tablepatterns.review.kinds.periods import PERIOD_DAYS
-from tablepatterns.review.kinds.series import SeriesKind
-
-from tablepatterns.errors import BadInput
-from tablepatterns.recipe import Pattern, SetProfile, set_profile_of
 
 if TYPE_CHECKING:
     from tablepatterns.recipes.blob_log.blob_log import BlobLog

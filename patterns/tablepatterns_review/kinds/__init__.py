@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tablepatterns.review.kinds.kind import SetKind
-from tablepatterns.review.kinds.periods import PeriodsKind
-from tablepatterns.review.kinds.plain import PLAIN_KINDS, LogTailKind
-from tablepatterns.review.kinds.series import SeriesKind
-from tablepatterns.review.kinds.spread import SpreadKind
-from tablepatterns.review.kinds.wide import WideKind
+from .kind import SetKind
+from .periods import PeriodsKind
+from .plain import PLAIN_KINDS, LogTailKind
+from .series import SeriesKind
+from .spread import SpreadKind
+from .wide import WideKind
 
 if TYPE_CHECKING:
-    from tablepatterns.review.design.model import DeclaredSet
+    from ..design.model import DeclaredSet
 
 _ALL: Final[Sequence[SetKind[Any]]] = (
     *PLAIN_KINDS,

@@ -18,7 +18,7 @@ from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.storage import Storage
 
 if TYPE_CHECKING:
-    from tablepatterns.review.design.model import DeclaredSet, Retention, Write
+    from ..design.model import DeclaredSet, Retention, Write
 
 Way = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
 """The method of a recipe."""

@@ -8,9 +8,6 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from tablepatterns.review.kinds.kind import Plan, SampleCall, SampleSet, SetKind, changed
-from tablepatterns.review.kinds.plain import LogTailKind, Plain, call_entity_set
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.errors import BadDesign
@@ -20,8 +17,11 @@ from tablepatterns.recipes.period_tables.period import Period
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.storage import Storage
 
+from .kind import Plan, SampleCall, SampleSet, SetKind, changed
+from .plain import LogTailKind, Plain, call_entity_set
+
 if TYPE_CHECKING:
-    from tablepatterns.review.design.model import DeclaredSet
+    from ..design.model import DeclaredSet
 
 PERIOD_DAYS: Final[Mapping[str, float]] = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
 """The length of each period, the shortest first."""

@@ -8,8 +8,6 @@ from datetime import date, datetime, timezone
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from tablepatterns.review.kinds.kind import Plan, SampleCall, SampleSet, SetKind, changed, once
-
 from tablepatterns.edm import Ticks
 from tablepatterns.entity import WRITE_ID, Entity
 from tablepatterns.entity_set.derived import Derived, RowLayout, profile_of, rows_from
@@ -21,8 +19,10 @@ from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.log_tail import LogTail
 from tablepatterns.storage import Storage
 
+from .kind import Plan, SampleCall, SampleSet, SetKind, changed, once
+
 if TYPE_CHECKING:
-    from tablepatterns.review.design.model import Write
+    from ..design.model import Write
 
 _ID: Final = bytes(16)
 """The bytes of a write id, which every row has."""

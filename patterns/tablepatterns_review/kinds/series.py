@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tablepatterns.review.kinds.kind import Plan, SampleCall, SampleSet, SetKind, once, reject_parts
-
 from tablepatterns.edm import Int64
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.data_series import DataSeries
 from tablepatterns.storage import Storage
 
+from .kind import Plan, SampleCall, SampleSet, SetKind, once, reject_parts
+
 if TYPE_CHECKING:
-    from tablepatterns.review.design.model import DeclaredSet, Write
+    from ..design.model import DeclaredSet, Write
 
 POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float, "bool": bool}
 """The types that the points of a data series may have, by name."""

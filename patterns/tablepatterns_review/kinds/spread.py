@@ -6,9 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tablepatterns.review.kinds.kind import Plan, SampleCall, SampleSet, SetKind, changed
-from tablepatterns.review.kinds.plain import Plain
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.filters import QueryClass
@@ -16,8 +13,11 @@ from tablepatterns.key import Key
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns.storage import Storage
 
+from .kind import Plan, SampleCall, SampleSet, SetKind, changed
+from .plain import Plain
+
 if TYPE_CHECKING:
-    from tablepatterns.review.design.model import DeclaredSet
+    from ..design.model import DeclaredSet
 
 _BUCKETS: Final = 16
 """The default of the recipe."""

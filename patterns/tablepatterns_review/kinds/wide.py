@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tablepatterns.review.kinds.kind import Plan, SampleCall, SampleSet, SetKind, once, reject_parts
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.storage import Storage
+
+from .kind import Plan, SampleCall, SampleSet, SetKind, once, reject_parts
 
 
 class WideKind(SetKind[WideEntity[Storage]]):

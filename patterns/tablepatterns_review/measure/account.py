@@ -10,24 +10,6 @@ from functools import cache, partial
 from typing import Any, Final, TypeAlias, cast
 
 from azure.core.exceptions import HttpResponseError
-from tablepatterns.review.design.archives import archive_set
-from tablepatterns.review.design.model import YEAR_DAYS, DeclaredSet, Design, Moves, Shape
-from tablepatterns.review.kinds import KINDS, kind_of
-from tablepatterns.review.kinds.kind import Plan, SampleSet
-from tablepatterns.review.measure.sample import (
-    FEW_VALUES,
-    Sample,
-    bytes_of,
-    holds_copies,
-    referring,
-    sample,
-    scaled_results,
-    shrunk,
-    width_of,
-    without,
-)
-from tablepatterns.review.measure.scaling import SizedDesign
-from tablepatterns.review.measure.writes import archive_now, inactive
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
@@ -41,6 +23,25 @@ from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpr
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.storage import Storage, connect
+
+from ..design.archives import archive_set
+from ..design.model import YEAR_DAYS, DeclaredSet, Design, Moves, Shape
+from ..kinds import KINDS, kind_of
+from ..kinds.kind import Plan, SampleSet
+from .sample import (
+    FEW_VALUES,
+    Sample,
+    bytes_of,
+    holds_copies,
+    referring,
+    sample,
+    scaled_results,
+    shrunk,
+    width_of,
+    without,
+)
+from .scaling import SizedDesign
+from .writes import archive_now, inactive
 
 SetRecipe: TypeAlias = (
     EntitySet[Storage]

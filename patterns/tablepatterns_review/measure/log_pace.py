@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
-from tablepatterns.review.design.model import DAY, YEAR, DeclaredLog, LogWrite
-
 from tablepatterns.limits import MAX_PAGE_BLOBS
 from tablepatterns.recipes.blob_log.blob_log import BLOCK_BYTES, PIECE_BYTES, prefixes
 from tablepatterns.recipes.blob_log.entry import LogEntry
+
+from ..design.model import DAY, YEAR, DeclaredLog, LogWrite
 
 HOUR: Final = 3_600.0
 LEVEL: Final = "INFO"

@@ -9,17 +9,17 @@ from functools import lru_cache, partial
 from math import ceil
 from typing import Any, Final
 
-from tablepatterns.review.design.model import DeclaredLog, LogRead, Query, Write
-from tablepatterns.review.measure.account import rejection
-from tablepatterns.review.measure.log_pace import LEVEL, Pace, blobs_an_hour, line_bytes, pace_of, reading, taken_share
-from tablepatterns.review.measure.scaling import CallCost, metered
-from tablepatterns.review.model import Measured
-
 from tablepatterns.figures import counted, span
 from tablepatterns.limits import MAX_PAGE_BLOBS
 from tablepatterns.recipes.blob_log.blob_log import BLOCK_BYTES, BlobLog
 from tablepatterns.storage import Storage, connect
 from tablepatterns_engine import Clock, Engine
+
+from ..design.model import DeclaredLog, LogRead, Query, Write
+from ..model import Measured
+from .account import rejection
+from .log_pace import LEVEL, Pace, blobs_an_hour, line_bytes, pace_of, reading, taken_share
+from .scaling import CallCost, metered
 
 _AT: Final = datetime(2014, 8, 22, 10, 5, tzinfo=timezone.utc)
 _HOURS_OF_A_DAY: Final = 24

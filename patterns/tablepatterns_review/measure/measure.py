@@ -14,33 +14,26 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final
 
-from tablepatterns.review.capacity.contention import RETRY_REQUESTS, retries_of
-from tablepatterns.review.capacity.day import SECONDS
-from tablepatterns.review.capacity.load import key_of, touched
-from tablepatterns.review.capacity.sizes import entry_size
-from tablepatterns.review.design.archives import archive_write, is_of_archive, with_moves
-from tablepatterns.review.design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
-from tablepatterns.review.kinds.periods import PERIOD_DAYS
-from tablepatterns.review.measure.account import (
-    SampleAccount,
-    SampleDesign,
-    declared_sizes,
-    rejection,
-    sample_design,
-    set_up,
-)
-from tablepatterns.review.measure.logs import measured_log
-from tablepatterns.review.measure.questions import Answer, Question, answer, call_text, questions, sample_call
-from tablepatterns.review.measure.sample import NOW, equal, found_by, scaled_results, width_of
-from tablepatterns.review.measure.scaling import PAGE_READS, CallCost, SizedDesign, class_of, mean, metered, scaled
-from tablepatterns.review.measure.writes import Part, Source, execute, how, shares_partition
-from tablepatterns.review.model import Measured
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityNotFound
 from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
+
+from ..capacity.contention import RETRY_REQUESTS, retries_of
+from ..capacity.day import SECONDS
+from ..capacity.load import key_of, touched
+from ..capacity.sizes import entry_size
+from ..design.archives import archive_write, is_of_archive, with_moves
+from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..kinds.periods import PERIOD_DAYS
+from ..model import Measured
+from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
+from .logs import measured_log
+from .questions import Answer, Question, answer, call_text, questions, sample_call
+from .sample import NOW, equal, found_by, scaled_results, width_of
+from .scaling import PAGE_READS, CallCost, SizedDesign, class_of, mean, metered, scaled
+from .writes import Part, Source, execute, how, shares_partition
 
 MOST: Final = 1_000
 """The maximum number of generated entities per set."""

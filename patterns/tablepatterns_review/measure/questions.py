@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
-from tablepatterns.review.design.model import DeclaredSet, Match, Query, Shape
-from tablepatterns.review.key_parts import Piece, pieces_of
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.kinds.kind import SampleCall, Way
-from tablepatterns.review.measure.sample import Sample, names_one, range_share, skewed_field
-
 from tablepatterns.entity_set.derived import Derived, RowLayout, RowProfile
 from tablepatterns.entity_set.range_query import range_filter
 from tablepatterns.filters import And, Comparison, Filter, Not, Or, comparisons, parse, prop
 from tablepatterns.key import Key, between, prefix
 from tablepatterns.key.ranges import Between, Prefix
+
+from ..design.model import DeclaredSet, Match, Query, Shape
+from ..key_parts import Piece, pieces_of
+from ..kinds import kind_of
+from ..kinds.kind import SampleCall, Way
+from .sample import Sample, names_one, range_share, skewed_field
 
 _LEVELS: Final[Mapping[Way, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4

@@ -12,15 +12,15 @@ from itertools import accumulate, islice, product
 from typing import Any, Final
 from uuid import UUID
 
-from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Shape
-from tablepatterns.review.key_parts import Piece, pieces_of
-from tablepatterns.review.measure.texts import SampleTexts
-from tablepatterns.review.zipf import Zipf
-
 from tablepatterns.edm import Int64
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
+
+from ..design.model import DeclaredSet, Design, Field, Query, Shape
+from ..key_parts import Piece, pieces_of
+from ..zipf import Zipf
+from .texts import SampleTexts
 
 RANGE_SHARE: Final = 0.1
 """The share of the remaining entities that a range contains, if its results are not declared."""

@@ -9,12 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from math import isclose
 from typing import Any, Final
 
-from tablepatterns.review.design.model import DeclaredSet, Design, Query, Shape
-from tablepatterns.review.key_parts import pieces_of
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.measure.questions import Answer
-from tablepatterns.review.measure.sample import RANGE_SHARE, equal, found_by, range_share, values_in
-
 from tablepatterns.cost import Cost
 from tablepatterns.entity_set.derived import RowProfile
 from tablepatterns.errors import BadInput
@@ -22,6 +16,12 @@ from tablepatterns.filters import And, Comparison, Filter, QueryClass, classify,
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 from tablepatterns.storage import Storage
 from tablepatterns_engine import Record
+
+from ..design.model import DeclaredSet, Design, Query, Shape
+from ..key_parts import pieces_of
+from ..kinds import kind_of
+from .questions import Answer
+from .sample import RANGE_SHARE, equal, found_by, range_share, values_in
 
 _MISSING: Final = ("TableNotFound", "QueueNotFound", "ContainerNotFound")
 _MAKING: Final = ("CreateTable", "CreateQueue", "CreateContainer")

@@ -9,12 +9,6 @@ from functools import partial
 from typing import Any, Final
 
 from azure.core.exceptions import HttpResponseError
-from tablepatterns.review.design.archives import is_of_archive
-from tablepatterns.review.design.model import DeclaredSet, Write
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.kinds.kind import SampleSet
-from tablepatterns.review.kinds.plain import Plain
-from tablepatterns.review.measure.sample import Sample, referring_fields
 
 from tablepatterns.entity_set.commit import Write as Change
 from tablepatterns.errors import EntityAlreadyExists, EntityNotFound, TablePatternsError
@@ -24,6 +18,13 @@ from tablepatterns.recipes.eventual_transaction import Body, EventualTransaction
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.storage import Storage
+
+from ..design.archives import is_of_archive
+from ..design.model import DeclaredSet, Write
+from ..kinds import kind_of
+from ..kinds.kind import SampleSet
+from ..kinds.plain import Plain
+from .sample import Sample, referring_fields
 
 _QUEUE: Final = "transactions"
 

@@ -6,10 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, overload
 
-from tablepatterns.review.plans.index_choice import served
-from tablepatterns.review.plans.query_plan import COSTS, GUIDE, NO_QUERY, OR_RULE, RULES, QueryPlan, reads
-from tablepatterns.review.plans.rewrites import rewrites
-
 from tablepatterns.argument_types import checked
 from tablepatterns.arguments import fields_of, via_and_fields
 from tablepatterns.entity_set.derived import Index, RowLayout
@@ -22,6 +18,10 @@ from tablepatterns.filters import Constant, Filter, QueryClass, classify, parse,
 from tablepatterns.key.key_filter import stored_filter
 from tablepatterns.recipe import Account
 from tablepatterns.recipes.index_entities import IndexEntity
+
+from .index_choice import served
+from .query_plan import COSTS, GUIDE, NO_QUERY, OR_RULE, RULES, QueryPlan, reads
+from .rewrites import rewrites
 
 _BY_OR: Final = "combined by 'or'"
 

@@ -9,9 +9,6 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from tablepatterns.review.plans.query_plan import KEYS, Better, properties
-from tablepatterns.review.plans.rewrites import conditions, equalities
-
 from tablepatterns.edm import Ticks
 from tablepatterns.entity_set.compatibility import check_compatible
 from tablepatterns.entity_set.derived import Derived, profile_of
@@ -23,6 +20,9 @@ from tablepatterns.key import Key
 from tablepatterns.recipe import Account
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
+
+from .query_plan import KEYS, Better, properties
+from .rewrites import conditions, equalities
 
 _FORMATS: Final[Mapping[type, str]] = {
     int: ":019d",

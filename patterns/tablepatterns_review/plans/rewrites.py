@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tablepatterns.review.plans.query_plan import Better, properties
-
 from tablepatterns.errors import BadFilter
 from tablepatterns.figures import counted
 from tablepatterns.filters import (
@@ -21,6 +19,8 @@ from tablepatterns.filters import (
     point_keys,
     prop,
 )
+
+from .query_plan import Better, properties
 
 _SET_BY_SERVICE: Final = "Timestamp"
 _MAX_SHOWN: Final = 15

@@ -6,9 +6,9 @@ text, markdown, json, html    the four forms; templates: those of HTML and Markd
 comparison  the tables that compare two designs
 """
 
-from tablepatterns.review.report.html import html
-from tablepatterns.review.report.json import as_json
-from tablepatterns.review.report.markdown import markdown
-from tablepatterns.review.report.text import text
+from .html import html
+from .json import as_json
+from .markdown import markdown
+from .text import text
 
 __all__ = ["as_json", "html", "markdown", "text"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.review.model import Reviewed, TableLoad
-from tablepatterns.review.report.formatting import class_of, cost_sentence, costs, heat_sentence, hottest_first, peak_of
-
 from tablepatterns.figures import money, number, plural, short_share
+
+from ..model import Reviewed, TableLoad
+from .formatting import class_of, cost_sentence, costs, heat_sentence, hottest_first, peak_of
 
 _MAX_BARS: Final = 15
 _MAX_ROWS: Final = 24

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from tablepatterns.review.measure.measure import is_of_retention
-from tablepatterns.review.model import Finding, Measured, Reviewed
-from tablepatterns.review.report.formatting import SEVERITIES, class_of, name_of, plain
-from tablepatterns.review.report.tables import Cell, Column, Sheet
-
 from tablepatterns.figures import money, number, share, sum_of_money
+
+from ..measure.measure import is_of_retention
+from ..model import Finding, Measured, Reviewed
+from .formatting import SEVERITIES, class_of, name_of, plain
+from .tables import Cell, Column, Sheet
 
 _FIGURES: Final = ("Requests", "Billed", "Examined", "A month")
 

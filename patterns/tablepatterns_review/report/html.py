@@ -13,26 +13,16 @@ from typing import Any, Final, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from tablepatterns.review.capacity.growth import grown
-from tablepatterns.review.design.model import Design, Field
-from tablepatterns.review.measure.log_pace import entries_of
-from tablepatterns.review.model import (
-    Consistency,
-    Finding,
-    Measured,
-    Place,
-    Reviewed,
-    Simulation,
-    Step,
-    StoredRow,
-    Walkthrough,
-    part_of,
-)
-from tablepatterns.review.report.charts import HEAT, cost_chart, heat_charts
-from tablepatterns.review.report.formatting import SEVERITIES, lines, loads, plain, subject_of, verdict
-from tablepatterns.review.report.tables import Cell, sheets
 
 from tablepatterns import figures
+
+from ..capacity.growth import grown
+from ..design.model import Design, Field
+from ..measure.log_pace import entries_of
+from ..model import Consistency, Finding, Measured, Place, Reviewed, Simulation, Step, StoredRow, Walkthrough, part_of
+from .charts import HEAT, cost_chart, heat_charts
+from .formatting import SEVERITIES, lines, loads, plain, subject_of, verdict
+from .tables import Cell, sheets
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
 SYMBOLS: Final = {

@@ -10,13 +10,13 @@ from enum import Enum
 from math import isfinite
 from typing import Any, Final, cast, get_type_hints
 
-from tablepatterns.review.model import Reviewed, Severity
-from tablepatterns.review.report.formatting import SEVERITIES
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
+
+from ..model import Reviewed, Severity
+from .formatting import SEVERITIES
 
 SCHEMA: Final = 3
 """The version of the JSON format."""

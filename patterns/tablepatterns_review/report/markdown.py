@@ -9,9 +9,10 @@ from typing import Any, Final, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from tablepatterns.review.model import Reviewed
-from tablepatterns.review.report.formatting import SEVERITIES, lines, plain, subject_of, verdict
-from tablepatterns.review.report.tables import Cell, Sheet, sheets
+
+from ..model import Reviewed
+from .formatting import SEVERITIES, lines, plain, subject_of, verdict
+from .tables import Cell, Sheet, sheets
 
 # An underscore within a word has no meaning in Markdown
 _SPECIAL: Final = re.compile(r"[\\`*\[\]<>|~&]|(?<![^\W_])_|_(?![^\W_])")

@@ -5,21 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tablepatterns.review.design.model import DeclaredLog, DeclaredSet
-from tablepatterns.review.measure.scaling import PAGE_READS
-from tablepatterns.review.model import Consistency, LimitUse, Measured, Reviewed, TableLoad
-from tablepatterns.review.report.formatting import (
-    class_of,
-    hottest_first,
-    name_of,
-    plain,
-    reached,
-    scans,
-    target_sentence,
-)
-
 from tablepatterns.figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from tablepatterns.filters import QueryClass
+
+from ..design.model import DeclaredLog, DeclaredSet
+from ..measure.scaling import PAGE_READS
+from ..model import Consistency, LimitUse, Measured, Reviewed, TableLoad
+from .formatting import class_of, hottest_first, name_of, plain, reached, scans, target_sentence
 
 Tone = Literal["plain", "good", "fair", "bad"]
 

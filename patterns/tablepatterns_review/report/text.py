@@ -8,9 +8,10 @@ from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
-from tablepatterns.review.model import Finding, Reviewed, Severity
-from tablepatterns.review.report.formatting import SEVERITIES, lines, plain, subject_of, verdict
-from tablepatterns.review.report.tables import Cell, Sheet, Tone, sheets
+
+from ..model import Finding, Reviewed, Severity
+from .formatting import SEVERITIES, lines, plain, subject_of, verdict
+from .tables import Cell, Sheet, Tone, sheets
 
 _STYLES: Final = {Severity.SERIOUS: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _TONES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "fair": "yellow", "bad": "red"}

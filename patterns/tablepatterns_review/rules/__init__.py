@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from tablepatterns.review.design.model import Design
-from tablepatterns.review.model import About, AccountLoad, Bill, Consistency, Finding, LimitUse, Measured, TableLoad
-from tablepatterns.review.rules import (
+from ..design.model import Design
+from ..model import About, AccountLoad, Bill, Consistency, Finding, LimitUse, Measured, TableLoad
+from . import (
     archives,
     consistency,
     cost,
@@ -26,8 +26,8 @@ from tablepatterns.review.rules import (
     security,
     usage,
 )
-from tablepatterns.review.rules.context import RuleContext
-from tablepatterns.review.rules.rule import Check, Rule
+from .context import RuleContext
+from .rule import Check, Rule
 
 __all__ = ["RULES", "Rule", "RuleContext", "findings"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tablepatterns.review.design.archives import archive_set, is_of_archive
-from tablepatterns.review.design.model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet
-from tablepatterns.review.model import Finding, Severity
-from tablepatterns.review.rules.context import MeasuredQuery, RuleContext
-from tablepatterns.review.rules.rule import Rule, entities, part_of
-
 from tablepatterns.figures import number, plural
 from tablepatterns.filters import QueryClass
+
+from ..design.archives import archive_set, is_of_archive
+from ..design.model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet
+from ..model import Finding, Severity
+from .context import MeasuredQuery, RuleContext
+from .rule import Rule, entities, part_of
 
 _GUIDE: Final = "Eventually consistent transactions pattern"
 _FOUR_TIMES: Final = 4.0

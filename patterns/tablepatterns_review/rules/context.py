@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tablepatterns.review.capacity.growth import grown
-from tablepatterns.review.design.model import DAY, DeclaredSet, Design, Query, Write
-from tablepatterns.review.key_parts import pieces_of
-from tablepatterns.review.measure.questions import is_sorted
-from tablepatterns.review.measure.sample import asked_values, values_of
-from tablepatterns.review.model import AccountLoad, Bill, Consistency, LimitUse, Measured, Severity, TableLoad
-from tablepatterns.review.zipf import Zipf
-
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.figures import number
 from tablepatterns.filters import And, Comparison, Filter, QueryClass, parse
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
+
+from ..capacity.growth import grown
+from ..design.model import DAY, DeclaredSet, Design, Query, Write
+from ..key_parts import pieces_of
+from ..measure.questions import is_sorted
+from ..measure.sample import asked_values, values_of
+from ..model import AccountLoad, Bill, Consistency, LimitUse, Measured, Severity, TableLoad
+from ..zipf import Zipf
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tablepatterns.review.design.model import Query
-from tablepatterns.review.model import About, Finding, Severity
-from tablepatterns.review.rules.context import RuleContext
-from tablepatterns.review.rules.rule import Rule, part_of
-
 from tablepatterns.figures import money, number, share
+
+from ..design.model import Query
+from ..model import About, Finding, Severity
+from .context import RuleContext
+from .rule import Rule, part_of
 
 _MOST: Final = 0.5
 _WORTH: Final = 100.0

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.review.capacity.contention import retries_at
-from tablepatterns.review.design.model import DeclaredSet, Query, Write
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.measure.sample import names_one, values_in, values_of
-from tablepatterns.review.model import Finding, Severity, TableLoad
-from tablepatterns.review.rules.context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity
-from tablepatterns.review.rules.rule import Rule, entities, listed, part_of
-from tablepatterns.review.zipf import Zipf
-
 from tablepatterns.entity_set.derived import Derived, RowProfile
 from tablepatterns.figures import number, of_target, often, plural, share, time_of_day
 from tablepatterns.limits import MAX_TRANSACTION_OPERATIONS
+
+from ..capacity.contention import retries_at
+from ..design.model import DeclaredSet, Query, Write
+from ..kinds import kind_of
+from ..measure.sample import names_one, values_in, values_of
+from ..model import Finding, Severity, TableLoad
+from ..zipf import Zipf
+from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity
+from .rule import Rule, entities, listed, part_of
 
 _LEVELS: Final = "serious if the busiest partition reaches its target, a warning from half of it"
 _NEAR: Final = 2.0

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tablepatterns.review.capacity.sizes import primary_sizes
-from tablepatterns.review.design.model import DeclaredSet, Field, FieldType
-from tablepatterns.review.key_parts import pieces_of
-from tablepatterns.review.measure.sample import found_by, names_one, values_of
-from tablepatterns.review.model import Finding, Severity
-from tablepatterns.review.rules.context import MeasuredQuery, RuleContext
-from tablepatterns.review.rules.keys import pairs_alike
-from tablepatterns.review.rules.rule import Rule, entities, listed, part_of
-
 from tablepatterns.entity_set.derived import Derived, RowLayout
 from tablepatterns.figures import number, often, size
 from tablepatterns.key import Key
+
+from ..capacity.sizes import primary_sizes
+from ..design.model import DeclaredSet, Field, FieldType
+from ..key_parts import pieces_of
+from ..measure.sample import found_by, names_one, values_of
+from ..model import Finding, Severity
+from .context import MeasuredQuery, RuleContext
+from .keys import pairs_alike
+from .rule import Rule, entities, listed, part_of
 
 _BUSY: Final = 1.0
 _MANY: Final = 10_000

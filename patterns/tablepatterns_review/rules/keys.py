@@ -8,25 +8,17 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
-from tablepatterns.review.design.model import DeclaredSet, Field, Flaw, Shape
-from tablepatterns.review.key_parts import Piece, pieces_of
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.measure.questions import is_sorted
-from tablepatterns.review.measure.sample import coincidence_of, values_of
-from tablepatterns.review.model import Finding, Severity
-from tablepatterns.review.rules.context import (
-    MeasuredQuery,
-    RuleContext,
-    key_of,
-    terms_of,
-    unindexed,
-    wanted,
-    waste_severity,
-)
-from tablepatterns.review.rules.rule import Rule, entities, listed, part_of
-
 from tablepatterns.figures import number, often, years_from_now
 from tablepatterns.key import Key
+
+from ..design.model import DeclaredSet, Field, Flaw, Shape
+from ..key_parts import Piece, pieces_of
+from ..kinds import kind_of
+from ..measure.questions import is_sorted
+from ..measure.sample import coincidence_of, values_of
+from ..model import Finding, Severity
+from .context import MeasuredQuery, RuleContext, key_of, terms_of, unindexed, wanted, waste_severity
+from .rule import Rule, entities, listed, part_of
 
 _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tablepatterns.review.design.archives import is_of_archive
-from tablepatterns.review.design.model import DAY, YEAR, DeclaredLog, DeclaredSet
-from tablepatterns.review.model import Finding, Severity
-from tablepatterns.review.rules.context import RuleContext
-from tablepatterns.review.rules.rule import Rule, entities
-
 from tablepatterns.figures import number, plural
+
+from ..design.archives import is_of_archive
+from ..design.model import DAY, YEAR, DeclaredLog, DeclaredSet
+from ..model import Finding, Severity
+from .context import RuleContext
+from .rule import Rule, entities
 
 _THOUSANDS: Final = 1_000
 _TEN_THOUSANDS: Final = 10_000

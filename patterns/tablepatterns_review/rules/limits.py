@@ -6,18 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.review.design.model import DeclaredSet, Field, Query
-from tablepatterns.review.model import About, Finding, LimitUse, Severity
-from tablepatterns.review.rules.context import (
-    ONCE_AN_HOUR,
-    MeasuredQuery,
-    RuleContext,
-    in_order,
-    terms_of,
-    waste_severity,
-)
-from tablepatterns.review.rules.rule import Rule, entities, part_of
-
 from tablepatterns.figures import amount, number, often, size, years_from_now
 from tablepatterns.filters import QueryClass
 from tablepatterns.limits import (
@@ -28,6 +16,11 @@ from tablepatterns.limits import (
     MAX_TRANSACTION_OPERATIONS,
     PARTITION_ENTITIES_PER_SECOND,
 )
+
+from ..design.model import DeclaredSet, Field, Query
+from ..model import About, Finding, LimitUse, Severity
+from .context import ONCE_AN_HOUR, MeasuredQuery, RuleContext, in_order, terms_of, waste_severity
+from .rule import Rule, entities, part_of
 
 _LEVELS: Final = "serious if it is exceeded within the declared growth, a warning if it grows to 90% of it"
 _NEAR: Final = 0.9

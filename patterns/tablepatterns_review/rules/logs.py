@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tablepatterns.review.design.model import DeclaredLog, LogRead, LogWrite, Query
-from tablepatterns.review.measure.log_pace import line_bytes, pace_of
-from tablepatterns.review.model import Finding, Measured, Severity
-from tablepatterns.review.rules.context import ONCE_AN_HOUR, RuleContext
-from tablepatterns.review.rules.rule import Rule, part_of
-
 from tablepatterns.figures import counted, money, number, often, plural, span
 from tablepatterns.recipes.blob_log.blob_log import PIECE_BYTES
+
+from ..design.model import DeclaredLog, LogRead, LogWrite, Query
+from ..measure.log_pace import line_bytes, pace_of
+from ..model import Finding, Measured, Severity
+from .context import ONCE_AN_HOUR, RuleContext
+from .rule import Rule, part_of
 
 _WORTH: Final = 10.0
 _MUCH: Final = 100.0

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from tablepatterns.review.model import About, Finding, Severity, part_of
-from tablepatterns.review.rules.context import RuleContext
-
 from tablepatterns.figures import number, plural
+
+from ..model import About, Finding, Severity, part_of
+from .context import RuleContext
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.review.design.model import DeclaredSet
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.model import Finding, Severity
-from tablepatterns.review.rules.context import (
+from tablepatterns.cost import Cost
+from tablepatterns.figures import counted, number, often
+from tablepatterns.filters import QueryClass, classify, parse, point_keys
+from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND
+
+from ..design.model import DeclaredSet
+from ..kinds import kind_of
+from ..model import Finding, Severity
+from .context import (
     ONCE_AN_HOUR,
     WASTE_LEVELS,
     MeasuredQuery,
@@ -21,13 +26,8 @@ from tablepatterns.review.rules.context import (
     wanted,
     waste_severity,
 )
-from tablepatterns.review.rules.indexes import copies_take, index_elsewhere, index_here, is_shared
-from tablepatterns.review.rules.rule import Rule, entities, listed, part_of
-
-from tablepatterns.cost import Cost
-from tablepatterns.figures import counted, number, often
-from tablepatterns.filters import QueryClass, classify, parse, point_keys
-from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND
+from .indexes import copies_take, index_elsewhere, index_here, is_shared
+from .rule import Rule, entities, listed, part_of
 
 COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
 """The additional cost of an insert for a copy in another partition: the intent, its deletion, the copy, and a check."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tablepatterns.review.design.model import DeclaredSet
-from tablepatterns.review.model import Finding, Severity
-from tablepatterns.review.rules.context import MeasuredWrite, RuleContext
-from tablepatterns.review.rules.rule import Rule, listed, part_of
-
 from tablepatterns.figures import number, often
+
+from ..design.model import DeclaredSet
+from ..model import Finding, Severity
+from .context import MeasuredWrite, RuleContext
+from .rule import Rule, listed, part_of
 
 PLAIN: Final = Rule(
     name="secret-in-plain-text",

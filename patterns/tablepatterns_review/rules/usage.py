@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tablepatterns.review.design.model import Access, DeclaredSet
-from tablepatterns.review.model import Finding, Severity
-from tablepatterns.review.rules.context import (
-    HEAVY,
-    NOTICEABLE,
-    ONCE_AN_HOUR,
-    MeasuredQuery,
-    MeasuredWrite,
-    RuleContext,
-    wanted,
-)
-from tablepatterns.review.rules.rule import Rule, entities, listed, part_of
-
 from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.figures import number, often, plural
 from tablepatterns.limits import MAX_PAGE_ENTITIES
+
+from ..design.model import Access, DeclaredSet
+from ..model import Finding, Severity
+from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, MeasuredQuery, MeasuredWrite, RuleContext, wanted
+from .rule import Rule, entities, listed, part_of
 
 TEXT_SEARCH: Final = Rule(
     name="text-search",

@@ -7,14 +7,14 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from tablepatterns.review.design.model import DeclaredLog, Query, Write
-from tablepatterns.review.measure.logs import SampleLog
-from tablepatterns.review.measure.sample import NOW
-from tablepatterns.review.model import Place
-from tablepatterns.review.simulation.recorder import Contents
-
 from tablepatterns.figures import counted
 from tablepatterns.storage import Storage
+
+from ..design.model import DeclaredLog, Query, Write
+from ..measure.logs import SampleLog
+from ..measure.sample import NOW
+from ..model import Place
+from .recorder import Contents
 
 HOURS: Final = 2
 """The hours before the current one that have a blob."""

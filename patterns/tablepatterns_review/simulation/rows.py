@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from tablepatterns.review.design.archives import archive_set
-from tablepatterns.review.design.model import DeclaredSet, Design
-from tablepatterns.review.key_parts import pieces_of
-from tablepatterns.review.kinds import kind_of
-from tablepatterns.review.kinds.kind import SampleSet
-from tablepatterns.review.kinds.spread import Spread
-from tablepatterns.review.model import Place, PlaceKind, RowKind, StoredRow, StoredTable
-from tablepatterns.review.simulation.recorder import RowKeys
-
 from tablepatterns.edm import Ticks, ordinal
 from tablepatterns.figures import count
 from tablepatterns.key import Key
+
+from ..design.archives import archive_set
+from ..design.model import DeclaredSet, Design
+from ..key_parts import pieces_of
+from ..kinds import kind_of
+from ..kinds.kind import SampleSet
+from ..kinds.spread import Spread
+from ..model import Place, PlaceKind, RowKind, StoredRow, StoredTable
+from .recorder import RowKeys
 
 _LONGEST_VALUE: Final = 24
 _LONGEST_ROW: Final = 160

@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from tablepatterns.review.consistency import LEASE
-from tablepatterns.review.design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
-from tablepatterns.review.kinds.periods import PERIOD_DAYS, Periods
-from tablepatterns.review.measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
-from tablepatterns.review.measure.measure import (
+from tablepatterns.errors import EntityAlreadyExists, EntityNotFound
+from tablepatterns.figures import counted
+from tablepatterns_engine.account import Engine
+from tablepatterns_explore.choice import Chance
+from tablepatterns_explore.digest import Stamps
+from tablepatterns_explore.snapshot import Saved, Snapshots
+
+from ..consistency import LEASE
+from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..kinds.periods import PERIOD_DAYS, Periods
+from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
+from ..measure.measure import (
     archived_entity,
     atomic_writes,
     is_of_retention,
@@ -19,21 +26,14 @@ from tablepatterns.review.measure.measure import (
     sample_questions,
     with_implied_writes,
 )
-from tablepatterns.review.measure.questions import answer, sample_call
-from tablepatterns.review.measure.sample import NOW, scaled_results
-from tablepatterns.review.measure.scaling import PAGE_READS
-from tablepatterns.review.measure.writes import Part, Source, execute, recover
-from tablepatterns.review.model import Place, Simulation, Step, Walkthrough
-from tablepatterns.review.simulation import logs
-from tablepatterns.review.simulation.recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
-from tablepatterns.review.simulation.rows import places_of, stored_tables
-
-from tablepatterns.errors import EntityAlreadyExists, EntityNotFound
-from tablepatterns.figures import counted
-from tablepatterns_engine.account import Engine
-from tablepatterns_explore.choice import Chance
-from tablepatterns_explore.digest import Stamps
-from tablepatterns_explore.snapshot import Saved, Snapshots
+from ..measure.questions import answer, sample_call
+from ..measure.sample import NOW, scaled_results
+from ..measure.scaling import PAGE_READS
+from ..measure.writes import Part, Source, execute, recover
+from ..model import Place, Simulation, Step, Walkthrough
+from . import logs
+from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
+from .rows import places_of, stored_tables
 
 _ENTITIES: Final = 12
 """The number of entities of each set, so that a page can show all rows."""
