@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import tablepatterns
+import tablepatterns_review
 from tablepatterns import (
     EntitySet,
     IntraPartitionIndex,
@@ -57,13 +58,14 @@ PLAIN = {"object", "BaseException", "Exception"}
 def below(kind: type[TablePatternsError]) -> Iterator[type[TablePatternsError]]:
     yield kind
     for each in kind.__subclasses__():
-        if each.__module__.startswith("tablepatterns."):
+        if each.__module__.startswith(("tablepatterns.", "tablepatterns_review.")):
             yield from below(each)
 
 
 def every_class() -> dict[str, type[TablePatternsError]]:
-    for module in pkgutil.walk_packages(tablepatterns.__path__, "tablepatterns."):
-        importlib.import_module(module.name)
+    for package in (tablepatterns, tablepatterns_review):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     return {each.__name__: each for each in below(TablePatternsError)}
 
 

@@ -91,7 +91,6 @@ READING = [
     "help",
     "help BadKey",
     "review design.toml --fail-on never",
-    "tour --days 1",
     "design --from-table Employees --storage {account}",
 ]
 ALONE = ("serve", "worker")
@@ -270,7 +269,6 @@ def test_what_loses_something_is_rejected_without_a_terminal_and_without_yes(mod
         "poison drop {app}:worker other --yes",
         "poison list {app}:worker --queue other",
         "rekey copy {app}:nothing",
-        "tour --storage nowhere",
         "serve --account A",
         "patterns no",
         "help no",

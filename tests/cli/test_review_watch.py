@@ -95,4 +95,4 @@ def test_missing_watchfiles_is_named_with_its_extra(path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "watchfiles", None)
     ended = CliRunner().invoke(main, ["review", str(path), "--watch"])
     assert ended.exit_code == 1
-    assert how_to_install("watch") in ended.stderr
+    assert how_to_install("review") in ended.stderr

@@ -35,7 +35,7 @@ LAYERS = (
     ("tablepatterns_explore",),
     ("tablepatterns_review",),
     ("__init__", "pytest_tablepatterns"),
-    ("cli", "__main__"),
+    ("cli", "__main__", "tablepatterns_review.cli"),
 )
 """From the bottom up. A module imports modules of its own layer and of the layers below."""
 NEVER = (
@@ -90,7 +90,8 @@ def part(module: str) -> str:
     """Return which part a module belongs to: another package, or the file or folder right under `tablepatterns`."""
     package, first = [*module.split("."), "__init__"][:2]
     if package != "tablepatterns":
-        return package
+        # The commands of a package are part of the command line
+        return module if first == "cli" else package
     return first if any(first in layer for layer in LAYERS) else "__init__"
 
 

@@ -74,10 +74,14 @@ def test_the_other_clients_come_when_they_are_asked_for() -> None:
 
 def test_each_public_name_is_written_once_and_found_where_the_stub_says() -> None:
     imports = [node for node in STUB.body if isinstance(node, ast.ImportFrom)]
-    names = [(alias.name, node.module) for node in imports for alias in node.names]
+    names = [
+        (alias.name, f"tablepatterns.{node.module}" if node.level and node.module else node.module)
+        for node in imports
+        for alias in node.names
+    ]
     assert len(dict(names)) == len(names)
     for name, module in names:
-        home = import_module(f"tablepatterns.{module or name}")
+        home = import_module(module or f"tablepatterns.{name}")
         assert getattr(tablepatterns, name) is (home if module is None else vars(home)[name])
     assert sorted(name for name, module in names if module) == tablepatterns.__all__
     # Type checkers take a name of a stub for public if it is imported under its own name

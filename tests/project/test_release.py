@@ -65,14 +65,31 @@ def wheel(built: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
-    """The programs of an environment with the wheel and what it asks for; that is linked, so no network is needed."""
-    folder = tmp_path_factory.mktemp("bare")
+    """The programs of an environment with the wheel and its dependencies."""
+    return environment(tmp_path_factory.mktemp("bare"), wheel)
+
+
+@pytest.fixture(scope="module")
+def with_commands(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
+    """The programs of an environment with the wheel and its extra for commands."""
+    return environment(tmp_path_factory.mktemp("cli"), wheel, "cli")
+
+
+@pytest.fixture(scope="module")
+def with_reviews(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
+    """The programs of an environment with the wheel and its extra for reviews."""
+    return environment(tmp_path_factory.mktemp("review"), wheel, "review")
+
+
+def environment(folder: Path, wheel: Path, *extras: str) -> Path:
+    """Return the programs of a new environment, whose dependencies are linked, so that no network is needed."""
     venv.create(folder, symlinks=os.name != "nt")
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     pip = (sys.executable, "-m", "pip", "--python", programs / "python", "install", "--no-deps", "--no-compile")
     run(*pip, wheel, cwd=folder)
     site = Path(run(programs / "python", "-c", "import site; print(site.getsitepackages()[0])", cwd=folder).strip())
-    for name in licences.brought(licences.asked_for()):
+    names = [name for extra in ("", *extras) for name in licences.asked_for(extra)]
+    for name in licences.brought(names):
         link_into(site, name)
     return programs
 
@@ -116,7 +133,7 @@ def test_the_wheel_says_what_pyproject_says(wheel: Path) -> None:
     assert said["LICENSE"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
     asked = {re.split(r"[^\w-]", text)[0] for text in facts.get_all("Requires-Dist") if "extra ==" not in text}
     assert asked == set(licences.asked_for())
-    assert "tablepatterns = tablepatterns.cli.main:main" in said["entry_points.txt"]
+    assert "tablepatterns = tablepatterns.__main__:main" in said["entry_points.txt"]
     assert "tablepatterns = pytest_tablepatterns" in said["entry_points.txt"]
 
 
@@ -145,8 +162,31 @@ def test_the_wheel_alone_brings_no_extra(bare: Path, tmp_path: Path) -> None:
     assert run(bare / "python", "-c", asked.format(names), cwd=tmp_path).strip() == "[]"
 
 
-def test_the_command_is_installed_from_the_wheel_alone(bare: Path, tmp_path: Path) -> None:
-    assert "tablepatterns explain" in run(bare / "tablepatterns", cwd=tmp_path)
+def test_a_plain_install_is_small() -> None:
+    assert (
+        len(licences.brought(licences.asked_for())) <= 21
+    )  # 17 of them are the SDKs and their dependencies; tomli on Python 3.10
+
+
+def test_the_command_alone_names_the_extra_that_it_needs(bare: Path, tmp_path: Path) -> None:
+    done = subprocess.run([bare / "tablepatterns"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install '.[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_command_is_installed_with_its_extra(with_commands: Path, tmp_path: Path) -> None:
+    assert "tablepatterns explain" in run(with_commands / "tablepatterns", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("arguments", [["explain", "Age eq 1"], ["review", "design.toml", "--format", "json"]])
+def test_explain_and_review_name_the_extra_that_they_need(
+    with_commands: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    done = subprocess.run([with_commands / "tablepatterns", *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install '.[review]'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 COMMANDS = {
@@ -158,7 +198,7 @@ COMMANDS = {
 }
 
 
-def test_each_command_works_from_the_wheel_alone_or_names_the_extra_that_it_needs(bare: Path, tmp_path: Path) -> None:
+def test_each_command_works_from_the_wheel_or_names_the_extra_that_it_needs(with_reviews: Path, tmp_path: Path) -> None:
     code = f"""
 import contextlib, io, json
 from tablepatterns.cli.main import main
@@ -170,7 +210,7 @@ for command in {[*COMMANDS]!r}:
             status = error.code or 0
     print(json.dumps([command, status, text.getvalue()]))
 """
-    found = [json.loads(line) for line in run(bare / "python", "-c", code, cwd=tmp_path).splitlines()]
+    found = [json.loads(line) for line in run(with_reviews / "python", "-c", code, cwd=tmp_path).splitlines()]
     assert [tuple(command) for command, _, _ in found] == [*COMMANDS]
     for command, status, text in found:
         expected, part = COMMANDS[tuple(command)]

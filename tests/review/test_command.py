@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -152,9 +153,7 @@ def test_a_wrong_price_table_ends_with_2(folder: Path) -> None:
 
 
 def test_another_price_table_makes_another_bill(folder: Path) -> None:
-    from tablepatterns_review.capacity import price as price_table
-
-    own = Path(price_table.__file__).with_name("prices.toml").read_text().replace('"USD"', '"EUR"')
+    own = files("tablepatterns").joinpath("prices.toml").read_text().replace('"USD"', '"EUR"')
     (folder / "prices.toml").write_text(own)
     assert (
         json.loads(run("sound.toml", "--prices", "prices.toml", "--format", "json").stdout)["bill"]["currency"] == "EUR"

@@ -27,16 +27,3 @@ def stop(number: int, _: object) -> None:
 if Path(sys.argv[0]).stem == "tablepatterns" or sys.argv[0] in ("-m", str(Path(__file__).parents[1] / "__main__.py")):
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
-
-
-def main() -> None:
-    """Run the command `tablepatterns`, or say which extra it needs."""
-    try:
-        from .main import main as run
-    except ModuleNotFoundError as error:
-        from ..extras import how_to_install
-
-        if error.name is None or error.name.startswith("tablepatterns"):
-            raise
-        sys.exit(f"the command tablepatterns needs {error.name}: {how_to_install('cli')}")
-    run(prog_name="tablepatterns")

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import BadInput
 from ..figures import count, counted, share, size
 from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account, as_async
@@ -26,7 +27,9 @@ _REQUESTS = 50
 
 
 def design(
-    from_table: Annotated[list[str], typer.Option(help="A table to read a sample of; several times for several.")],
+    from_table: Annotated[
+        list[str] | None, typer.Option(help="A table to read a sample of; several times for several.")
+    ] = None,
     storage: Annotated[
         str, typer.Option(help="azurite, env, a connection string, or an account's URL with a SAS for queries.")
     ] = "env",
@@ -39,7 +42,9 @@ def design(
 
     Example: tablepatterns design --from-table Employees --storage env
     """
-    tables = list(dict.fromkeys(from_table))
+    tables = list(dict.fromkeys(from_table or ()))
+    if not tables:
+        raise BadInput("--from-table", "", "no table is named", "give --from-table NAME")
     most = f"at most {counted(requests, 'query')} for each, of up to {count(MAX_PAGE_ENTITIES)} entities"
     console(stderr=True).print(f"Reading {', '.join(tables)}: {most}.", soft_wrap=True)
     account = connect(storage)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from annotated_types import Ge, MinLen
 
-import tablepatterns
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
 
@@ -180,7 +180,7 @@ class PriceTable:
 
 @lru_cache(maxsize=1)
 def _default() -> PriceTable:
-    return PriceTable.read(Path(tablepatterns.__path__[0]) / _DEFAULT)
+    return PriceTable.read(files("tablepatterns").joinpath(_DEFAULT).read_text(encoding="utf-8"))
 
 
 def _read(file: TomlFile) -> PriceTable:

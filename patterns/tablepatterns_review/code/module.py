@@ -223,7 +223,12 @@ class Module:
         found = ["@dataclass(frozen=True)", "class Sets:", f'    """The {self._parts()} of an account."""', ""]
         found += [f"    {self.parts.sets[each.name]}: {self._type(each)}" for each in self.design.sets]
         found += [f"    {self.parts.sets[each.name]}: BlobLog[Storage]" for each in self.design.logs]
-        return [*found, *(f"    {name}: Archive[Storage]" for name in self.parts.archives.values())]
+        models = self.parts.models
+        archives = [
+            f"    {name}: Archive[Storage{f', {models[archived]}' if archived in models else ''}]"
+            for archived, name in self.parts.archives.items()
+        ]
+        return [*found, *archives]
 
     def _parts(self) -> str:
         return "sets and blob logs" if self.design.logs else "sets"

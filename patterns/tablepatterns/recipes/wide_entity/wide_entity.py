@@ -501,19 +501,17 @@ class WideEntity(Modeled[Account_co, E]):
             raise EntityChanged(text) from error
 
     def _is_small(self, writes: Sequence[Operation]) -> bool:
-        if len(writes) > limits.MAX_TRANSACTION_OPERATIONS:
-            return False
-        return len(writes) == 1 or payload_of(writes) < self.transaction_bytes
+        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS
+        return len(writes) == 1 or (fits and payload_of(writes) < self.transaction_bytes)
 
     async def _submit(self, old: Stored, writes: Sequence[Operation]) -> list[Entity]:
         try:
             return await self.table.submit(*writes)
         except EntityNotFound as error:
-            index: int | None = error.index
-            if index is None or writes[index].row_key == old.first:
+            if error.index is None or writes[error.index].row_key == old.first:
                 raise
-            text = f"the row {writes[index].key} was deleted since the entity was read; read it again and retry"
-            raise EntityChanged(text, error, index=index) from error
+            text = f"the row {writes[error.index].key} was deleted since the entity was read; read it again and retry"
+            raise EntityChanged(text, error, index=error.index) from error
 
     async def _discard(self, old: Stored, orphans: Iterable[Part]) -> int:
         """Delete unpublished rows that have not changed since they were read, and return how many."""
