@@ -175,18 +175,14 @@ def _figures(figures: dict[str, int]) -> str:
 
 def maintenance(app: typer.Typer) -> None:
     """Add the commands to the app."""
-    functions: tuple[Callable[..., Result], ...] = (
-        verify,
-        check,
-        repair,
-        backfill,
-        migrate,
-        rotate,
-        collect_orphans,
-        drop_expired,
-    )
-    for function in functions:
-        command(app, function.__name__.replace("_", "-"))(function)
+    command(app)(verify)
+    command(app)(check)
+    command(app)(repair)
+    command(app)(backfill)
+    command(app)(migrate)
+    command(app)(rotate)
+    command(app)(collect_orphans)
+    command(app)(drop_expired)
 
 
 def verify(

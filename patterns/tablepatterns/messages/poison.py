@@ -109,7 +109,7 @@ class PoisonMessage:
 
     :param queue: the queue that it came from; None if another program put it there
     :param text: its original text; None if it did not fit, and is in a message of its own
-    :param id: the id that it had in that queue
+    :param id: the id that it had in that queue; of a message that another program put there, its own
     :param error: the name of the error's type
     :param reason: what was wrong
     :param deliveries: how often it was received
@@ -119,7 +119,7 @@ class PoisonMessage:
 
     queue: str | None
     text: str | None = field(repr=False)
-    id: str = ""
+    id: str = field(default="", compare=False)
     error: str = ""
     reason: str = ""
     deliveries: int = 0
