@@ -386,6 +386,8 @@ class TestOddRecords:
         found, _ = _stored(tmp_path / "l[1-9]*?.json", LINE)
         assert len(found) == 1
 
+    # Not getrusage: its peak starts with that of the process that started this one
+    @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
     @pytest.mark.parametrize("form", ["line", "array"])
     def test_memory_is_constant(self, form: str, tmp_path: Path) -> None:
         """A few hundred kilobytes of gzip that become 400 MB, read in a process of its own."""
@@ -397,17 +399,18 @@ class TestOddRecords:
             for _ in range(400):
                 file.write(b"x" * (1 << 20))
         program = f"""
-import resource
+import re
 from pathlib import Path
 from tablepatterns.traffic.logs.read import Skipped, read_logs
 skipped = Skipped()
 print(len(list(read_logs([Path({str(path)!r})], skipped=skipped))), skipped.unreadable)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(int(re.search("VmHWM: *\\s*([0-9]+)", Path("/proc/self/status").read_text())[1]) // 1024)
 """
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         *counts, peak = map(int, done.stdout.split())
+        print(f"peak {peak} MB")
         assert (counts, done.stderr) == ([1, 1], "")
-        assert peak < 450
+        assert peak < 350
 
     @given(
         st.text("abc'%/()?&$= +;", max_size=30),
