@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections import Counter
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 
@@ -29,14 +29,16 @@ def test_every_public_name_is_documented_once_and_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["tablepatterns.testing", "tablepatterns.filters", "tablepatterns_engine", "tablepatterns_explore"]
+    "module_name", ["tablepatterns.testing", "tablepatterns.filters", "tablepatterns_engine", "tablepatterns_explore"]
 )
-def test_every_name_of_a_public_module_is_documented(name: str) -> None:
-    module: Any = importlib.import_module(name)
-    # A TypeAlias has nothing to document but its name
-    kept = {each for each in module.__all__ if isinstance(getattr(module, each), type) or each.islower()}
+def test_every_name_of_a_public_module_is_documented(module_name: str) -> None:
+    module: Any = importlib.import_module(module_name)
+    # A TypeAlias has nothing to document but its name; before Python 3.11, some are instances of type
+    members = {name: getattr(module, name) for name in module.__all__}
+    classes = {name for name, member in members.items() if isinstance(member, type) and not get_origin(member)}
+    kept = {name for name in members if name.islower() or name in classes}
     aliases = {"Value"}
-    assert set(documented(name)) >= kept - ON_OTHER_PAGES - aliases
+    assert set(documented(module_name)) >= kept - ON_OTHER_PAGES - aliases
 
 
 @pytest.mark.parametrize("kind", OF_KIND)

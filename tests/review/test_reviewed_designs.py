@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 from pathlib import Path
@@ -93,7 +94,10 @@ def test_the_log_has_the_fault_that_the_guide_names_and_takes_long_to_read() -> 
 
 def test_the_schema_that_editors_read_is_up_to_date_and_named_by_each_design() -> None:
     kept = (DOCS / "reviews" / "design.schema.json").read_text(encoding="utf-8")
-    assert kept == reviews.design_schema(), "docs/reviews/design.schema.json is out of date: make reviews"
+    # The order of the members depends on the version of pydantic
+    assert json.loads(kept) == json.loads(reviews.design_schema()), (
+        "docs/reviews/design.schema.json is out of date: make reviews"
+    )
     for name in DESIGNS:
         first = (DOCS / "reviews" / f"{name}.toml").read_text(encoding="utf-8").partition("\n")[0]
         assert first == "#:schema ./design.schema.json"
