@@ -27,8 +27,8 @@ from azure.core.tracing.decorator_async import distributed_trace_async
 from .call import settled
 
 NO_CREDENTIAL: Final = AzureNamedKeyCredential("unused", "a2V5")
-NO_LOG: Final = logging.getLogger(f"{__name__}.none")
-NO_LOG.disabled = True
+# Not of logging.getLogger: dictConfig enables those again
+NO_LOG: Final = logging.Logger(f"{__name__}.none", logging.CRITICAL + 1)
 SILENT: Final[Mapping[str, Any]] = {"logger": NO_LOG, "tracing_options": {"enabled": False}}
 """The options of a call that is neither logged nor traced."""
 
