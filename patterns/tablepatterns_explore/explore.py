@@ -78,7 +78,7 @@ def explore(
     >>> def both_counted(world: World) -> bool:
     ...     return world.engine.tables.get("Pages", "docs", "home").properties["Visits"] == 2
     >>> print(explore(two_visitors, invariant=both_counted))
-    every schedule within the bound: 4 ran to the end, 1 reached a state already explored
+    every schedule within the bound: 4 schedules run, 1 pruned (state already seen)
 
     :param make: returns the actors of a `World`: a list, whose actors are named A, B and so on, or a dict by name. It
         also prepares what they share, with `world.run`, or once for all schedules with `world.prepare`. It is called

@@ -240,7 +240,7 @@ class Run:
         """Check the condition `always`."""
         check = self.cast.scenario.always
         if check is not None:
-            self._check(check, "what must always hold does not")
+            self._check(check, "invariant violated")
             # Whatever the check has done to the account, the schedule goes on without it
             self.world.snapshots.go_to(self.account)
 
@@ -248,7 +248,7 @@ class Run:
         """Check the invariant, after all actors have ended."""
         check = self.cast.scenario.invariant
         if check is not None:
-            self._check(check, "the invariant does not hold in the end")
+            self._check(check, "final check failed")
 
     def endings(self) -> str:
         """Return how each actor ended, as text."""

@@ -131,7 +131,7 @@ class Explored:
     """The result of `explore`, if no schedule breaks a condition.
 
     :param schedules: how many schedules ran to their end
-    :param pruned: how many reached a state already explored, and stopped there
+    :param pruned: how many stopped at a state already seen
     :param states: the number of different states
     :param samples: how many schedules were sampled at random
     :param choices: the number of choices in all of them; a common prefix counts once
@@ -150,7 +150,7 @@ class Explored:
     def __str__(self) -> str:
         extent = "every schedule within the bound" if self.exhaustive else "not every schedule within the bound"
         samples = f", {self.samples:,} at random" if self.samples else ""
-        return f"{extent}: {self.schedules:,} ran to the end, {self.pruned:,} reached a state already explored{samples}"
+        return f"{extent}: {self.schedules:,} schedules run, {self.pruned:,} pruned (state already seen){samples}"
 
 
 class Search:

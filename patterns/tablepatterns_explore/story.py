@@ -59,14 +59,14 @@ _WIDEST = 88
 
 
 def story_of(found: Found) -> str:
-    """Return who did what, what came of it, what is wrong then, and how to see it again."""
+    """Return who did what, what came of it, what is wrong then, and how to reproduce it."""
     cause = found.violation.cause
     # What pytest adds to an assertion is told with the cause itself
     said = next(iter(str(cause).splitlines()), type(cause).__name__)
     wrong = f"{found.violation.what}: {said}"
     faults, preemptions, _ = found.cost
     cost = f"{_counted(faults, 'fault')}, {_counted(preemptions, 'preemption')}"
-    again = f"to see it again: replay(make, {line_of(found.choices)!r}, ...)"
+    again = f"reproduce with: replay(make, {line_of(found.choices)!r}, ...)"
     return "\n".join([wrong, "", *_table(found), "", f"{found.endings}; {cost}", again])
 
 

@@ -167,7 +167,7 @@ def test_a_syntax_error_shows_its_line(reader: Reader) -> None:
 def test_async_programs_and_explored_schedules_run(reader: Reader) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", (DOCS / "exploring-schedules.md").read_text("utf-8"), re.M | re.S)
     assert reader.run(blocks[0]) == "failed"
-    assert "the invariant does not hold in the end: a visit was lost" in reader.error
+    assert "final check failed: a visit was lost" in reader.error
     program = """
 from tablepatterns import aio
 

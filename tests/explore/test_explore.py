@@ -50,7 +50,7 @@ class TestWhatIsFound:
 
     def test_the_story_has_every_request_with_its_actor_and_response(self) -> None:
         assert str(found(two(visit), invariant=both_counted)) == (
-            "the invariant does not hold in the end: 2 visits, and 1 counted\n"
+            "final check failed: 2 visits, and 1 counted\n"
             "\n"
             "  A  get Pages('pages', 'home')      200\n"
             "  B  get Pages('pages', 'home')      200\n"
@@ -58,7 +58,7 @@ class TestWhatIsFound:
             "  A  replace Pages('pages', 'home')  204\n"
             "\n"
             "A returned None, B returned None; no faults, 1 preemption\n"
-            "to see it again: replay(make, 'A B B A', ...)"
+            "reproduce with: replay(make, 'A B B A', ...)"
         )
 
     def test_a_conditional_update_is_right_in_every_order(self) -> None:
@@ -209,9 +209,9 @@ class TestWhatIsTried:
 
     def test_the_result_reports_what_was_tried(self) -> None:
         assert str(explore(two(visit), samples=3)) == (
-            "every schedule within the bound: 4 ran to the end, 1 reached a state already explored, 3 at random"
+            "every schedule within the bound: 4 schedules run, 1 pruned (state already seen), 3 at random"
         )
-        assert str(explore(two(visit), schedules=1)).startswith("not every schedule within the bound: 1 ran to the end")
+        assert str(explore(two(visit), schedules=1)).startswith("not every schedule within the bound: 1 schedules run")
 
 
 class TestSamples:

@@ -43,12 +43,12 @@ class TestDeath:
         with pytest.raises(Counterexample) as caught:
             explore(writers(["primary", "copy"]), invariant=both_or_none, crashes=1)
         assert str(caught.value) == (
-            "the invariant does not hold in the end: both_or_none returned False\n"
+            "final check failed: both_or_none returned False\n"
             "\n"
             "  A  insert Pages('pages', 'primary')  201, but A crashes before the response arrives\n"
             "\n"
             "A crashed; 1 fault, no preemptions\n"
-            "to see it again: replay(make, 'A+!', ...)"
+            "reproduce with: replay(make, 'A+!', ...)"
         )
 
     def test_a_crash_after_the_commit_is_reported_as_such(self) -> None:

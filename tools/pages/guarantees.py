@@ -92,7 +92,7 @@ def _section(proof: Proof, recipe: str) -> str:
 def table_of(proof: Proof, recipe: str) -> str:
     """Return a table of a recipe's guarantees, and how far each was explored."""
     rows = [_cells(mark, proof.explored(mark.test)) for mark in proof.marks if mark.recipe == recipe]
-    return table(("Guaranteed", "Bound", "Ran to the end", "Reached an explored state"), rows)
+    return table(("Guaranteed", "Bound", "Schedules run", "Pruned (state already seen)"), rows)
 
 
 def _cells(mark: Mark, explored: list[Seen]) -> tuple[str, ...]:
