@@ -57,9 +57,11 @@ def explore(
 ) -> Explored:
     """Run actors that share an account in every order of their requests, and check the account after each.
 
-    An actor is a coroutine that uses recipes or the SDK's async clients. It is stepped from one storage request to the
-    next, without an event loop. Schedules with the fewest faults run first, then those with the fewest preemptions, so
-    the counterexample is the simplest.
+    An actor is a coroutine that uses recipes or the SDK's async clients, or a plain function without parameters that
+    uses them on the world's `sync_storage`. It is stepped from one storage request to the next, without an event loop.
+    A plain function runs in a thread, only one at a time, and sends its concurrent calls one after another.
+    Schedules with the fewest faults run first, then those with the fewest preemptions, so the counterexample is the
+    simplest.
 
     Within the bound, every schedule is tried unless it would only repeat others. `exhaustive` says whether there were
     fewer than `schedules` of them. The search is deterministic, even if the actors use random ids and backoff. An actor

@@ -231,6 +231,7 @@ class World:
     """What the actors of one schedule share: an in-memory account, whose requests and whose time the schedule steps.
 
     Recipes take `storage`. Code on the SDK's aio clients takes `table_client`, or makes any client with `transport`.
+    Plain functions take `sync_storage`, `sync_table_client` and `sync_transport`, of the same account.
     Schedules may share a world, whose account is restored then: what holds of one schedule only is in the account, in
     `returned`, `raised` and `crashed`.
 
@@ -301,8 +302,10 @@ class World:
         elif isinstance(point, Sleep):
             self.pass_until(point.until)
 
-    def prepare(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine as `run` does, but once for all schedules: the others begin with the account that it left.
+    def prepare(self, work: Coroutine[Any, Any, Any] | Callable[[], object]) -> None:
+        """Run a coroutine as `run` does, or call a plain function, but once for all schedules.
+
+        The other schedules begin with the account that it left.
 
         Use it where the actors are made, for what takes many requests. It is as if another process did it: nothing is
         returned, and an object that it uses does not remember it.
@@ -310,12 +313,16 @@ class World:
         number = self._preparations
         self._preparations += 1
         if number < len(self._prepared):
-            coroutine.close()
+            if isinstance(work, Coroutine):
+                work.close()
             self.snapshots.note_changes()
             self.snapshots.go_to(self._prepared[number])
             self.snapshots.fill()
         else:
-            self.run(coroutine)
+            if isinstance(work, Coroutine):
+                self.run(work)
+            else:
+                work()
             self._prepared.append(self.snapshots.save())
             self.has_prepared = True
         # What follows gets the same random values, whether the coroutine has run or not
