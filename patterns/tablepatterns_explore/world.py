@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
 from threading import get_ident
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.rest import AsyncHttpResponse, HttpRequest, HttpResponse
@@ -320,7 +320,7 @@ class World:
             self.snapshots.fill()
         else:
             if isinstance(work, Coroutine):
-                self.run(work)
+                self.run(cast("Coroutine[Any, Any, Any]", work))
             else:
                 work()
             self._prepared.append(self.snapshots.save())

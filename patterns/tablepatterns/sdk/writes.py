@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 from uuid import uuid4
 
 from azure.core.exceptions import StreamConsumedError
@@ -69,7 +69,7 @@ async def submit(
     if len(operations) == 1:
         return [None]
     # The SDK returns mappings, if it has read the response
-    return [part.get("etag") if isinstance(part, Mapping) else part for part in found]
+    return [cast("Mapping[str, Any]", part).get("etag") if isinstance(part, Mapping) else part for part in found]
 
 
 def submit_by_sdk(operations: Sequence[Operation], ids: Sequence[WriteIds], client: Any, **options: Any) -> Any:

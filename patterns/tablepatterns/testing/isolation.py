@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from typing import Any, cast
 
 from azure.core.exceptions import ResourceNotFoundError
 
@@ -43,7 +44,7 @@ def isolated(target: str) -> Generator[None, None, None]:
         for service, name in sorted(created):
             with suppress(ResourceNotFoundError):
                 if service == "table":
-                    storage.tables.delete_table(name)
+                    cast("Any", storage.tables).delete_table(name)
                 elif service == "queue":
                     storage.queues.delete_queue(name)
                 else:

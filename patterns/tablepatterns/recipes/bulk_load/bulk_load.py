@@ -137,7 +137,7 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         """
         check_retry_for(retry_for)
         if isinstance(entities, Mapping):
-            rule = f"it must be an iterable of entities, not a {type(entities).__name__} with str in it"
+            rule = "it must be an iterable of entities, not a dict with str in it"
             raise BadInput("entities", NOT_SHOWN, rule, "pass a list, also for one entity")
         run = self._run(entities, mode, progress, resume, retry_for)
         try:

@@ -508,10 +508,11 @@ class WideEntity(Modeled[Account_co, E]):
         try:
             return await self.table.submit(*writes)
         except EntityNotFound as error:
-            if error.index is None or writes[error.index].row_key == old.first:
+            index: int | None = error.index
+            if index is None or writes[index].row_key == old.first:
                 raise
-            text = f"the row {writes[error.index].key} was deleted since the entity was read; read it again and retry"
-            raise EntityChanged(text, error, index=error.index) from error
+            text = f"the row {writes[index].key} was deleted since the entity was read; read it again and retry"
+            raise EntityChanged(text, error, index=index) from error
 
     async def _discard(self, old: Stored, orphans: Iterable[Part]) -> int:
         """Delete unpublished rows that have not changed since they were read, and return how many."""
@@ -521,8 +522,6 @@ class WideEntity(Modeled[Account_co, E]):
                 await self.table.submit(deletion)
                 count += 1
         return count
-
-    # -- validation
 
     async def _encoded(self, old: Stored, given: dict[str, Any], entity: Entity) -> Encoded:
         """Return the encoded fields, and the actions that must come first; `entity` is what was read."""
