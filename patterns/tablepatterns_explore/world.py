@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
 from threading import get_ident
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.rest import AsyncHttpResponse, HttpRequest, HttpResponse
@@ -313,16 +313,16 @@ class World:
         number = self._preparations
         self._preparations += 1
         if number < len(self._prepared):
-            if isinstance(work, Coroutine):
+            if not callable(work):
                 work.close()
             self.snapshots.note_changes()
             self.snapshots.go_to(self._prepared[number])
             self.snapshots.fill()
         else:
-            if isinstance(work, Coroutine):
-                self.run(cast("Coroutine[Any, Any, Any]", work))
-            else:
+            if callable(work):
                 work()
+            else:
+                self.run(work)
             self._prepared.append(self.snapshots.save())
             self.has_prepared = True
         # What follows gets the same random values, whether the coroutine has run or not
