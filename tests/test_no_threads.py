@@ -10,14 +10,11 @@ from typing import Any
 
 import pytest
 
-from budgets import test_budgets
-from budgets.budget import BUDGETS, Budget, measured
+from budgets.budget import Budget, all_budgets, measured
 from support.no_threads import forbid_threads
 from support.queue_workers import RecordingHandler, message
 from tablepatterns import EntitySet, Key, Worker, aio, connect
 from tablepatterns_explore import Counterexample, World, explore
-
-assert test_budgets.ROWS  # the rows of all recipes
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +24,7 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         threading.Thread(target=print).start()
 
 
+BUDGETS = all_budgets()
 ONE_OF_EACH = list({row.recipe: row for row in reversed(BUDGETS)}.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from support.declared import import_declaring, is_declared
 from tablepatterns import EntitySet, Key
 from tablepatterns.cost import Cost
 
@@ -45,10 +46,17 @@ def budget(recipe: str, call: str, cost: int | Cost, when: str = "") -> Callable
     costs = cost if isinstance(cost, Cost) else Cost(table=cost)
 
     def add(prepare: Prepare) -> Prepare:
-        BUDGETS.append(Budget(recipe, call, costs, when, prepare, prepare.__module__))
+        if is_declared(prepare):
+            BUDGETS.append(Budget(recipe, call, costs, when, prepare, prepare.__module__))
         return prepare
 
     return add
+
+
+def all_budgets() -> list[Budget]:
+    """Return the rows of the families in this folder, and of the recipes that have them in their own tests."""
+    import_declaring("budget", "budgets")
+    return BUDGETS
 
 
 def measured(row: Budget, account: Any) -> Cost:

@@ -13,8 +13,7 @@ from tools.pages import catalogue as page
 from typer.testing import CliRunner
 
 import tablepatterns
-from budgets import derived, journeys, mapped, relations, series, sets
-from budgets.budget import BUDGETS
+from budgets.budget import all_budgets
 from budgets.statements import STATED
 from tablepatterns.catalogue import (
     CONCERNS,
@@ -34,8 +33,6 @@ from tablepatterns.errors import BadInput
 RECIPES = Path(tablepatterns.__file__).parent / "recipes"
 SHARED = {"stored_entities", "wide_parts"}
 """Modules that several recipes share."""
-BUDGET_ROWS = (sets, derived, series, mapped, journeys, relations)
-"""Each adds its rows when it is imported."""
 ROOT = Path(__file__).parents[2]
 WORDS_ON_A_LINE = 66
 NAMED = {each.name: each for each in ENTRIES}
@@ -210,7 +207,7 @@ def test_the_map_has_the_eleven_patterns_and_the_two_anti_patterns() -> None:
 
 @every(tuple(each for each in ENTRIES if each.modules or COST.search(each.cost)))
 def test_every_figure_of_a_cost_is_measured(each: CatalogueEntry) -> None:
-    measured = {(row.recipe, row.call, _shown(row.cost)) for row in BUDGETS}
+    measured = {(row.recipe, row.call, _shown(row.cost)) for row in all_budgets()}
     stated = [found.groupdict() for found in COST.finditer(each.cost)]
     assert stated
     wrong = []

@@ -38,7 +38,7 @@ def _text(test: str) -> str:
 
 
 def test_whatever_is_guaranteed_something_is_not(proof: Any) -> None:
-    assert set(proof.limits) == set(proof.recipes)
+    assert set(proof.recipes) - proof.limits.keys() == set()
 
 
 def test_every_limit_that_names_a_schedule_has_one(proof: Any) -> None:

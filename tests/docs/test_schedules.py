@@ -6,10 +6,9 @@ import logging
 
 import pytest
 
-from schedules import families
-from schedules.schedule import FOLDER, SCHEDULES, path_of, written_schedule
+from schedules.schedule import FOLDER, all_schedules, path_of, written_schedule
 
-families.load()
+SCHEDULES = all_schedules()
 
 
 @pytest.mark.parametrize("name", SCHEDULES)

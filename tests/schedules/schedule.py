@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from support.declared import import_declaring, is_declared
 from tablepatterns_explore import Counterexample
 
 FOLDER = Path(__file__).parents[2] / "docs" / "patterns" / "schedules"
@@ -23,12 +24,19 @@ def schedule(name: str) -> Callable[[Explore], Explore]:
     """
 
     def add(explore: Explore) -> Explore:
-        if name in SCHEDULES:
-            raise ValueError(f"{name} is there twice")
-        SCHEDULES[name] = explore
+        if is_declared(explore):
+            if name in SCHEDULES:
+                raise ValueError(f"{name} is there twice")
+            SCHEDULES[name] = explore
         return explore
 
     return add
+
+
+def all_schedules() -> dict[str, Explore]:
+    """Return the broken variants of the files in this folder, and of the recipes that have them in their own tests."""
+    import_declaring("schedule", "schedules")
+    return SCHEDULES
 
 
 def path_of(name: str) -> Path:

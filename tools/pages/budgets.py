@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from budgets import derived, journeys, mapped, relations, series, sets
-from budgets.budget import BUDGETS, Budget
+from budgets.budget import Budget, all_budgets
 from tablepatterns.cost import Cost
 from tablepatterns_review import PriceTable
 from tools import ROOT
@@ -13,19 +12,21 @@ from tools.pages.markdown import between, introduction, page, table
 
 PAGE = "docs/costs.md"
 PARTS = {
-    "Sets, keys and types": sets,
-    "Derived data": derived,
-    "Logs, series, wide entities, periods": series,
-    "Large and encrypted properties": mapped,
-    "Loads, messages, archives, moves": journeys,
-    "Relations and access": relations,
+    "Sets, keys and types": "sets",
+    "Derived data": "derived",
+    "Logs, series, wide entities, periods": "series",
+    "Large and encrypted properties": "mapped",
+    "Loads, messages, archives, moves": "journeys",
+    "Relations and access": "relations",
 }
 
 
 def render() -> str:
     """Return the page, with new tables."""
-    parts = [f"### {title}\n\n{_table(part.__name__)}" for title, part in PARTS.items()]
-    calls = page(introduction("budgets", rows=len(BUDGETS), **_prices()), *parts)
+    rows = {title: [row for row in all_budgets() if row.module == f"budgets.{part}"] for title, part in PARTS.items()}
+    rows["Other recipes"] = [row for row in all_budgets() if not row.module.startswith("budgets.")]
+    parts = [f"### {title}\n\n{table_of(part)}" for title, part in rows.items() if part]
+    calls = page(introduction("budgets", rows=len(all_budgets()), **_prices()), *parts)
     return between((ROOT / PAGE).read_text(encoding="utf-8"), "calls", calls)
 
 
@@ -34,10 +35,6 @@ def _prices() -> dict[str, str]:
     kinds = {"queue": Cost(queue=1), "read": Cost(blob_read=1), "write": Cost(blob_write=1)}
     relative = {kind: f"{cost.table_operations():,.0f}" for kind, cost in kinds.items()}
     return relative | {"region": prices.region, "dated": prices.dated.isoformat()}
-
-
-def _table(module: str) -> str:
-    return table_of(row for row in BUDGETS if row.module == module)
 
 
 def table_of(rows: Iterable[Budget]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tablepatterns.catalogue import ENTRIES
 from tools import DATA, ROOT
 from tools.pages.markdown import introduction, page, table
 from tools.pages.marks import Mark, marks
@@ -39,7 +40,7 @@ class Proof:
     def read(cls, root: Path = ROOT) -> Proof:
         record = json.loads(RECORD.read_text(encoding="utf-8"))
         variants = {mark.test: mark.recipe for mark in marks(root, "broken")}
-        return cls(marks(root), variants, record, tomllib.loads(LIMITS.read_text(encoding="utf-8")))
+        return cls(marks(root), variants, record, limits())
 
     @property
     def recipes(self) -> list[str]:
@@ -63,6 +64,12 @@ class Proof:
         others = {mark.test for mark in self.marks} | {limit.get("test") for limit in self.limits.values()}
         found = [test for test in self.record if self.found(test) and test not in others]
         return [test for test in found if self.home(test) == recipe]
+
+
+def limits() -> dict[str, dict[str, Any]]:
+    """Return the limits of each recipe: those of its catalog entry, unless the file has others, for what is explored."""
+    stated: dict[str, dict[str, Any]] = {name: {"not": each.limits} for each in ENTRIES for name in each.classes}
+    return stated | tomllib.loads(LIMITS.read_text(encoding="utf-8"))
 
 
 def render() -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from budgets.budget import BUDGETS
+from budgets.budget import all_budgets
 from tablepatterns.catalogue import CatalogueEntry, entry, related
 from tools import DOCS, ROOT
 from tools.pages import budgets, guarantees
@@ -148,7 +148,7 @@ class Page:
 
     def costs(self, *recipes: str) -> Iterator[str]:
         """Yield the rows of the budgets."""
-        rows = [row for name in recipes or self.entry.classes for row in BUDGETS if row.recipe == name]
+        rows = [row for name in recipes or self.entry.classes for row in all_budgets() if row.recipe == name]
         if rows:
             yield budgets.table_of(rows)
             link = "[what each call costs](/costs.md#what-each-call-costs)"
