@@ -72,6 +72,7 @@ checklist: $(READY)  ## Show which rows of the guide's checklist the tests prove
 	$(RUN) pytest -q -m "guide and not azurite" --checklist $(ARGS)
 
 pages: $(READY)  ## Write the generated parts of the docs, from programs, tests and data
+	$(RUN) tools.pages.public_names
 	PYTHONPATH=tests $(RUN) tools.pages
 
 reviews: $(READY)  ## Write the reports of the designs in docs/reviews

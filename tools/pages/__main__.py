@@ -12,6 +12,7 @@ from tools.pages import (
     guarantees,
     pattern_map,
     pictures,
+    public_names,
     readme,
     review,
     sections,
@@ -22,6 +23,7 @@ from tools.pages.tutorials import TUTORIALS
 
 # Last, because the README quotes figures from the other pages
 PAGES = (
+    public_names,
     fidelity,
     fidelity_evidence,
     compositions,
@@ -41,6 +43,8 @@ PAGES = (
 )
 
 if __name__ == "__main__":
+    for program, code in sections.programs():
+        program.write_text(code, encoding="utf-8")
     for each in PAGES:
         (ROOT / each.PAGE).write_text(each.render(), encoding="utf-8")
     for path in sections.pages():

@@ -67,7 +67,7 @@ class Proof:
 
 
 def limits() -> dict[str, dict[str, Any]]:
-    """Return the limits of each recipe: those of its catalog entry, unless the file has others, for what is explored."""
+    """Return the limits of each recipe: those of its catalog entry, unless the file has others."""
     stated: dict[str, dict[str, Any]] = {name: {"not": each.limits} for each in ENTRIES for name in each.classes}
     return stated | tomllib.loads(LIMITS.read_text(encoding="utf-8"))
 

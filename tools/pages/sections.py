@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from budgets.budget import all_budgets
-from tablepatterns.catalogue import CatalogueEntry, entry, related
+from tablepatterns.catalogue import ENTRIES, CatalogueEntry, entry, related
 from tools import DOCS, ROOT
 from tools.pages import budgets, guarantees
 from tools.pages.program import Block, blocks
@@ -22,6 +22,7 @@ from tools.pages.stored_rows import picture
 NOTEBOOKS: Final = ROOT / "notebooks"
 END: Final = "<!-- end -->"
 _SECTION = re.compile(rf"^(<!-- make pages: ([\w-]+)((?: [\w-]+)*) -->\n).*?^{END}$", re.DOTALL | re.MULTILINE)
+_PROGRAM = re.compile(r'^```python\n(""".*?^def main\(storage.*?)^```$', re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(/")
 
 
@@ -31,8 +32,15 @@ class BadMarker(ValueError):
 
 def pages() -> list[Path]:
     """Return the pages that have markers."""
-    found = [*DOCS.glob("*.md"), *DOCS.glob("patterns/*.md")]
+    found = [*DOCS.glob("*.md"), *DOCS.glob("patterns/*.md"), *DOCS.glob("api/*.md")]
     return sorted(path for path in found if _SECTION.search(path.read_text(encoding="utf-8")))
+
+
+def programs() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the text of each program that is written on its page; others have a file of their own."""
+    for path in sorted(DOCS.glob("patterns/*.md")):
+        if match := _PROGRAM.search(path.read_text(encoding="utf-8")):
+            yield Page(path).source, match[1]
 
 
 def render(path: Path) -> str:
@@ -41,9 +49,9 @@ def render(path: Path) -> str:
 
     def section(match: re.Match[str]) -> str:
         written = "\n\n".join(page.written(match[2], match[3].split()))
-        if not written:
+        if not written and match[2] != "api":
             raise BadMarker(f"{path.name}: there is nothing to write for {match[1].strip()}")
-        return f"{match[1]}\n{written}\n\n{END}"
+        return f"{match[1]}\n{written}\n\n{END}" if written else f"{match[1]}{END}"
 
     return _SECTION.sub(section, path.read_text(encoding="utf-8"))
 
@@ -68,6 +76,8 @@ class Page:
             "avoid-when": lambda: self.words(self.entry.avoid_when),
             "trade-offs": lambda: self.words(self.entry.trade_offs),
             "related": self.related,
+            "contents": self.contents,
+            "api": self.api,
         }
         if kind not in sections:
             raise BadMarker(f"{self.path.name}: {kind!r} is not one of {', '.join(sections)}")
@@ -164,6 +174,21 @@ class Page:
         found = related(self.entry.name)
         if found:
             yield "\n".join(f"- {self._linked(each)}: {each.solution}" for each in found)
+
+    def contents(self) -> Iterator[str]:
+        """Yield the pages of patterns for the menu of the site, in the order of the catalog."""
+        names = [f"patterns/{each.name}" for each in ENTRIES if (DOCS / f"patterns/{each.name}.md").exists()]
+        yield "\n".join(["```{toctree}", ":caption: Patterns", ":hidden:", "", *names, "```"])
+
+    def api(self, kind: str) -> Iterator[str]:
+        """Yield the classes of a kind of entry that no page of the reference lists by hand."""
+        by_hand = "\n".join(_SECTION.sub("", each.read_text(encoding="utf-8")) for each in DOCS.glob("api/*.md"))
+        for each in (each for each in ENTRIES if each.kind == kind):
+            names = [name for name in each.classes if not re.search(rf":: tablepatterns\.{name}$", by_hand, re.M)]
+            if names:
+                yield f"## {each.title}"
+                listed = "\n\n".join(f".. autoclass:: tablepatterns.{name}\n   :members:" for name in names)
+                yield f"```{{eval-rst}}\n{listed}\n```"
 
     def _linked(self, found: CatalogueEntry) -> str:
         page = f"patterns/{found.name}.md"
