@@ -16,6 +16,7 @@ import pytest
 
 import tablepatterns
 import tablepatterns.aio
+from support.declared_objects import all_public_objects
 from support.public_objects import made
 from tablepatterns import connect
 from tablepatterns.recipes.parallel_reads import Read
@@ -26,6 +27,7 @@ else:
     import tomli as tomllib
 
 LISTED: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("members.toml").read_text(encoding="utf-8"))
+LISTED |= {name: sorted(each.members) for name, each in all_public_objects().items()}
 RESULTS = ("Page", "Drift", "ParallelResult", "TypedEntity", "Grant", "Finding")
 """Public classes whose objects a recipe returns."""
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 import tablepatterns as tp
+from support.declared_objects import all_public_objects
 from tablepatterns import Key
 
 Made: TypeAlias = dict[str, Any]
@@ -148,7 +149,8 @@ def _recipes(storage: tp.Storage, folder: Path, sets: Made) -> Made:
 def made(storage: tp.Storage, folder: Path) -> Made:
     """Return an object of each public class, by the name of the class."""
     sets = _sets(storage)
-    everything = sets | _recipes(storage, folder, sets)
+    declared = {name: each.make(storage) for name, each in all_public_objects().items()}
+    everything = sets | _recipes(storage, folder, sets) | declared
     return {name: each for name, each in everything.items() if not name[0].islower()}
 
 

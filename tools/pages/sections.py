@@ -16,6 +16,7 @@ from budgets.budget import all_budgets
 from tablepatterns.catalogue import ENTRIES, CatalogueEntry, entry, related
 from tools import DOCS, ROOT
 from tools.pages import budgets, guarantees
+from tools.pages.markdown import table
 from tools.pages.program import Block, blocks
 from tools.pages.stored_rows import picture
 
@@ -78,6 +79,7 @@ class Page:
             "related": self.related,
             "contents": self.contents,
             "api": self.api,
+            "cosmos": self.cosmos,
         }
         if kind not in sections:
             raise BadMarker(f"{self.path.name}: {kind!r} is not one of {', '.join(sections)}")
@@ -179,6 +181,13 @@ class Page:
         """Yield the pages of patterns for the menu of the site, in the order of the catalog."""
         names = [f"patterns/{each.name}" for each in ENTRIES if (DOCS / f"patterns/{each.name}.md").exists()]
         yield "\n".join(["```{toctree}", ":caption: Patterns", ":hidden:", "", *names, "```"])
+
+    def cosmos(self) -> Iterator[str]:
+        """Yield what the Cosmos DB Table API can serve, as a test finds it."""
+        from test_cosmos import DESIGNS
+
+        rows = [(f"`{name}`", verdict, why) for name, (verdict, why, _) in sorted(DESIGNS.items())]
+        yield table(("Design", "Result", "Why"), rows)
 
     def api(self, kind: str) -> Iterator[str]:
         """Yield the classes of a kind of entry that no page of the reference lists by hand."""
