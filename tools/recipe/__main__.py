@@ -12,11 +12,10 @@ from .begin import Unfit, begin
 NEXT = """\
 
 Next, in this order (CONTRIBUTING.md, "Add a recipe"):
-  1. the recipe, its docstring first, and its tests
-  2. an entry in patterns/tablepatterns/catalogue, and a line in CHANGELOG.md
-  3. what it costs (tests/budgets), and what it works together with (tests/compositions)
-  4. its schedules, then: make guarantees. If it makes one request only, delete that test and its limits.
-  5. its types (tests/typing), its page with its program, then: make schedules; its notebook, then: make notebooks
+  1. the recipe, its docstring first, and its test
+  2. its entry in the catalog, and its page; then: make schedules, which writes the generated pages too
+  3. make guarantees, if a call sends several requests
+  4. its notebook, then: make notebooks
 To see what is still to be filled in: make test-memory ARGS="tests/project/test_house.py tests/catalogue"
 """
 
@@ -30,9 +29,11 @@ def main() -> int:
     except Unfit as error:
         print(f"{error}: make recipe NAME=sorted_tail", file=sys.stderr)
         return 2
-    # The sorted position of the imports depends on the name
-    code = [path for path in made if path.endswith((".py", ".pyi", ".ipynb"))]
-    subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", "--select", "I", "--fix", *code], check=True)  # noqa: S603
+    # The class becomes public; where its import is sorted in a test depends on the name
+    code = [path for path in made if path.endswith((".py", ".ipynb"))]
+    sorting = ["ruff", "check", "--quiet", "--select", "I", "--fix", *code]
+    for module in (["tools.pages.public_names"], sorting):
+        subprocess.run([sys.executable, "-m", *module], check=True)  # noqa: S603
     print(*made, NEXT, sep="\n", end="")
     return 0
 

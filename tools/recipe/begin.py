@@ -1,4 +1,4 @@
-"""Create the files of a new recipe from templates, and add its lines to existing files."""
+"""Create the files of a new recipe from templates, and add its entry to the catalog."""
 
 from __future__ import annotations
 
@@ -13,14 +13,10 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 PLACES: Final = {
     "recipe.py": "patterns/tablepatterns/recipes/{name}.py",
     "test.py": "tests/recipes/test_{name}.py",
-    "test_schedules.py": "tests/recipes/test_{name}_schedules.py",
     "page.md": "docs/patterns/{name}.md",
-    "program.py": "docs/patterns/code/{name}.py",
 }
 """The path of the file from each template."""
-ENDS: Final = {"budget.py": "tests/budgets/sets.py", "limits.toml": "docs/data/limits.toml"}
-"""The existing file that each text is added to."""
-PUBLIC: Final = "patterns/tablepatterns/__init__.pyi"
+CATALOGUE: Final = "patterns/tablepatterns/catalogue/catalogue.toml"
 
 
 class Unfit(ValueError):
@@ -28,7 +24,7 @@ class Unfit(ValueError):
 
 
 def begin(root: Path, name: str) -> Iterator[str]:
-    """Create the files of a recipe, add its lines to other files, and yield the path of each.
+    """Create the files of a recipe, add its entry to the catalog, and yield the path of each.
 
     :param root: the folder of the project
     :param name: the recipe's name, which is that of its module
@@ -37,8 +33,7 @@ def begin(root: Path, name: str) -> Iterator[str]:
     words = {"name": name, "Class": "".join(map(str.capitalize, name.split("_"))), "title": title_of(name)}
     files = {place.format(name=name): _text(template, words) for template, place in PLACES.items()}
     check(root, name, list(files))
-    files |= {place: _read(root, place) + _text(template, words) for template, place in ENDS.items()}
-    files[PUBLIC] = public(_read(root, PUBLIC), name, words["Class"])
+    files[CATALOGUE] = entered((root / CATALOGUE).read_text(encoding="utf-8"), words)
     files[f"notebooks/{next_number(root):02d}_{name}.ipynb"] = notebook(words)
     for place, text in files.items():
         (root / place).parent.mkdir(parents=True, exist_ok=True)
@@ -64,12 +59,10 @@ def title_of(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def public(text: str, name: str, kind: str) -> str:
-    """Return the text of the package's stub with one more public name, in alphabetical order."""
-    imports = re.findall(r"^from \.recipes\.[\w.]+ import .+\n", text, re.MULTILINE)
-    line = f"from .recipes.{name} import {kind} as {kind}\n"
-    before = [each for each in imports if each.split()[1] < line.split()[1]][-1]
-    return text.replace(before, before + line, 1)
+def entered(text: str, words: dict[str, str]) -> str:
+    """Return the text of the catalog with an entry for a recipe and its first relation."""
+    with_relation = text.replace("\n]\n", f"\n{_text('relation.toml', words)}]\n", 1)
+    return with_relation + _text("catalogue.toml", words)
 
 
 def next_number(root: Path) -> int:
@@ -94,7 +87,3 @@ def _cell(kind: str, source: str) -> dict[str, object]:
 
 def _text(template: str, words: dict[str, str]) -> str:
     return Template((TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")).substitute(words)
-
-
-def _read(root: Path, place: str) -> str:
-    return (root / place).read_text(encoding="utf-8")
