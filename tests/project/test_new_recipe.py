@@ -65,9 +65,7 @@ def run(copy: Path, module: str, *arguments: str) -> subprocess.CompletedProcess
 def tested(copy: Path, made: list[str]) -> Mapping[str, list[str]]:
     """What one run of pytest says of the copy: for each file or test, the message of each case, empty if it passes."""
     asked = (made[0], made[1], IMPORTS, PLACES, LEFT, ENTRY, HEADINGS_OF_PAGES)
-    few = (
-        "sorted_tail and not test_pattern_pages or __init__ or headings or stub_says or is_left or of_the_guide"
-    )
+    few = "sorted_tail and not test_pattern_pages or __init__ or headings or stub_says or is_left or of_the_guide"
     options = ("-q", "-p", "no:cacheprovider", "-m", "not azurite", "--doctest-modules", "-k", few)
     done = run(copy, "pytest", *options, "--junitxml=report.xml", "-o", "junit_family=xunit1", *asked)
     assert done.returncode == 1, done.stdout + done.stderr
