@@ -189,7 +189,7 @@ class Storage(Account):
 
         try:
             with self._watch.held():
-                await asyncio.gather(*(admitted(*each) for each in enumerate(calls)))
+                await asyncio.gather(*(admitted(*number_and_call) for number_and_call in enumerate(calls)))
         finally:
             for call in calls:
                 call.close()

@@ -81,7 +81,7 @@ class Kind:
         """Return the name of a wrong value's type, for an error."""
         if self.part and isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray)):
             values = cast("Collection[object]", value)
-            wrong = next((each for each in values if not self.part.fits(each)), None)
+            wrong = next((item for item in values if not self.part.fits(item)), None)
             return f"a {type(values).__name__} with {_type_of(wrong)} in it"
         return _type_of(value)
 
@@ -187,51 +187,53 @@ class Arguments:
             text = str(error).replace("missing a required", "missing 1 required")
             if text.startswith(("too many", "multiple")):
                 text = f"got {text}"
-            first, *others = (each.replace(annotation=each.empty) for each in signature.parameters.values())
+            first, *parameters = (
+                parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()
+            )
             is_method = first.name in ("self", "cls")
-            shown = signature.replace(
-                parameters=others if is_method else [first, *others], return_annotation=inspect.Signature.empty
+            display_signature = signature.replace(
+                parameters=parameters if is_method else [first, *parameters], return_annotation=inspect.Signature.empty
             )
             name = _public_name(self._function.__name__, args[0] if is_method else None)
-            raise TypeError(f"{name}() {text}; call {name}{shown}") from None
+            raise TypeError(f"{name}() {text}; call {name}{display_signature}") from None
 
     def _declare(self) -> None:
         kinds = declared(self._function)
         positional: list[tuple[str, Kind | None]] = []
-        named: dict[str, Kind] = {}
+        named_kinds: dict[str, Kind] = {}
         keywords: dict[str, int] = {}
         required: set[str] = set()
         most: float = 0
-        for each in inspect.signature(self._function).parameters.values():
-            kind = kinds.get(each.name)
-            if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
-                if each.kind is each.POSITIONAL_OR_KEYWORD:
-                    keywords[each.name] = len(positional)
-                positional.append((each.name, kind))
-                self._least += each.default is each.empty
+        for parameter in inspect.signature(self._function).parameters.values():
+            kind = kinds.get(parameter.name)
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+                    keywords[parameter.name] = len(positional)
+                positional.append((parameter.name, kind))
+                self._least += parameter.default is parameter.empty
                 most += 1
-            elif each.kind is each.VAR_POSITIONAL:
+            elif parameter.kind is parameter.VAR_POSITIONAL:
                 most = math.inf
-            elif each.kind is each.VAR_KEYWORD:
+            elif parameter.kind is parameter.VAR_KEYWORD:
                 self._takes_fields = True
             else:
-                keywords[each.name] = -1
-                if each.default is each.empty:
-                    required.add(each.name)
+                keywords[parameter.name] = -1
+                if parameter.default is parameter.empty:
+                    required.add(parameter.name)
             if kind is None:
                 continue
-            if each.kind is each.VAR_POSITIONAL:
-                self._rest = each.name, kind
-            elif each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD):
-                named[each.name] = kind
-        self._named, self._keywords, self._required, self._most = named, keywords, frozenset(required), most
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                self._rest = parameter.name, kind
+            elif parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                named_kinds[parameter.name] = kind
+        self._named, self._keywords, self._required, self._most = named_kinds, keywords, frozenset(required), most
         self._positional = positional
 
     def _refusal(self, name: str, value: object, kind: Kind) -> BadInput:
-        shown = NOT_SHOWN if name in _SECRET and value is not None else value
+        shown_value = NOT_SHOWN if name in _SECRET and value is not None else value
         rule = f"it must be {kind.text}, not {kind.instead(value)}"
         hint = _NO_ASYNC if _has_async(value) else _HINTS.get(name, f"pass {kind.text}")
-        return _ERRORS.get(name, self._error)(name, shown, rule, hint)
+        return _ERRORS.get(name, self._error)(name, shown_value, rule, hint)
 
 
 def _has_async(value: object) -> bool:
@@ -268,14 +270,16 @@ def declared(function: Callable[..., Any], *, strict: bool = False) -> dict[str,
     """
     names = _Names(function)
     kinds: dict[str, Kind | None] = {}
-    for each in inspect.signature(function).parameters.values():
-        annotation: Any = Any if each.annotation is each.empty else each.annotation
+    for parameter in inspect.signature(function).parameters.values():
+        annotation: Any = Any if parameter.annotation is parameter.empty else parameter.annotation
         try:
-            kinds[each.name] = None if each.kind is each.VAR_KEYWORD else kind_of(names.evaluated(annotation))
+            kinds[parameter.name] = (
+                None if parameter.kind is parameter.VAR_KEYWORD else kind_of(names.evaluated(annotation))
+            )
         except Exception:
             if strict:
                 raise
-            kinds[each.name] = None
+            kinds[parameter.name] = None
     return kinds
 
 
@@ -323,7 +327,7 @@ def kind_of(annotation: Any) -> Kind | None:
         return Kind("None", lambda value: value is None, exact=frozenset({type(None)}))
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
-        return _any_of([kind_of(each) for each in inner])
+        return _any_of([kind_of(part) for part in inner])
     if origin is Literal:
         return Kind(" or ".join(map(repr, inner)), lambda value: isinstance(value, str) and value in inner)
     if _is_a(origin, Iterable):
@@ -354,8 +358,8 @@ def is_async(function: object) -> bool:
     if not callable(function):
         return False
     # Not unwrapped: a plain function may wrap an async one and run it to the end
-    called: object = function if inspect.isroutine(function) else type(function).__call__
-    return inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called)
+    routine: object = function if inspect.isroutine(function) else type(function).__call__
+    return inspect.iscoroutinefunction(routine) or inspect.isasyncgenfunction(routine)
 
 
 def check_not_awaitable(name: str, result: object) -> None:
@@ -371,17 +375,17 @@ def check_not_awaitable(name: str, result: object) -> None:
 
 
 def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
-    known = [each for each in kinds if each is not None]
-    if len(known) < len(kinds):
+    typed_kinds = [kind for kind in kinds if kind is not None]
+    if len(typed_kinds) < len(kinds):
         return None
-    first, *others = known
-    if not others:
+    first, *more_kinds = typed_kinds
+    if not more_kinds:
         return first
-    fits = tuple(each.fits for each in known)
-    text = " or ".join(dict.fromkeys(each.text for each in known))
-    part = next((each.part for each in known if each.part), None)
-    exact = frozenset[type[Any]]().union(*(each.exact for each in known))
-    return Kind(text, lambda value: any(each(value) for each in fits), part, exact)
+    fits = tuple(kind.fits for kind in typed_kinds)
+    text = " or ".join(dict.fromkeys(kind.text for kind in typed_kinds))
+    part = next((kind.part for kind in typed_kinds if kind.part), None)
+    exact = frozenset[type[Any]]().union(*(kind.exact for kind in typed_kinds))
+    return Kind(text, lambda value: any(check(value) for check in fits), part, exact)
 
 
 def _one_of(kind: type[Any]) -> Kind:
@@ -427,12 +431,14 @@ def _many_of(origin: type[Any], inner: Sequence[Any]) -> Kind:
         pair = None if inner[-1] is Any or inner[-1] is object else (kind_of(inner[0]), kind_of(inner[1]))
         return _mapping_of(origin, pair)
     if _is_a(origin, tuple) and inner[-1] is not Ellipsis:
-        each = [kind_of(part) for part in inner]
-        text = f"a tuple of {len(each)}"
-        return Kind(text, lambda value: _is_a(type(value), tuple) and len(value) == len(each) and _fit(each, value))
+        part_kinds = [kind_of(part) for part in inner]
+        text = f"a tuple of {len(part_kinds)}"
+        return Kind(
+            text, lambda value: _is_a(type(value), tuple) and len(value) == len(part_kinds) and _fit(part_kinds, value)
+        )
     part = kind_of(inner[0])
-    what = origin.__name__.lower()
-    text = f"{'an' if what[0] in 'aeiou' else 'a'} {what} of {part.text.partition(' ')[2] if part else 'anything'}"
+    noun = origin.__name__.lower()
+    text = f"{'an' if noun[0] in 'aeiou' else 'a'} {noun} of {part.text.partition(' ')[2] if part else 'anything'}"
 
     def fits(value: Any) -> bool:
         if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, origin):
@@ -452,7 +458,7 @@ def _mapping_of(origin: type[Any], pair: tuple[Kind | None, Kind | None] | None)
         return Kind("a mapping", lambda value: isinstance(value, origin), exact=exact)
 
     def fits(value: Any) -> bool:
-        return isinstance(value, origin) and all(_fit(pair, each) for each in value.items())
+        return isinstance(value, origin) and all(_fit(pair, item) for item in value.items())
 
-    text = " to ".join(each.text.partition(" ")[2] if each else "anything" for each in pair)
+    text = " to ".join(kind.text.partition(" ")[2] if kind else "anything" for kind in pair)
     return Kind(f"a mapping of {text}", fits)

@@ -11,7 +11,7 @@ from .sdk.operation import ANY, weak_etag
 T = TypeVar("T")
 
 
-def fields_of(key: Mapping[str, Any] | None, named: Mapping[str, Any]) -> Mapping[str, Any]:
+def fields_of(key: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a key that a call got as one mapping, as keywords, or some as either.
 
     Field names in the mapping cannot clash with parameters of the call.
@@ -23,18 +23,18 @@ def fields_of(key: Mapping[str, Any] | None, named: Mapping[str, Any]) -> Mappin
     :raises BadKey: a field was passed twice
     """
     if key is None:
-        return named
+        return keywords
     if not isinstance(key, Mapping):
         rule = f"the fields of a key are passed as one mapping or as keywords, not as {type(key).__name__}"
         raise BadInput("key", key, rule, 'write {"Department": "Sales"} or Department="Sales"')
-    for name in named:
+    for name in keywords:
         if name in key:
-            raise BadKey(name, named[name], "the mapping has the field too", "pass each field once")
-    return {**key, **named}
+            raise BadKey(name, keywords[name], "the mapping has the field too", "pass each field once")
+    return {**key, **keywords}
 
 
 def via_and_fields(
-    via: T | Mapping[str, Any] | None, key: Mapping[str, Any] | None, named: Mapping[str, Any]
+    via: T | Mapping[str, Any] | None, key: Mapping[str, Any] | None, keywords: Mapping[str, Any]
 ) -> tuple[T | None, Mapping[str, Any]]:
     """Return what may come first in a call, such as an index, and the fields; the fields may come first as well.
 
@@ -44,10 +44,10 @@ def via_and_fields(
     The errors are those of `fields_of`.
     """
     if not isinstance(via, Mapping):
-        return via, fields_of(key, named)
+        return via, fields_of(key, keywords)
     if key is not None:
         raise BadInput("key", key, "the call has the fields as a mapping already", "pass one mapping")
-    return None, fields_of(cast("Mapping[str, Any]", via), named)
+    return None, fields_of(cast("Mapping[str, Any]", via), keywords)
 
 
 def condition_of(etag: str | None, *, force: bool) -> str | None:

@@ -263,9 +263,9 @@ def _connection_string(text: str) -> Target:
 
 
 def _endpoint(service: str, settings: Mapping[str, str], account: str) -> str:
-    if given := settings.get(f"{service}endpoint", ""):
-        parsed = _address("connection string's endpoint", given)
-        return f"{parsed.scheme}://{parsed.netloc}{parsed.path.rstrip('/')}"
+    if endpoint := settings.get(f"{service}endpoint", ""):
+        url = _address("connection string's endpoint", endpoint)
+        return f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}"
     protocol = settings.get("defaultendpointsprotocol", "https")
     suffix = settings.get("endpointsuffix", "core.windows.net")
     if protocol.lower() not in ("http", "https"):
@@ -294,23 +294,23 @@ def _address(subject: str, text: str) -> SplitResult:
         hint = f"use https://{website['account']}.table.{website['suffix']}"
         raise BadTarget(subject, _without_secrets(text), rule, hint)
     with suppress(ValueError):
-        parsed = urlsplit(text)
-        if parsed.scheme in ("http", "https") and parsed.hostname and parsed.port != 0 and parsed.username is None:
-            return parsed
+        url = urlsplit(text)
+        if url.scheme in ("http", "https") and url.hostname and url.port != 0 and url.username is None:
+            return url
     rule = "it must be an http or https URL with a host and without a user name"
     raise BadTarget(subject, _without_secrets(text), rule, "use a URL such as https://myaccount.table.core.windows.net")
 
 
-def _addresses(given: SplitResult) -> Mapping[str, str]:
+def _addresses(url: SplitResult) -> Mapping[str, str]:
     """Return the addresses of the three services, derived from one of them."""
-    base = f"{given.scheme}://{given.netloc}"
-    if given.port and given.path.strip("/"):
-        return _beside(base, given.port, given.path.rstrip("/"))
-    found = _HOST.fullmatch(given.netloc.lower())
-    if not found:
-        return dict.fromkeys(SERVICES, base + given.path.rstrip("/"))
-    account, suffix = found["account"], found["suffix"]
-    urls = {service: f"{given.scheme}://{account}.{service}.{suffix}" for service in SERVICES}
+    base = f"{url.scheme}://{url.netloc}"
+    if url.port and url.path.strip("/"):
+        return _beside(base, url.port, url.path.rstrip("/"))
+    match = _HOST.fullmatch(url.netloc.lower())
+    if not match:
+        return dict.fromkeys(SERVICES, base + url.path.rstrip("/"))
+    account, suffix = match["account"], match["suffix"]
+    urls = {service: f"{url.scheme}://{account}.{service}.{suffix}" for service in SERVICES}
     return _of_cosmos(urls, {}) if _is_cosmos(urls["table"]) else urls
 
 
@@ -318,10 +318,10 @@ def _is_cosmos(table_url: str) -> bool:
     return ".cosmos." in table_url
 
 
-def _of_cosmos(urls: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+def _of_cosmos(urls: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
     """Return only the given addresses: the default ones may belong to another account of this name."""
     return {
-        service: url if service == "table" or f"{service}endpoint" in given else "" for service, url in urls.items()
+        service: url if service == "table" or f"{service}endpoint" in settings else "" for service, url in urls.items()
     }
 
 

@@ -123,7 +123,7 @@ class Cost:
     @property
     def by_service(self) -> str:
         """The transactions of each service, such as "3 table + 2 queue"; "0" for none."""
-        counts = {_NAMES.get(each.name, each.name): getattr(self, each.name) for each in fields(self)}
+        counts = {_NAMES.get(field.name, field.name): getattr(self, field.name) for field in fields(self)}
         return " + ".join(f"{_number(count)} {name}" for name, count in counts.items() if count) or "0"
 
     def __str__(self) -> str:

@@ -65,13 +65,13 @@ class DeclaredRows:
     def kind_of(self, table: str, partition_key: str, row_key: str) -> RowKind | None:
         """Return the kind of a row of a table; None if no set has declared it."""
         kinds = self._kinds.get(("table", table.lower()), ())
-        found = (kind for kind in kinds if kind.key.found(partition_key, row_key) is not None)
-        return min(found, key=lambda kind: kind.owner, default=None)
+        matching_kinds = (kind for kind in kinds if kind.key.found(partition_key, row_key) is not None)
+        return min(matching_kinds, key=lambda kind: kind.owner, default=None)
 
     def _check(self, kind: RowKind) -> None:
-        for other in self._kinds.get(kind.place, ()):
-            if other.owner != kind.owner and other.key.overlaps(kind.key):
+        for row_kind in self._kinds.get(kind.place, ()):
+            if row_kind.owner != kind.owner and row_kind.key.overlaps(kind.key):
                 place = f"the {kind.place[0]} {kind.place[1]!r}"
-                rule = f"a row of {place} could be one of these and of the {other.what} under {other.key!r}"
+                rule = f"a row of {place} could be one of these and of the {row_kind.what} under {row_kind.key!r}"
                 hint = "give each its own RowKey prefix or its own table"
                 raise BadDesign(f"the key of {kind.what}", kind.key, rule, hint)

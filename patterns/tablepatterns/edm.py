@@ -134,10 +134,10 @@ def instant_of(moment: datetime) -> Ticks:
 
 def ticks_of(text: str) -> Ticks:
     """Parse an instant of the service, without the checks of `Ticks.parse`."""
-    found = _ISO.fullmatch(text)
-    if not found:
+    match = _ISO.fullmatch(text)
+    if not match:
         raise ValueError(f"{text!r} is not an ISO 8601 instant")
-    day, hour, minute, second, fraction, zone = found.groups()
+    day, hour, minute, second, fraction, zone = match.groups()
     seconds = (_NUMBERS[hour] * 60 + _NUMBERS[minute]) * 60 + _NUMBERS[second]
     ticks = _start_of(day) + seconds * 10_000_000 + (int(fraction.ljust(7, "0")) if fraction else 0)
     if zone and zone != "Z":

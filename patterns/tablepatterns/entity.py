@@ -82,12 +82,12 @@ class Entity(dict[str, Any]):
     @property
     def timestamp(self) -> datetime | None:
         """When the service last changed the entity; None if it was not stored yet, or if unknown."""
-        known = self._timestamp
-        if isinstance(known, str):
-            known = self._timestamp = ticks_of(known).datetime()
-        elif known is None and self.etag is not None:
-            known = self._timestamp = timestamp_of(self.etag)
-        return known
+        timestamp = self._timestamp
+        if isinstance(timestamp, str):
+            timestamp = self._timestamp = ticks_of(timestamp).datetime()
+        elif timestamp is None and self.etag is not None:
+            timestamp = self._timestamp = timestamp_of(self.etag)
+        return timestamp
 
     def copy(self) -> Entity:
         """Return a copy with the same properties, keys and ETag."""
@@ -98,22 +98,22 @@ class Entity(dict[str, Any]):
 
     def __or__(self, changes: Mapping[str, Any]) -> Entity:  # type: ignore[override]
         """Return a copy with changes, which can be written back like this one."""
-        changed = self.copy()
-        changed.update(changes)
-        return changed
+        copy = self.copy()
+        copy.update(changes)
+        return copy
 
 
-def received(found: Any) -> Entity:
+def received(sdk_entity: Any) -> Entity:
     """Return an entity that the SDK returned, with its 64-bit integers as `Int64`."""
     entity = Entity()
-    for name, value in found.items():
+    for name, value in sdk_entity.items():
         if type(value) in _RECEIVED_AS_THEY_ARE:
             entity[name] = value
         elif value is not None:
             entity[name] = _received(value)
     entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
-    entity.etag = found.metadata.get("etag")
-    timestamp: datetime | None = found.metadata.get("timestamp")
+    entity.etag = sdk_entity.metadata.get("etag")
+    timestamp: datetime | None = sdk_entity.metadata.get("timestamp")
     # The SDK has its own class
     entity._timestamp = datetime.fromisoformat(timestamp.isoformat()) if timestamp else None
     entity._write_ids = from_bytes(entity.pop(WRITE_ID, None))
@@ -252,7 +252,7 @@ def measured(entity: Mapping[str, Any]) -> Measured:
     """
     partition_key = check_key("PartitionKey", entity.get("PartitionKey"))
     row_key = check_key("RowKey", entity.get("RowKey"))
-    sent: dict[str, Any] = {"PartitionKey": partition_key, "RowKey": row_key}
+    properties: dict[str, Any] = {"PartitionKey": partition_key, "RowKey": row_key}
     size = 4 + 2 * utf16_length(partition_key + row_key)
     for name, value in entity.items():
         if value is None or name in _SYSTEM:
@@ -270,8 +270,8 @@ def measured(entity: Mapping[str, Any]) -> Measured:
             stored = storable(name, value)
             size += _name_size(name) + value_size(stored)
             value = _sent(stored)
-        sent[name] = value
-    count = len(sent) - 2
+        properties[name] = value
+    count = len(properties) - 2
     if count > limits.MAX_CUSTOM_PROPERTIES:
         raise LimitExceeded(
             "properties",
@@ -287,7 +287,7 @@ def measured(entity: Mapping[str, Any]) -> Measured:
             "keep large values in blobs (large entities) or spread the entity (wide entities)",
         )
     has_room = count < limits.MAX_CUSTOM_PROPERTIES and size <= limits.MAX_ENTITY_BYTES - _WRITE_ID_BYTES
-    return Measured(sent, size, has_room)
+    return Measured(properties, size, has_room)
 
 
 def check_key(name: str, value: object) -> str:
@@ -302,8 +302,8 @@ def check_key(name: str, value: object) -> str:
     """
     if not isinstance(value, str):
         raise BadKey(name, value, "a key is a string and every write carries both", "format the value with a Key")
-    if found := _FORBIDDEN.search(value):
-        rule = f"{found.group()!r} is forbidden in keys, as are / \\ # ? and control characters"
+    if match := _FORBIDDEN.search(value):
+        rule = f"{match.group()!r} is forbidden in keys, as are / \\ # ? and control characters"
         raise BadKey(name, value, rule, "encode the value with the key format 'escape'")
     if len(value) > limits.MAX_KEY_UNITS or (not value.isascii() and utf16_length(value) > limits.MAX_KEY_UNITS):
         rule = f"a key has at most {limits.MAX_KEY_UNITS} UTF-16 code units (1 KiB)"
@@ -415,14 +415,14 @@ _EXPLICIT: Final[dict[EdmType, tuple[type, ...]]] = {
 }
 
 
-def _explicit(name: str, given: EntityProperty) -> Any:
+def _explicit(name: str, explicit_property: EntityProperty) -> Any:
     """Return the value of a property whose Edm type the caller stated, as that type."""
     try:
-        kind = EdmType(given.edm_type)
+        kind = EdmType(explicit_property.edm_type)
     except ValueError as error:
         rule = f"the types are {', '.join(kind.value for kind in EdmType)}"
-        raise BadProperty(name, given.edm_type, rule, "state one of them") from error
-    value = given.value
+        raise BadProperty(name, explicit_property.edm_type, rule, "state one of them") from error
+    value = explicit_property.value
     if type(value) not in _EXPLICIT[kind]:
         raise BadProperty(name, value, f"the value is not a {kind.value}", "convert it, or state its own type")
     if kind is EdmType.INT64:

@@ -141,8 +141,8 @@ class TablePatternsError(AzureError):
     @property
     def help(self) -> str:
         """The argument of `tablepatterns help` for this error."""
-        own = __name__.partition(".")[0]
-        return next(kind.__name__ for kind in type(self).__mro__ if kind.__module__.partition(".")[0] == own)
+        package = __name__.partition(".")[0]
+        return next(kind.__name__ for kind in type(self).__mro__ if kind.__module__.partition(".")[0] == package)
 
     def locate(self, location: str | None) -> None:
         """Set the location, unless it is set already."""
@@ -189,8 +189,8 @@ class BadInput(TablePatternsError, ValueError):
         self.value = value
         self.rule = rule
         self.hint = hint
-        found = f"{subject} is missing" if value is MISSING else f"{subject} = {shown(value)}"
-        super().__init__(f"{found}: {rule}; {hint}")
+        statement = f"{subject} is missing" if value is MISSING else f"{subject} = {shown(value)}"
+        super().__init__(f"{statement}: {rule}; {hint}")
 
 
 class BadTarget(BadInput):
@@ -284,9 +284,9 @@ class TooMuchContention(EntityChanged):
     def __init__(self, attempts: int, seconds: float, cause: HttpResponseError | None = None) -> None:
         self.attempts = attempts
         self.seconds = seconds
-        tried = f"each of {attempts} attempts in {seconds:.1f} seconds" if attempts > 1 else "the only attempt"
+        effort = f"each of {attempts} attempts in {seconds:.1f} seconds" if attempts > 1 else "the only attempt"
         hint = "spread the writes over several entities, or give a longer retry_for"
-        super().__init__(f"another writer was faster at {tried}; {hint}", cause)
+        super().__init__(f"another writer was faster at {effort}; {hint}", cause)
 
 
 class DerivedDataMismatch(ServiceError, HttpResponseError):

@@ -83,11 +83,11 @@ def size(value: float) -> str:
     >>> size(400), size(65_536), size(2_000_000), size(1_048_575)
     ('400 B', '64 KiB', '1.9 MiB', '1 MiB')
     """
-    rest, units = float(value), iter(_UNITS)
+    remaining, units = float(value), iter(_UNITS)
     unit = next(units)
-    while round(rest, 1) >= 1024 and unit != _UNITS[-1]:
-        rest, unit = rest / 1024, next(units)
-    return f"{number(rest) if unit == _UNITS[0] else _one_decimal(rest)} {unit}"
+    while round(remaining, 1) >= 1024 and unit != _UNITS[-1]:
+        remaining, unit = remaining / 1024, next(units)
+    return f"{number(remaining) if unit == _UNITS[0] else _one_decimal(remaining)} {unit}"
 
 
 def amount(value: float, limit: str) -> str:
@@ -124,7 +124,7 @@ def often(value: float) -> str:
 
 
 def _per_span(value: float) -> tuple[str, str, str]:
-    seconds, unit, span = next((each for each in _SPANS if value * each[0] >= 0.9995), _SPANS[-1])
+    seconds, unit, span = next((entry for entry in _SPANS if value * entry[0] >= 0.9995), _SPANS[-1])
     times = value * seconds
     return number(round(times, 3) if times >= 0.9995 else times), unit, span
 
@@ -214,7 +214,7 @@ def span(seconds: float) -> str:
     >>> span(0.25), span(600), span(5_400), span(86_400), span(30 * 86_400)
     ('0.25 s', '10 min', '1.5 h', '1 day', '30 days')
     """
-    size, unit, _ = next(each for each in reversed(_SPANS[:-1]) if seconds >= each[0] or each is _SPANS[0])
+    size, unit, _ = next(entry for entry in reversed(_SPANS[:-1]) if seconds >= entry[0] or entry is _SPANS[0])
     return plural(seconds / size, unit) if unit == "day" else f"{number(seconds / size)} {unit}"
 
 

@@ -159,14 +159,14 @@ def keeps_key_order(account: Account) -> bool:
     return account._keeps_key_order
 
 
-def check_key_order(account: Account, what: str) -> None:
+def check_key_order(account: Account, operation_name: str) -> None:
     """Reject an operation that needs results in key order if the account does not sort by key.
 
-    :param what: the start of the rule, such as "the newest come first"
+    :param operation_name: the start of the rule, such as "the newest come first"
     :raises BadDesign: it does not
     """
     if not account._keeps_key_order:
-        rule = f"{what} in key order, which the Cosmos DB Table API does not give"
+        rule = f"{operation_name} in key order, which the Cosmos DB Table API does not give"
         raise BadDesign("account", account, rule, "use Azure Table storage, or sort in the client")
 
 
@@ -389,8 +389,8 @@ def _of_class(descriptor: recipe[..., Any] | stream[..., Any]) -> Callable[..., 
     def call(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> Any:
         return descriptor.__get__(pattern)(*args, **kwargs)
 
-    own = inspect.signature(descriptor._function)
-    vars(call)["__signature__"] = own.replace(parameters=list(own.parameters.values())[1:])
+    signature = inspect.signature(descriptor._function)
+    vars(call)["__signature__"] = signature.replace(parameters=list(signature.parameters.values())[1:])
     return call
 
 
@@ -435,14 +435,14 @@ def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[An
     """Add the table to the errors of a method that sends nothing, as for a recipe."""
 
     @functools.wraps(method)
-    def named(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapper(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return method(pattern, *args, **kwargs)
         except TablePatternsError as error:
             error.locate(pattern.location)
             raise
 
-    return named
+    return wrapper
 
 
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:

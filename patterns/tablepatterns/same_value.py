@@ -15,7 +15,7 @@ _KINDS: Final = (bool, Int64, Ticks, int, float, str, bytes, UUID)
 """The kind of a value is the first that fits: in Python a bool is an int, and so are the two 64-bit types."""
 
 
-def same_value(some: Mapping[str, Any], others: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> bool:
+def same_value(some: Mapping[str, Any], more: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> bool:
     """Whether the service would store the same for both: the same names, types and values.
 
     Types count: 1, 1.0, True and `Int64(1)` are four values. An instant is the same in every time zone. A property that
@@ -25,11 +25,11 @@ def same_value(some: Mapping[str, Any], others: Mapping[str, Any], *, apart_from
     (True, False)
 
     :param some: the properties of one entity
-    :param others: the properties of the other
+    :param more: the properties of the other
     :param apart_from: the names of properties to ignore
     :raises BadProperty: a value is not one that can be stored
     """
-    return _stored(some, apart_from) == _stored(others, apart_from)
+    return _stored(some, apart_from) == _stored(more, apart_from)
 
 
 def _stored(properties: Mapping[str, Any], apart_from: Collection[str]) -> dict[str, tuple[type, Any]]:

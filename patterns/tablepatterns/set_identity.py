@@ -33,8 +33,8 @@ class SetIdentity(NamedTuple):
 
     def is_of(self, entity: Mapping[str, Any]) -> bool:
         """Whether an entity was read from this set, or a mapping was not read at all."""
-        found = _read_from(entity)
-        return found is None or found == self
+        identity = _read_from(entity)
+        return identity is None or identity == self
 
     @property
     def place(self) -> str:
@@ -46,16 +46,16 @@ class SetIdentity(NamedTuple):
 
         :raises BadInput: it was read from another set
         """
-        found = _read_from(entity)
-        if found is None or found == self:
+        identity = _read_from(entity)
+        if identity is None or identity == self:
             return
-        is_same_place = found[1:] == self[1:]
-        place = "the same table of another account" if is_same_place else found.place
+        is_same_place = identity[1:] == self[1:]
+        place = "the same table of another account" if is_same_place else identity.place
         hint = f"pass an entity of {self.place}"
         raise BadInput("entity", getattr(entity, "key", None), f"it was read from {place}", hint)
 
 
 def _read_from(entity: Mapping[str, Any]) -> SetIdentity | None:
     """Return the set that an entity was read from, if it was."""
-    found: SetIdentity | None = getattr(reading_of(entity), "of", None)
-    return found
+    identity: SetIdentity | None = getattr(reading_of(entity), "of", None)
+    return identity

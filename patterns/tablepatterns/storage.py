@@ -88,14 +88,14 @@ def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> t
 
         if isinstance(target, Engine):
             return in_memory(target.account_name, target.account_key, credential), target
-    found = resolve(target, credential)
-    if found.memory is None:
-        return found, None
+    resolved_target = resolve(target, credential)
+    if resolved_target.memory is None:
+        return resolved_target, None
     from tablepatterns_engine.account import engine_for
 
-    engine = engine_for(found.memory)
-    _log.info("%s is an account in this process: all that is written is lost when it ends", found.address)
-    return in_memory(engine.account_name, engine.account_key, credential, found.memory), engine
+    engine = engine_for(resolved_target.memory)
+    _log.info("%s is an account in this process: all that is written is lost when it ends", resolved_target.address)
+    return in_memory(engine.account_name, engine.account_key, credential, resolved_target.memory), engine
 
 
 class Storage(BlockingAccount):
@@ -230,10 +230,10 @@ class Storage(BlockingAccount):
             with self._watch.held():
                 pending = [pool.submit(copy_context().run, finish, call) for call in calls]
             try:
-                return [each.result() for each in pending]
+                return [future.result() for future in pending]
             except BaseException:
-                for each, call in zip(pending, calls, strict=True):
-                    if each.cancel():
+                for future, call in zip(pending, calls, strict=True):
+                    if future.cancel():
                         call.close()
                 raise
 

@@ -36,8 +36,8 @@ def encoded(keys: tuple[str, str], properties: Mapping[str, Any], **more: str) -
         kind, fields[name] = _written(typed(name, value))
         if kind:
             fields[name + _TYPE] = kind
-    whole = {"v": VERSION, "PartitionKey": keys[0], "RowKey": keys[1], "properties": fields, **more}
-    return json.dumps(whole, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    document = {"v": VERSION, "PartitionKey": keys[0], "RowKey": keys[1], "properties": fields, **more}
+    return json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]:
@@ -48,10 +48,10 @@ def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]
     :raises BadInput: it is not an encoded entity, or another one
     """
     try:
-        whole = json.loads(content)
-        if whole["v"] != VERSION or (whole["PartitionKey"], whole["RowKey"]) != keys:
+        document = json.loads(content)
+        if document["v"] != VERSION or (document["PartitionKey"], document["RowKey"]) != keys:
             raise ValueError(f"it is not version {VERSION} of the entity {keys}")
-        fields: dict[str, Any] = whole["properties"]
+        fields: dict[str, Any] = document["properties"]
         return {name: _read(value, fields.get(name + _TYPE)) for name, value in fields.items() if "@" not in name}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         rule = f"it does not hold an archived entity as it was written ({said(error)})"

@@ -165,7 +165,7 @@ class TestSummary:
         assert sums.percentile(share) == pytest.approx(sorted(latencies)[rank - 1], rel=0.026)
 
     def test_counts_a_frequent_partition_exactly_among_very_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(summary, "_KEPT", 50)
+        monkeypatch.setattr(summary, "_MAX_ROWS", 50)
         get = SCAN._replace(operation="QueryEntity", filter=None)
         names = [*["busy"] * 900, *(f"rare{number}" for number in range(3_000))]
         random.Random(1).shuffle(names)

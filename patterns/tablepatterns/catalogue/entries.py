@@ -26,7 +26,7 @@ def _entry(fields: dict[str, Any]) -> CatalogueEntry:
 
 
 _CATALOGUE: Final = _read()
-ENTRIES: Final = tuple(_entry(each) for each in _CATALOGUE["entries"])
+ENTRIES: Final = tuple(_entry(fields) for fields in _CATALOGUE["entries"])
 """The whole catalogue, related entries together."""
-RELATIONS: Final = tuple(Relation(**each) for each in _CATALOGUE["relations"])
+RELATIONS: Final = tuple(Relation(**fields) for fields in _CATALOGUE["relations"])
 """Which entry leads to which other, and why."""

@@ -37,10 +37,10 @@ def entry(name: str) -> CatalogueEntry:
     :raises BadInput: no entry has this name; the error has those that are near
     """
     names = _names()
-    found = names.get(_plain(name))
-    if found is None:
+    catalog_entry = names.get(_plain(name))
+    if catalog_entry is None:
         raise BadInput("name", name, "there is no pattern with this name", _hint(name, names))
-    return found
+    return catalog_entry
 
 
 def by_concern(concern: Concern) -> tuple[CatalogueEntry, ...]:
@@ -54,7 +54,7 @@ def by_concern(concern: Concern) -> tuple[CatalogueEntry, ...]:
     """
     if concern not in CONCERNS:
         raise BadInput("concern", concern, "no pattern has this topic", f"use one of {', '.join(CONCERNS)}")
-    return tuple(each for each in ENTRIES if concern in each.concerns)
+    return tuple(entry for entry in ENTRIES if concern in entry.concerns)
 
 
 def related(name: str) -> tuple[CatalogueEntry, ...]:
@@ -66,20 +66,20 @@ def related(name: str) -> tuple[CatalogueEntry, ...]:
     :param name: as for `entry`
     :raises BadInput: no entry has this name
     """
-    own = entry(name).name
-    out = [each.target for each in RELATIONS if each.source == own]
-    back = [each.source for each in RELATIONS if each.target == own]
-    return tuple(entry(each) for each in dict.fromkeys([*out, *back]))
+    entry_name = entry(name).name
+    out = [relation.target for relation in RELATIONS if relation.source == entry_name]
+    back = [relation.source for relation in RELATIONS if relation.target == entry_name]
+    return tuple(entry(entry_name) for entry_name in dict.fromkeys([*out, *back]))
 
 
 def _names() -> dict[str, CatalogueEntry]:
     """Return the entries by all their names: modules take precedence over titles, and those over classes."""
-    own = [(each.name, each) for each in ENTRIES]
-    titles = [(name, each) for each in ENTRIES for name in (each.title, *each.modules)]
-    classes = [(name, each) for each in ENTRIES for name in each.classes]
+    entry_names = [(entry.name, entry) for entry in ENTRIES]
+    titles = [(name, entry) for entry in ENTRIES for name in (entry.title, *entry.modules)]
+    classes = [(name, entry) for entry in ENTRIES for name in entry.classes]
     names: dict[str, CatalogueEntry] = {}
-    for name, each in (*own, *titles, *classes):
-        names.setdefault(_plain(name), each)
+    for name, entry in (*entry_names, *titles, *classes):
+        names.setdefault(_plain(name), entry)
     return names
 
 
@@ -89,8 +89,8 @@ def _plain(name: str) -> str:
 
 def _hint(name: str, names: dict[str, CatalogueEntry]) -> str:
     near = difflib.get_close_matches(_plain(name), names, n=4, cutoff=_NEAR)
-    known = list(dict.fromkeys(names[each].name for each in near))
-    return f"did you mean {' or '.join(known)}?" if known else "`tablepatterns patterns` lists them all"
+    suggestions = list(dict.fromkeys(names[close_name].name for close_name in near))
+    return f"did you mean {' or '.join(suggestions)}?" if suggestions else "`tablepatterns patterns` lists them all"
 
 
 _HEADINGS: Final[dict[Kind, str]] = {
@@ -106,14 +106,14 @@ _COSTS: Final = "Costs are in storage transactions, the unit that Azure bills; a
 
 def listing() -> Group:
     """Return a list of all entries by kind, for a terminal."""
-    names = max(len(each.name) for each in ENTRIES)
+    names = max(len(entry.name) for entry in ENTRIES)
     parts: list[RenderableType] = []
     for kind in get_args(Kind):
         table = Table(box=None, show_header=False, padding=(0, _INDENT, 0, 0), pad_edge=False)
         table.add_column(min_width=names, no_wrap=True)
         table.add_column()
-        for each in (each for each in ENTRIES if each.kind == kind):
-            table.add_row(each.name, each.summary)
+        for entry in (entry for entry in ENTRIES if entry.kind == kind):
+            table.add_row(entry.name, entry.summary)
         parts += [Text(_HEADINGS[kind], style="bold"), Padding(table, (0, 0, 1, _INDENT))]
     return Group(*parts, Text("tablepatterns patterns <name> describes one in detail.", style="dim"))
 
@@ -125,7 +125,7 @@ def whole(entry: CatalogueEntry) -> Group:
 
 
 def _parts(entry: CatalogueEntry) -> Iterator[RenderableType]:
-    near = [each.name for each in related(entry.name)]
+    near = [entry.name for entry in related(entry.name)]
     facts: Sequence[tuple[str, Sequence[str]]] = (
         ("Problem", [entry.problem]),
         ("Solution", [entry.solution]),
@@ -145,8 +145,8 @@ def _parts(entry: CatalogueEntry) -> Iterator[RenderableType]:
     table.add_column()
     for name, lines in facts:
         for number, line in enumerate(lines):
-            marked = f"- {line}" if len(lines) > 1 else line
-            table.add_row(name if number == 0 else "", _code(marked))
+            text = f"- {line}" if len(lines) > 1 else line
+            table.add_row(name if number == 0 else "", _code(text))
     yield table
 
 

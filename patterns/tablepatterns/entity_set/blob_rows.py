@@ -42,12 +42,12 @@ class BlobRows:
         :raises EntityChanged: it was overwritten while it was read
         """
         try:
-            found = await self._blobs.read(_name(partition_key, row_key))
+            blob = await self._blobs.read(_name(partition_key, row_key))
         except BlobChanged as error:
-            raise _changed((partition_key, row_key), error) from error
-        if found is None:
+            raise _changed_error((partition_key, row_key), error) from error
+        if blob is None:
             return None
-        content, etag = found
+        content, etag = blob
         text = content.decode("utf-8").strip("\n").replace("\n", "/")
         row = Entity({"PartitionKey": partition_key, "RowKey": row_key, self._text: text})
         row.etag = etag
@@ -90,11 +90,11 @@ class BlobRows:
                 _name(*operation.key), content.encode("utf-8"), etag=etag, content_type=_TYPE
             )
         except BlobChanged as error:
-            raise _changed(operation.key, error) from error
+            raise _changed_error(operation.key, error) from error
         return [row]
 
 
-def _changed(keys: tuple[str, str], error: BlobChanged) -> EntityChanged:
+def _changed_error(keys: tuple[str, str], error: BlobChanged) -> EntityChanged:
     return EntityChanged(f"the blob of the row {keys} changed since it was read; read it again and retry", error)
 
 

@@ -120,12 +120,12 @@ class Write(Generic[E]):
     async def with_lookups(self, rows: RowReader) -> Write[E]:
         """Return this write with the fields that it looks up in other sets."""
         write: Write[E] = self
-        for each in self.derived:
-            if not isinstance(each, LookedUpFields):
+        for derived in self.derived:
+            if not isinstance(derived, LookedUpFields):
                 continue
-            change, guards = await each.look_up(write.change, rows)
+            change, guards = await derived.look_up(write.change, rows)
             if guards or change is not write.change:
-                write = replace(write.writing(change), guards=(*write.guards, *((each, guard) for guard in guards)))
+                write = replace(write.writing(change), guards=(*write.guards, *((derived, guard) for guard in guards)))
         return write
 
     def writing(self, change: Change) -> Write[E]:
@@ -135,9 +135,9 @@ class Write(Generic[E]):
         if self.given is None or change.new is None:
             return replace(self, change=change)
         before, after = self.change.new or {}, change.new
-        kept = {name: value for name, value in self.given.items() if name in after or name not in before}
+        unchanged_fields = {name: value for name, value in self.given.items() if name in after or name not in before}
         added = {name: value for name, value in after.items() if name not in before or value != before[name]}
-        return replace(self, change=change, given={**kept, **added})
+        return replace(self, change=change, given={**unchanged_fields, **added})
 
     @property
     def key(self) -> tuple[str, str]:
@@ -146,11 +146,11 @@ class Write(Generic[E]):
 
     def changes_to_announce(self) -> list[tuple[Intents, Change]]:
         """Return the changes to send intents for before the write, each with its sender."""
-        found = [] if self.intents is None else [(self.intents, self.change)]
-        for each in self.derived:
-            if isinstance(each, LookedUpFields):
-                found += each.intents_for(self.change)
-        return found
+        announcements = [] if self.intents is None else [(self.intents, self.change)]
+        for derived in self.derived:
+            if isinstance(derived, LookedUpFields):
+                announcements += derived.intents_for(self.change)
+        return announcements
 
     def primary(self) -> Operation:
         """Return the write of the primary row, conditional on its ETag if the caller read that row."""
@@ -166,16 +166,16 @@ class Write(Generic[E]):
             return Operation.merge(shape.part(change, row), etag, becomes=row, write_ids=write_ids)
         return Operation.replace(row, etag, write_ids=write_ids)
 
-    def wrote(self, written: Entity) -> Entity:
+    def wrote(self, row: Entity) -> Entity:
         """Update the caller's entity to match the written primary row, and return it."""
         if self.change.new is None:
             return self.entity
         fields = dict(self.change.new if self.given is None else self.given)
         self.entity.clear()
         self.entity.update(fields)
-        identify(self.entity, written)
-        keys = written["PartitionKey"], written["RowKey"]
-        source = Source(RowLayout(self.change.key), keys, written.etag or "", write_ids_of(written))
+        identify(self.entity, row)
+        keys = row["PartitionKey"], row["RowKey"]
+        source = Source(RowLayout(self.change.key), keys, row.etag or "", write_ids_of(row))
         stored = fields if self.given is None else dict(self.change.new)
         remember(self.entity, Reading(source, stored, fields, self.is_whole, self.of))
         return self.entity
@@ -226,12 +226,12 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
             if _is_of_shared_row(error, steps):
                 raise Overtaken from error
             raise
-        written: dict[Keys, Entity] = {}
+        entities: dict[Keys, Entity] = {}
         for step, row in zip(steps, rows, strict=True):
             key = step.operation.key
             if step.owner is None and key == step.write.change.row:
-                written[key] = step.write.wrote(row)
-        return [written[write.change.row] for write in encoded]
+                entities[key] = step.write.wrote(row)
+        return [entities[write.change.row] for write in encoded]
 
     return await (contended(account, attempt, retry_for) if shares_rows else attempt())
 
@@ -242,7 +242,7 @@ def _named_table(table: Table, writes: Sequence[Write]) -> Table:
     :raises BadInput: entities that share rows store one field under different names
     """
     names = [write.names for write in writes]
-    if all(each is names[0] for each in names) and names[0] is not None:
+    if all(stored_names is names[0] for stored_names in names) and names[0] is not None:
         return NamedTable(table, names[0])
     if any(write.shares_rows or write.backfilling for write in writes):
         rule = "sets whose models store fields under different names share rows, such as totals and lists"
@@ -278,25 +278,25 @@ async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Ste
     return [step._replace(write=final[id(step.write)]) for step in _one_per_row(steps)]
 
 
-async def all_steps(pending: Pending, write: Write, own: Sequence[Step] | None = None) -> list[Step]:
+async def all_steps(pending: Pending, write: Write, entity_steps: Sequence[Step] | None = None) -> list[Step]:
     """Return the steps of one change, including those on rows that entities share.
 
     :param pending: the rows after the earlier changes of the transaction; updated with this change
-    :param own: the result of `own_steps`, if it is known
+    :param entity_steps: the result of `own_steps`, if it is known
     """
     completed = await write.with_lookups(pending)
-    if own is None or completed is not write:
-        own = await own_steps(pending, completed)
+    if entity_steps is None or completed is not write:
+        entity_steps = await own_steps(pending, completed)
     _expect(pending, completed)
-    steps = [*own]
-    for step in own:
+    steps = [*entity_steps]
+    for step in entity_steps:
         if step.owner is not None:
             pending.take(step.operation)
-    for each in completed.derived:
-        if each.shares_rows and not each.is_eventual:
-            for operation in await each.operations(completed.change, pending):
+    for derived in completed.derived:
+        if derived.shares_rows and not derived.is_eventual:
+            for operation in await derived.operations(completed.change, pending):
                 pending.take(operation)
-                steps.append(Step(operation, completed, each))
+                steps.append(Step(operation, completed, derived))
     return _one_per_row(steps)
 
 
@@ -307,17 +307,17 @@ async def own_steps(rows: RowReader, write: Write) -> list[Step]:
     so a stale read is reported as such, and not as a conflict on a derived row.
     """
     steps = [Step(write.primary(), write)]
-    for each, guard in write.guards:
-        steps.append(Step(guard, write, each))
-    for each in write.derived:
-        if each.shares_rows or each.is_eventual:
+    for derived, guard in write.guards:
+        steps.append(Step(guard, write, derived))
+    for derived in write.derived:
+        if derived.shares_rows or derived.is_eventual:
             continue
-        if each in write.backfilling:
+        if derived in write.backfilling:
             # Older entities may lack these rows, so they cannot be inferred from the change
-            operations = await repair_operations(each, write.change, rows)
+            operations = await repair_operations(derived, write.change, rows)
         else:
-            operations = await each.operations(write.change, rows)
-        steps += [Step(operation, write, each) for operation in operations]
+            operations = await derived.operations(write.change, rows)
+        steps += [Step(operation, write, derived) for operation in operations]
     source = write.source
     return steps if source is None or source.key == write.change.row else _conditional(steps, write, source)
 
@@ -362,19 +362,19 @@ def _one_per_row(steps: list[Step]) -> list[Step]:
     """
     if len(steps) == 1:
         return steps
-    found: dict[Keys, list[Step]] = {}
+    steps_by_row: dict[Keys, list[Step]] = {}
     for step in steps:
-        same = found.setdefault(step.operation.key, [])
+        same = steps_by_row.setdefault(step.operation.key, [])
         if same and _hands_over(same[-1], step):
-            same.append(joined(*sorted((same.pop(), step), key=lambda each: each.operation.kind)) or step)
+            same.append(join_steps(*sorted((same.pop(), step), key=lambda candidate: candidate.operation.kind)) or step)
             continue
         if not same or not (same[-1].shares_row or step.shares_row):
             same.append(step)
             continue
-        both = joined(same.pop(), step)
-        if both is not None:
-            same.append(both)
-    return [*chain.from_iterable(found.values())]
+        merged_step = join_steps(same.pop(), step)
+        if merged_step is not None:
+            same.append(merged_step)
+    return [*chain.from_iterable(steps_by_row.values())]
 
 
 def _hands_over(before: Step, step: Step) -> bool:
@@ -383,7 +383,7 @@ def _hands_over(before: Step, step: Step) -> bool:
     return before.owner is step.owner is not None and not step.shares_row and kinds == {"delete", "insert"}
 
 
-def joined(before: Step, step: Step) -> Step | None:
+def join_steps(before: Step, step: Step) -> Step | None:
     """Return one step with the effect of two on the same row; None if they cancel each other out."""
     operation = combined(before.operation, step.operation)
     return None if operation is None else (before if step.owner is not None else step)._replace(operation=operation)
@@ -399,7 +399,7 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     operations: list[Operation] = []
     before: dict[Action, None] = {}
     announced: list[tuple[Intents, Change]] = []
-    seen: set[int] = set()
+    handled_writes: set[int] = set()
     for step in steps:
         names = step.write.names
         if names is None or isinstance(table, NamedTable):
@@ -407,8 +407,8 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
         else:
             operations.append(names.operation(step.operation))
         write = step.write
-        if id(write) not in seen:
-            seen.add(id(write))
+        if id(write) not in handled_writes:
+            handled_writes.add(id(write))
             if write.before:
                 before |= dict.fromkeys(write.before)
             if write.intents is not None or write.derived:
@@ -418,19 +418,19 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
         check_transaction(operations)
     for action in before:
         await action()
-    sent = await SentIntents.send(announced, retry_for) if announced else None
+    sent_intents = await SentIntents.send(announced, retry_for) if announced else None
     try:
-        written = await table.submit(*operations)
+        rows = await table.submit(*operations)
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-        if sent is not None:
-            await sent.withdraw()
+        if sent_intents is not None:
+            await sent_intents.withdraw()
         meaning = _meaning(error, steps)
         if meaning is error:
             raise
         raise meaning from error
-    if sent is not None:
-        await sent.complete(written)
-    return written
+    if sent_intents is not None:
+        await sent_intents.complete(rows)
+    return rows
 
 
 def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:

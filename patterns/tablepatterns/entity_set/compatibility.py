@@ -26,15 +26,19 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
     :param key: the key of the primary rows
     :raises BadDesign: the parts cannot be combined; the error says why
     """
-    for each in derived:
-        each.check_key(key, table)
-        mappings.check_read(each.name, each.reads)
-        if isinstance(each, Index) and (held := each.shape(key).include) is not None:
-            mappings.check_held(each.name, held)
-        own = each.row_key_pattern(key)
-        if each.is_eventual and own is not None and each.placement.store_name(table) == ("table", table.lower()):
-            _check_apart(each.name, own, key, "the primary rows")
-        _check_copies(each, key, derived)
+    for derived_data in derived:
+        derived_data.check_key(key, table)
+        mappings.check_read(derived_data.name, derived_data.reads)
+        if isinstance(derived_data, Index) and (properties := derived_data.shape(key).include) is not None:
+            mappings.check_held(derived_data.name, properties)
+        pattern = derived_data.row_key_pattern(key)
+        if (
+            derived_data.is_eventual
+            and pattern is not None
+            and derived_data.placement.store_name(table) == ("table", table.lower())
+        ):
+            _check_apart(derived_data.name, pattern, key, "the primary rows")
+        _check_copies(derived_data, key, derived)
     for one, other in combinations(derived, 2):
         if one.is_eventual and other.is_eventual and one.name == other.name:
             rule = "messages name derived data, and this set has the name twice"
@@ -50,16 +54,16 @@ def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> Non
     if not isinstance(index, Index):
         return
     shape = index.shape(key)
-    for other in derived:
-        looked_up = other.looked_up if isinstance(other, LookedUpFields) else ()
+    for derived_data in derived:
+        looked_up = derived_data.looked_up if isinstance(derived_data, LookedUpFields) else ()
         for name in sorted(name for name in looked_up if shape.holds(name) or name in shape.key.fields):
-            rule = f"its rows hold this property, and would become stale when {other.name} changes it"
+            rule = f"its rows hold this property, and would become stale when {derived_data.name} changes it"
             raise BadDesign(f"index {index.name}", name, rule, "include other properties, and not this one")
 
 
-def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
+def _check_apart(name: str, key: Key, other_key: Key, whose: str) -> None:
     """Reject two kinds of rows in one table whose keys could be the same."""
-    if key.overlaps(other):
+    if key.overlaps(other_key):
         rule = f"its rows could have the keys of {whose}"
         raise BadDesign(
             "derived",
@@ -80,11 +84,11 @@ def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind
     kinds: list[RowKind] = []
     if templates != EVERY_ROW:
         kinds.append(RowKind(("table", table.lower()), key, owner, f"entities of {table!r}"))
-    for each in derived:
-        rows = each.row_key_pattern(key)
+    for derived_data in derived:
+        rows = derived_data.row_key_pattern(key)
         if rows is not None:
-            what = f"rows of {each.name!r}, derived from {table!r},"
-            kinds.append(RowKind(each.placement.store_name(table), rows, owner, what))
+            description = f"rows of {derived_data.name!r}, derived from {table!r},"
+            kinds.append(RowKind(derived_data.placement.store_name(table), rows, owner, description))
     return kinds
 
 
@@ -94,10 +98,10 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
     :param table: the table of the primary rows
     :raises BadDesign: some derived data is outside the table
     """
-    for each in derived:
-        if each.placement.store_name(table) != ("table", table.lower()):
+    for derived_data in derived:
+        if derived_data.placement.store_name(table) != ("table", table.lower()):
             rule = f"its rows are not in {table!r}, so dropping the table of a period would leave them"
-            raise BadDesign("derived", each.name, rule, "keep them in the table of the primary rows")
+            raise BadDesign("derived", derived_data.name, rule, "keep them in the table of the primary rows")
 
 
 def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derived]) -> frozenset[Derived]:
@@ -105,10 +109,10 @@ def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derive
 
     :raises BadDesign: the set does not derive it
     """
-    found = frozenset(backfilling)
-    for each in found.difference(derived):
-        raise BadDesign("backfilling", each.name, "the set does not derive it", "give it as derived too")
-    return found
+    pending_backfills = frozenset(backfilling)
+    for derived_data in pending_backfills.difference(derived):
+        raise BadDesign("backfilling", derived_data.name, "the set does not derive it", "give it as derived too")
+    return pending_backfills
 
 
 def intents_of(
@@ -120,7 +124,7 @@ def intents_of(
     :param lease: the seconds that a message stays hidden
     :raises BadDesign: the lease is not above zero
     """
-    elsewhere = [each for each in derived if each.is_eventual]
+    elsewhere = [derived_data for derived_data in derived if derived_data.is_eventual]
     if not elsewhere:
         return None
     if lease < 1:

@@ -33,10 +33,10 @@ async def rows_at_once(table: Table, where: Filter, select: Sequence[str] | None
 async def one_pass(table: Table, where: Filter, select: Sequence[str] | None) -> tuple[list[Entity], int]:
     """Read the matching rows once; return them with the number of pages."""
     query = PageQuery(where, limits.MAX_PAGE_ENTITIES, None, select)
-    found = await table.read_page(query)
-    rows, pages = list(found.entities), 1
-    while found.next is not None:
-        found = await table.read_page(query._replace(start=found.next))
-        rows.extend(found.entities)
+    page = await table.read_page(query)
+    rows, pages = list(page.entities), 1
+    while page.next is not None:
+        page = await table.read_page(query._replace(start=page.next))
+        rows.extend(page.entities)
         pages += 1
     return rows, pages

@@ -278,12 +278,12 @@ async def repair_operations(derived: Derived, change: Change, rows: RowReader) -
 
     A row that belongs to another entity is treated as absent, so that the insert fails and reports the conflict.
     """
-    found: list[Operation | None] = []
+    operations: list[Operation | None] = []
     for keys in derived.affected_keys(change):
         row = await rows.get(*keys)
         is_ours = row is not None and (derived.shares_rows or derived.primary_keys_of(change.key, row) == [change.row])
-        found.append(derived.repair_operation(keys, row if is_ours else None, change.result))
-    return [operation for operation in found if operation is not None]
+        operations.append(derived.repair_operation(keys, row if is_ours else None, change.result))
+    return [operation for operation in operations if operation is not None]
 
 
 class Index(Derived):
@@ -332,22 +332,22 @@ class Index(Derived):
         """Return the write that makes a row the entity's copy, or deletes it if the entity has no copy there."""
         if primary.fields is None or keys not in primary.parts(self):
             return None if row is None else Operation.delete(*keys, row.etag or ANY)
-        wanted = self.shape(primary.key).row(primary.fields, keys)
-        if self.is_unique and INTENT_ID in wanted:
+        expected_row = self.shape(primary.key).row(primary.fields, keys)
+        if self.is_unique and INTENT_ID in expected_row:
             raise BadProperty(
-                INTENT_ID, wanted[INTENT_ID], "rows of a unique index use the name", "rename the property"
+                INTENT_ID, expected_row[INTENT_ID], "rows of a unique index use the name", "rename the property"
             )
         if row is None:
-            return Operation.insert(wanted)
-        return None if same_value(row, wanted) else Operation.replace(wanted, row.etag or ANY)
+            return Operation.insert(expected_row)
+        return None if same_value(row, expected_row) else Operation.replace(expected_row, row.etag or ANY)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the primary key of the copied entity; None if the row is not a copy of this index."""
         shape = self.shape(key)
         if not shape.fits(row):
             return None
-        primary, held = RowLayout(key), shape.entity(row)
-        return [key.format(primary.key_fields(held))] if primary.has_row(held) else None
+        primary, copied_fields = RowLayout(key), shape.entity(row)
+        return [key.format(primary.key_fields(copied_fields))] if primary.has_row(copied_fields) else None
 
     def affected_keys(self, change: Change) -> list[Keys]:
         """Return the keys of the copies that the change inserts, deletes or changes."""
@@ -369,8 +369,8 @@ class Index(Derived):
                 yield (row.pop("PartitionKey"), row.pop("RowKey")), row
 
     def __repr__(self) -> str:
-        held = "all" if self.include is None else ", ".join(sorted(self.include)) or "none"
-        return f"<{type(self).__name__} {self.name} include={held}{' unique' if self.is_unique else ''}>"
+        include_text = "all" if self.include is None else ", ".join(sorted(self.include)) or "none"
+        return f"<{type(self).__name__} {self.name} include={include_text}{' unique' if self.is_unique else ''}>"
 
 
 def duplicate(index: Index, primary: Key, keys: Keys) -> str:
@@ -379,12 +379,12 @@ def duplicate(index: Index, primary: Key, keys: Keys) -> str:
     :param primary: the key of the set's primary rows
     :param keys: the keys of the index row
     """
-    own = index.key
-    values = own.parse(*keys)
-    names = [name for name in own.fields if name not in primary.partition_fields] or own.fields
-    used = " with ".join(f"{name} {shown(values[name])}" for name in names)
-    place = "" if set(names).intersection(own.partition_fields) else f" in partition {shown(keys[0])}"
-    rule = f"{used} is already used by another entity{place} (unique index {index.name})"
+    index_key = index.key
+    values = index_key.parse(*keys)
+    names = [name for name in index_key.fields if name not in primary.partition_fields] or index_key.fields
+    key_text = " with ".join(f"{name} {shown(values[name])}" for name in names)
+    place = "" if set(names).intersection(index_key.partition_fields) else f" in partition {shown(keys[0])}"
+    rule = f"{key_text} is already used by another entity{place} (unique index {index.name})"
     return f"{rule}. Nothing was written; choose another value."
 
 
@@ -416,12 +416,12 @@ class RowLayout(NamedTuple):
 
         :param keys: the row's keys, if they are known already
         """
-        own, include = self.key.fields, self.include
+        key_fields, include = self.key.fields, self.include
         partition_key, row_key = keys or self.key.keys_of(_dated(self.texts, fields) if self.texts else fields)
         return {"PartitionKey": partition_key, "RowKey": row_key} | {
             name: value
             for name, value in fields.items()
-            if value is not None and name not in own and (include is None or name in include)
+            if value is not None and name not in key_fields and (include is None or name in include)
         }
 
     def part(self, change: Change, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -429,8 +429,10 @@ class RowLayout(NamedTuple):
 
         :param row: the whole row after the change
         """
-        given = change.merged or frozenset()
-        return {name: value for name, value in row.items() if name in ("PartitionKey", "RowKey") or name in given}
+        merged_names = change.merged or frozenset()
+        return {
+            name: value for name, value in row.items() if name in ("PartitionKey", "RowKey") or name in merged_names
+        }
 
     def key_fields(self, fields: Fields) -> dict[str, Any]:
         """Return the fields of the key that have a value."""
@@ -501,8 +503,8 @@ def _dated(names: Sequence[str], fields: Fields) -> Fields:
 def _date(value: object) -> object:
     """Return the date of an ISO text; anything else is returned unchanged, for the key to reject."""
     with suppress(ValueError):
-        if isinstance(value, str) and (parsed := date.fromisoformat(value)).isoformat() == value:
-            return parsed
+        if isinstance(value, str) and (parsed_date := date.fromisoformat(value)).isoformat() == value:
+            return parsed_date
     return value
 
 
@@ -535,8 +537,8 @@ def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
         if change.merges:
             return [Operation.merge(shape.part(change, new), ANY, becomes=new)]
         return [Operation.replace(new, ANY)]
-    gone = [Operation.delete(*_key(old), ANY)] if old else []
-    return gone + ([Operation.insert(new)] if new else [])
+    deletes = [Operation.delete(*_key(old), ANY)] if old else []
+    return deletes + ([Operation.insert(new)] if new else [])
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -142,8 +142,10 @@ class EntitySet(Modeled[Account_co, E]):
             self._names = names
             self.table = account.table(table) if names is None else NamedTable(account.table(table), names)
             self._identity = SetIdentity(identity_of(account), table.lower(), key)
-            given = _all_of(PropertyMapping, "mappings", mappings)
-            self._mappings = Mappings.of(account, table, key, given if model is None else mapped(model, table, given))
+            all_mappings = _all_of(PropertyMapping, "mappings", mappings)
+            self._mappings = Mappings.of(
+                account, table, key, all_mappings if model is None else mapped(model, table, all_mappings)
+            )
             check_compatible(table, key, self.derived, self._mappings)
             if names is not None:
                 names.check_shared(self.derived)
@@ -179,8 +181,8 @@ class EntitySet(Modeled[Account_co, E]):
 
         :raises BadProperty: a value does not fit its field
         """
-        found: Any = instance if self._adapter is None else self._adapter.entity_of(instance)
-        entity: Entity = found
+        result: Any = instance if self._adapter is None else self._adapter.entity_of(instance)
+        entity: Entity = result
         return entity
 
     @checked
@@ -189,8 +191,8 @@ class EntitySet(Modeled[Account_co, E]):
 
         :raises UnrecognizedEntity: the entity does not fit the model
         """
-        found: Any = entity if self._adapter is None else self._adapter.instance_of(entity)
-        instance: E = found
+        result: Any = entity if self._adapter is None else self._adapter.instance_of(entity)
+        instance: E = result
         return instance
 
     @recipe
@@ -256,8 +258,8 @@ class EntitySet(Modeled[Account_co, E]):
         Guide: query classes (the rule about `or`); asynchronous and parallel operations.
         """
         check_least("max_concurrency", max_concurrency, 1)
-        asked = [self.key.format(fields) for fields in keys]
-        rows = await self._rows_at(asked, max_concurrency)
+        primary_keys = [self.key.format(fields) for fields in keys]
+        rows = await self._rows_at(primary_keys, max_concurrency)
         return [await self._read(self._primary.entity(row), self._primary) if row else None for row in rows]
 
     @stream
@@ -439,12 +441,12 @@ class EntitySet(Modeled[Account_co, E]):
         Guide: index entities pattern.
         """
         check_least("max_concurrency", max_concurrency, 1)
-        given = fields_of(key, fields)
-        listed = await self._listed(via, given)
-        rows = await self._rows_at(listed, max_concurrency)
-        asked = {name: value for name, value in given.items() if name != PART}
+        key_fields = fields_of(key, fields)
+        primary_keys = await self._listed(via, key_fields)
+        rows = await self._rows_at(primary_keys, max_concurrency)
+        value_fields = {name: value for name, value in key_fields.items() if name != PART}
         entities = [self._primary.entity(row) for row in rows if row is not None]
-        return [await self._read(each, self._primary) for each in entities if self._has(via, each, asked)]
+        return [await self._read(entity, self._primary) for entity in entities if self._has(via, entity, value_fields)]
 
     @recipe
     async def totals(
@@ -467,14 +469,14 @@ class EntitySet(Modeled[Account_co, E]):
         """
         check_retry_for(retry_for)
         self._check_own(via)
-        given = fields_of(key, fields)
+        key_fields = fields_of(key, fields)
 
         async def attempt() -> list[Entity]:
-            return await self._spread_rows(via, via.layout, given, via.properties)
+            return await self._spread_rows(via, via.layout, key_fields, via.properties)
 
-        found = await contended(self.account, attempt, retry_for)
-        rows = [via.held(row) for row in found]
-        return via.named([sum(each) for each in zip(via.held(None), *rows, strict=True)])
+        total_rows = await contended(self.account, attempt, retry_for)
+        rows = [via.held(row) for row in total_rows]
+        return via.named([sum(column) for column in zip(via.held(None), *rows, strict=True)])
 
     @writing
     async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
@@ -490,9 +492,9 @@ class EntitySet(Modeled[Account_co, E]):
 
         Guide: modifying entities.
         """
-        written: E
-        (written,) = await commit(self.account, self.table, self._inserting(entity), retry_for=retry_for)
-        return written
+        result: E
+        (result,) = await commit(self.account, self.table, self._inserting(entity), retry_for=retry_for)
+        return result
 
     @writing
     async def replace(
@@ -532,9 +534,9 @@ class EntitySet(Modeled[Account_co, E]):
         if condition is not None:
             return await self._overwrite(self._fields(entity), None, retry_for, condition)
         await self._guard(entity)
-        written: E
-        (written,) = await commit(self.account, self.table, self._replacing(entity), retry_for=retry_for)
-        return written
+        result: E
+        (result,) = await commit(self.account, self.table, self._replacing(entity), retry_for=retry_for)
+        return result
 
     @writing
     async def merge(
@@ -562,13 +564,13 @@ class EntitySet(Modeled[Account_co, E]):
         condition = condition_of(etag, force=force)
         if condition is not None:
             self._mappings.check_merge()
-            given, key = self._given(changes), self._primary.key_fields(entity)
-            self._check_same_key(key, key | given)
-            return await self._overwrite(key | given, frozenset(given), retry_for, condition)
+            changed_fields, key = self._given(changes), self._primary.key_fields(entity)
+            self._check_same_key(key, key | changed_fields)
+            return await self._overwrite(key | changed_fields, frozenset(changed_fields), retry_for, condition)
         await self._guard(entity)
-        written: E
-        (written,) = await commit(self.account, self.table, self._merging(entity, changes), retry_for=retry_for)
-        return written
+        result: E
+        (result,) = await commit(self.account, self.table, self._merging(entity, changes), retry_for=retry_for)
+        return result
 
     @writing
     async def insert_or_replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
@@ -684,12 +686,12 @@ class EntitySet(Modeled[Account_co, E]):
 
         Guide: concurrency; modifying heterogeneous types (the update of EmployeeCount).
         """
-        given = fields_of(key, fields)
+        key_fields = fields_of(key, fields)
 
         async def write(current: Any) -> E:
-            return await self.replace(_existing(current, given), retry_for=retry_for)
+            return await self.replace(_existing(current, key_fields), retry_for=retry_for)
 
-        return await self._from_current(given, write, retry_for, change)
+        return await self._from_current(key_fields, write, retry_for, change)
 
     @writing
     async def rename(
@@ -751,7 +753,7 @@ class EntitySet(Modeled[Account_co, E]):
         return cast("Write[E]", self._replacing(entity))
 
     def _replacing(self, entity: Mapping[str, Any]) -> Write:
-        reading, read = self._as_read(entity, whole=True)
+        reading, read = self._as_read(entity, require_whole=True)
         fields = self._fields(entity)
         return self._writing(read, reading, fields)
 
@@ -764,9 +766,9 @@ class EntitySet(Modeled[Account_co, E]):
 
     def _merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
         self._mappings.check_merge()
-        given = self._given(changes)
-        reading, read = self._as_read(entity, whole=bool(self.derived))
-        return self._writing(read, reading, {**reading.fields, **given}, frozenset(given))
+        changed_fields = self._given(changes)
+        reading, read = self._as_read(entity, require_whole=bool(self.derived))
+        return self._writing(read, reading, {**reading.fields, **changed_fields}, frozenset(changed_fields))
 
     @planning
     @checked
@@ -776,7 +778,7 @@ class EntitySet(Modeled[Account_co, E]):
         return cast("Write[E]", self._deleting(entity))
 
     def _deleting(self, entity: Mapping[str, Any]) -> Write:
-        reading, read = self._as_read(entity, whole=bool(self.derived))
+        reading, read = self._as_read(entity, require_whole=bool(self.derived))
         return self._writing(read, reading, None)
 
     @planning
@@ -792,7 +794,7 @@ class EntitySet(Modeled[Account_co, E]):
         for name in fields:
             if name not in self.key.fields:
                 raise BadKey(name, fields[name], f"the key has the fields {', '.join(self.key.fields)}", "leave it out")
-        reading, read = self._as_read(entity, whole=True)
+        reading, read = self._as_read(entity, require_whole=True)
         insertion = self._inserting({**entity, **fields})
         old, new = self.key.format(self._primary.key_fields(reading.stored)), insertion.key
         if old == new:
@@ -883,8 +885,8 @@ class EntitySet(Modeled[Account_co, E]):
         )
         report, pace = Report(), Pace(self.account, max_per_second)
         async for page in walk(self._rows, derived, "backfill", resume, pace, to_orphans=False):
-            needed = [(entity, keys) for entity in page.entities.values() if (keys := inspector.keys(entity))]
-            await repairer.repair(needed, are_absent=True)
+            missing_rows = [(entity, keys) for entity in page.entities.values() if (keys := inspector.keys(entity))]
+            await repairer.repair(missing_rows, are_absent=True)
             report = replace(report, entities=report.entities + len(page.entities), token=page.token)
             if progress is not None:
                 check_not_awaitable("progress", progress(report))
@@ -985,12 +987,12 @@ class EntitySet(Modeled[Account_co, E]):
         return repaired
 
     async def _repair_drifts(self, repairer: Repairer, derived: Derived, report: Report) -> int:
-        needed = defaultdict[Keys, list[Keys]](list)
+        rows_by_owner = defaultdict[Keys, list[Keys]](list)
         for drift in report.drifts:
             if drift.derived == derived.name and drift.finding is not Finding.CONTESTED:
-                needed[drift.owner].append(drift.row)
-        await repairer.repair((Primary(self.key, owner, None), rows) for owner, rows in needed.items())
-        return len({row for rows in needed.values() for row in rows})
+                rows_by_owner[drift.owner].append(drift.row)
+        await repairer.repair((Primary(self.key, owner, None), rows) for owner, rows in rows_by_owner.items())
+        return len({row for rows in rows_by_owner.values() for row in rows})
 
     @recipe
     async def recount(
@@ -1106,14 +1108,14 @@ class EntitySet(Modeled[Account_co, E]):
 
     def _check_own(self, via: Derived, subject: str = "derived") -> None:
         if via not in self.derived:
-            rule = f"the set keeps {[each.name for each in self.derived]}"
+            rule = f"the set keeps {[derived.name for derived in self.derived]}"
             raise BadInput(subject, getattr(via, "name", via), rule, "give one of the set's own, or declare it")
 
     def _table(self, shape: RowLayout) -> Table:
         return self.table if shape.table is None else self._rows.table(shape.table)
 
     async def _rows_at(self, keys: Iterable[Keys], max_concurrency: int) -> list[Entity | None]:
-        reads = (self.table.get(*each) for each in keys)
+        reads = (self.table.get(*key_pair) for key_pair in keys)
         rows = await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
         return [None if row is None or TOMBSTONE in row else row for row in rows]
 
@@ -1132,18 +1134,18 @@ class EntitySet(Modeled[Account_co, E]):
         # Recipes run on the view without a model, where E is Entity; the adapter creates the instances
         return entity  # type: ignore[return-value]
 
-    def _has(self, via: Lists, entity: Entity, asked: dict[str, Any]) -> bool:
+    def _has(self, via: Lists, entity: Entity, value_fields: dict[str, Any]) -> bool:
         """Whether an entity still has the value for which it was listed."""
         layout = via.layout(self.key)
-        found = [layout.parse(*keys) for keys in via.keys(self.key, dict(entity))]
-        wanted = layout.parse(*layout.format({**asked, **({PART: 0} if via.spread > 1 else {})}))
-        return any({**each, PART: 0} == {**wanted, PART: 0} for each in found)
+        current_values = [layout.parse(*keys) for keys in via.keys(self.key, dict(entity))]
+        expected_values = layout.parse(*layout.format({**value_fields, **({PART: 0} if via.spread > 1 else {})}))
+        return any({**values, PART: 0} == {**expected_values, PART: 0} for values in current_values)
 
     async def _listed(self, via: Lists, fields: Mapping[str, Any]) -> list[Keys]:
         self._check_own(via)
         rows = await self._spread_rows(via, via.layout(self.key), fields)
-        found = {keys for row in rows for keys in via.primary_keys_of(self.key, row) or ()}
-        return sorted(found, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
+        unique_keys = {keys for row in rows for keys in via.primary_keys_of(self.key, row) or ()}
+        return sorted(unique_keys, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
 
     async def _spread_rows(
         self, via: Lists | Totals, layout: Key, fields: Mapping[str, Any], select: Sequence[str] | None = None
@@ -1167,13 +1169,13 @@ class EntitySet(Modeled[Account_co, E]):
         return self._write(Change(self.key, None, self._fields(entity)))
 
     def _writing(
-        self, entity: Entity, reading: Reading, new: Fields | None, merged: frozenset[str] | None = None
+        self, entity: Entity, reading: Reading, new: Fields | None, merged_names: frozenset[str] | None = None
     ) -> Write:
         """Return the write of an entity that was read; `new` is None to delete it."""
         old, source = reading.stored, reading.source
         keeps_key = new is None or self._check_same_key(old, new)
         row = source.key if keeps_key and source.shape == self._primary else None
-        change = Change(self.key, old, new, merged, known_row=row)
+        change = Change(self.key, old, new, merged_names, known_row=row)
         return self._write(change, source, entity, is_whole=reading.is_whole)
 
     def _write(
@@ -1220,7 +1222,7 @@ class EntitySet(Modeled[Account_co, E]):
         """Whether the ETag of a row of this shape guards its entity."""
         if shape.is_eventual or shape == self._primary:
             return not shape.is_eventual
-        return not any(isinstance(each, Copies) and not each.is_eventual for each in self.derived)
+        return not any(isinstance(derived, Copies) and not derived.is_eventual for derived in self.derived)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
@@ -1235,13 +1237,13 @@ class EntitySet(Modeled[Account_co, E]):
             self.schema.check(fields, in_part=in_part, secret=self._mappings.secret)
         return {name: value for name, value in fields.items() if value is not None}
 
-    def _as_read(self, entity: Mapping[str, Any], *, whole: bool) -> tuple[Reading, Entity]:
+    def _as_read(self, entity: Mapping[str, Any], *, require_whole: bool) -> tuple[Reading, Entity]:
         reading = reading_of(entity)
         if not isinstance(entity, Entity) or not isinstance(reading, Reading):
             rule = "it was not read from this set, so its ETag is unknown"
             raise BadInput("entity", self._primary.key_fields(entity), rule, "read it first, or pass force=True")
         self._identity.check(entity)
-        if whole:
+        if require_whole:
             self._check_whole(entity, reading)
         if not self._guards(reading.source.shape):
             rule = "it was read from an index, whose ETag is not the entity's"
@@ -1294,7 +1296,7 @@ class EntitySet(Modeled[Account_co, E]):
     def _check(self, derived: Derived, max_concurrency: int) -> None:
         check_least("max_concurrency", max_concurrency, 1)
         if derived not in self.derived:
-            rule = f"the set keeps {[each.name for each in self.derived]}"
+            rule = f"the set keeps {[derived_data.name for derived_data in self.derived]}"
             raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
         if not derived.is_verifiable:
             rule = "each of its rows combines several entities"
@@ -1311,19 +1313,19 @@ class EntitySet(Modeled[Account_co, E]):
         declared_rows(self.account).add(kinds_of(self.table.name, self.key, self.derived))
 
     async def _overwrite(
-        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None = None
+        self, fields: dict[str, Any], merged_names: frozenset[str] | None, retry_for: float, etag: str | None = None
     ) -> E:
         """Overwrite the stored entity if its ETag matches; without an ETag, insert a missing entity too."""
         if not self.derived:
-            return await self._overwrite_row(fields, merged, retry_for, etag)
+            return await self._overwrite_row(fields, merged_names, retry_for, etag)
 
         async def write(current: Any) -> E:
             if current is None and etag is None:
                 new: Any = fields
                 return await self.insert(new, retry_for=retry_for)
             entity = _existing(current, fields)
-            if merged is not None:
-                return await self.merge(entity, {name: fields[name] for name in merged}, retry_for=retry_for)
+            if merged_names is not None:
+                return await self.merge(entity, {name: fields[name] for name in merged_names}, retry_for=retry_for)
             entity.clear()
             entity.update(fields)
             return await self.replace(entity, retry_for=retry_for)
@@ -1341,19 +1343,19 @@ class EntitySet(Modeled[Account_co, E]):
         return current
 
     async def _overwrite_row(
-        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None
+        self, fields: dict[str, Any], merged_names: frozenset[str] | None, retry_for: float, etag: str | None
     ) -> E:
         """Write an entity without derived data: the service's own upserts need no read."""
         check_retry_for(retry_for)
-        change = Change(self.key, None, fields, merged)
-        write = await Write(self._identity, change, is_whole=merged is None, mappings=self._mappings).encoded()
+        change = Change(self.key, None, fields, merged_names)
+        write = await Write(self._identity, change, is_whole=merged_names is None, mappings=self._mappings).encoded()
         row = self._primary.row(write.change.new or {})
         if etag is None:
-            operation = Operation.insert_or_replace(row) if merged is None else Operation.insert_or_merge(row)
+            operation = Operation.insert_or_replace(row) if merged_names is None else Operation.insert_or_merge(row)
         else:
-            operation = Operation.replace(row, etag) if merged is None else Operation.merge(row, etag)
-        (written,) = await execute_steps(self.table, [Step(operation, write)], retry_for)
-        return write.wrote(written)  # type: ignore[return-value] # as in _read
+            operation = Operation.replace(row, etag) if merged_names is None else Operation.merge(row, etag)
+        (written_row,) = await execute_steps(self.table, [Step(operation, write)], retry_for)
+        return write.wrote(written_row)  # type: ignore[return-value] # as in _read
 
     async def _from_current(
         self,
@@ -1393,8 +1395,8 @@ def _all_of(kind: type[object], subject: str, parts: Iterable[T]) -> tuple[T, ..
     """Return the items of a parameter, which may be an iterator."""
     if not isinstance(parts, Iterable):
         raise BadDesign(subject, parts, "it is a list", f"write {subject}=[...], with one or more in it")
-    given = tuple(parts)
-    for each in given:
-        if not isinstance(each, kind):
-            raise BadDesign(subject, each, f"{type(each).__name__} is not {kind.__name__}", "leave it out")
-    return given
+    items = tuple(parts)
+    for item in items:
+        if not isinstance(item, kind):
+            raise BadDesign(subject, item, f"{type(item).__name__} is not {kind.__name__}", "leave it out")
+    return items

@@ -69,7 +69,7 @@ class Intent:
         :raises BadMessage: the body holds no intent
         """
         try:
-            return cls(UUID(body["id"]), tuple(_claim(each["row"], each["traces"]) for each in body["entities"]))
+            return cls(UUID(body["id"]), tuple(_claim(entry["row"], entry["traces"]) for entry in body["entities"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             rule = 'it has an "id", and "entities" with their "row" and their "traces"'
             hint = "process it with the version of the library that sent it"
@@ -92,9 +92,9 @@ def shares(claims: Iterable[Claim], kind: str) -> Iterator[Sequence[Claim]]:
 
 
 def _claim(row: Sequence[object], traces: Iterable[Sequence[object]]) -> Claim:
-    found = [Trace(str(name), (str(partition), str(key))) for name, partition, key in traces]
+    parsed_traces = [Trace(str(name), (str(partition), str(key))) for name, partition, key in traces]
     partition_key, row_key = row
-    return Claim((str(partition_key), str(row_key)), tuple(found))
+    return Claim((str(partition_key), str(row_key)), tuple(parsed_traces))
 
 
 class LookedUpFields(Derived):
@@ -147,7 +147,7 @@ class Intents:
     ) -> None:
         self._account = account
         self._rows = rows
-        self._derived = {each.name: each for each in derived}
+        self._derived = {derived_data.name: derived_data for derived_data in derived}
         self._kind = kind
         self._queue = queue
         self._seconds = seconds
@@ -186,7 +186,7 @@ class Intents:
         if old is None:
             return frozenset()
         return frozenset(
-            Trace(name, keys) for name, each in self._derived.items() for keys in each.keys(change.key, old)
+            Trace(name, keys) for name, derived in self._derived.items() for keys in derived.keys(change.key, old)
         )
 
     def derived(self, trace: Trace) -> Derived:
@@ -203,7 +203,7 @@ class Intents:
         """Send an intent, and return the lease of its message, which stays hidden. Cost: 1 transaction."""
         return await Lease.on_new(self._account, self._queue, Envelope(self.kind, intent.body()), self._seconds)
 
-    async def reserve(self, trace: Trace, change: Change, sent: SentIntent, retry_for: float) -> Entity | None:
+    async def reserve(self, trace: Trace, change: Change, sent_intent: SentIntent, retry_for: float) -> Entity | None:
         """Reserve a unique key for an entity about to be written; return the row, or None if the index is not unique.
 
         :raises DuplicateIndexValue: another entity has the key, or is about to
@@ -214,9 +214,9 @@ class Intents:
         if not isinstance(derived, Index) or not derived.is_unique:
             return None
         givers = [
-            other.row
-            for other in (sent.changes[claim.row] for claim in sent.intent.claims)
-            if trace in self.before(other) and not self._rows.wants(derived, trace.keys, other.result)
+            other_change.row
+            for other_change in (sent_intent.changes[claim.row] for claim in sent_intent.intent.claims)
+            if trace in self.before(other_change) and not self._rows.wants(derived, trace.keys, other_change.result)
         ]
         return await reserve(
             self._account,
@@ -224,8 +224,8 @@ class Intents:
             derived,
             trace.keys,
             change.result,
-            sent.intent.id,
-            sent.lease,
+            sent_intent.intent.id,
+            sent_intent.lease,
             retry_for,
             givers,
         )
@@ -243,17 +243,20 @@ class Intents:
         await self.reconcile_all(lease, Intent.parse(lease.work.body), {}, retry_for)
 
     async def reconcile_all(
-        self, lease: Lease, intent: Intent, known: Mapping[Keys, tuple[Primary, Assumed]], retry_for: float
+        self, lease: Lease, intent: Intent, known_primaries: Mapping[Keys, tuple[Primary, Assumed]], retry_for: float
     ) -> None:
         """Update the rows that an intent names, and repeat for each entity that changed during the update.
 
         :param lease: the lease of the intent's message
-        :param known: the entities that were just written and their expected rows, which saves reading them
+        :param known_primaries: the entities that were just written and their expected rows, which saves reading them
         :param retry_for: the seconds to keep retrying while others write an entity
         """
-        calls = [self._reconcile(lease, claims, intent.id, retry_for, known) for claims in self._groups(intent.claims)]
+        calls = [
+            self._reconcile(lease, claims, intent.id, retry_for, known_primaries)
+            for claims in self._groups(intent.claims)
+        ]
         # One by one: entities that share rows would conflict with each other
-        await self._at_once(calls, 1 if any(each.shares_rows for each in self._derived.values()) else 8)
+        await self._at_once(calls, 1 if any(derived.shares_rows for derived in self._derived.values()) else 8)
 
     def shares(self, claims: Iterable[Claim]) -> list[Sequence[Claim]]:
         """Split claims into those of each message.
@@ -261,14 +264,14 @@ class Intents:
         :raises LimitExceeded: entities that pass unique keys to each other do not fit into one message
         """
         groups = self._groups(claims)
-        found = list(shares(chain.from_iterable(groups), self.kind))
+        claim_lists = list(shares(chain.from_iterable(groups), self.kind))
         for group in groups:
-            if len(group) > 1 and not any(group[0] in share and group[-1] in share for share in found):
+            if len(group) > 1 and not any(group[0] in share and group[-1] in share for share in claim_lists):
                 rule = (
                     f"entities that pass keys of an index to each other are in one message of {MAX_MESSAGE_BYTES} bytes"
                 )
                 raise LimitExceeded("changes", len(group), rule, "commit fewer changes at a time")
-        return found
+        return claim_lists
 
     def _groups(self, claims: Iterable[Claim]) -> list[list[Claim]]:
         """Group claims that name the same row of an index: its key passes from one entity to the other."""
@@ -278,10 +281,10 @@ class Intents:
         groups: dict[Trace, list[Claim]] = {}
         separate: list[list[Claim]] = []
         for claim in claims:
-            own = [trace for trace in claim.traces if not self.derived(trace).shares_rows]
-            joined = {id(groups[trace]): groups[trace] for trace in own if trace in groups}
-            group = [claim, *chain.from_iterable(joined.values())]
-            separate = [other for other in separate if id(other) not in joined] + [group]
+            own_traces = [trace for trace in claim.traces if not self.derived(trace).shares_rows]
+            joined_groups = {id(groups[trace]): groups[trace] for trace in own_traces if trace in groups}
+            group = [claim, *chain.from_iterable(joined_groups.values())]
+            separate = [other_group for other_group in separate if id(other_group) not in joined_groups] + [group]
             groups |= {trace: group for member in group for trace in member.traces}
         return separate
 
@@ -291,21 +294,21 @@ class Intents:
         claims: Sequence[Claim],
         intent: UUID,
         retry_for: float,
-        known: Mapping[Keys, tuple[Primary, Assumed]],
+        known_primaries: Mapping[Keys, tuple[Primary, Assumed]],
     ) -> None:
         # Loops, since this runs in every write of an entity with eventual data
-        seen: dict[Keys, Primary] = {}
+        primaries: dict[Keys, Primary] = {}
         expected: dict[Trace, Entity | None] = {}
         for claim in claims:
-            if claim.row in known:
-                seen[claim.row], rows = known[claim.row]
+            if claim.row in known_primaries:
+                primaries[claim.row], rows = known_primaries[claim.row]
                 expected.update(rows)
 
         async def attempt() -> None:
             nonlocal expected
             now: list[tuple[Claim, Primary]] = []
             for claim in claims:
-                primary = seen.pop(claim.row, None) or await self._rows.primary(claim.row)
+                primary = primaries.pop(claim.row, None) or await self._rows.primary(claim.row)
                 now.append((claim, primary))
             assumed, expected = expected, {}
             replaced = self._wanted(now) if len(now) > 1 else ()
@@ -313,8 +316,8 @@ class Intents:
                 await self._repair(lease, claim, intent, primary, assumed, replaced)
             is_overtaken = False
             for claim, primary in now:
-                seen[claim.row] = await self._rows.primary(claim.row)
-                is_overtaken = is_overtaken or seen[claim.row].etag != primary.etag
+                primaries[claim.row] = await self._rows.primary(claim.row)
+                is_overtaken = is_overtaken or primaries[claim.row].etag != primary.etag
             if is_overtaken:
                 raise Overtaken
 
@@ -342,21 +345,21 @@ class Intents:
 
         :param replaced: rows that pass to another entity; if they were deleted first, a third one could take the key
         """
-        wanted = [trace for trace in claim.traces if self._rows.wants(self.derived(trace), trace.keys, now)]
-        unwanted = [trace for trace in claim.traces if trace not in wanted and trace not in replaced]
-        for traces in (wanted, unwanted):
+        expected_traces = [trace for trace in claim.traces if self._rows.wants(self.derived(trace), trace.keys, now)]
+        unwanted = [trace for trace in claim.traces if trace not in expected_traces and trace not in replaced]
+        for traces in (expected_traces, unwanted):
             await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace in traces])
 
     async def _repair_row(self, lease: Lease, trace: Trace, intent: UUID, now: Primary, assumed: Assumed) -> None:
         derived = self.derived(trace)
         table = self._rows.table_of(derived)
         row = assumed[trace] if trace in assumed else await table.get(*trace.keys)
-        found = await self._rows.compare(derived, trace.keys, row, now, intent)
-        if found.operation is None:
+        comparison = await self._rows.compare(derived, trace.keys, row, now, intent)
+        if comparison.operation is None:
             return
         await lease.renew_if_due()
         try:
-            await table.submit(found.operation)
+            await table.submit(comparison.operation)
         except OVERTAKEN as error:
             raise Overtaken from error
 
@@ -425,74 +428,80 @@ class SentIntents:
             claim = intents.claim(change)
             if claim is not None:
                 claimed[intents].append((claim, change))
-        found = cls(retry_for)
+        sent_intents = cls(retry_for)
         try:
-            for intents, each in claimed.items():
-                await found._announce(intents, each)
-            for sent in found._sent:
-                await sent.lease.renew_if_due()
+            for intents, claims in claimed.items():
+                await sent_intents._announce(intents, claims)
+            for sent_intent in sent_intents._sent:
+                await sent_intent.lease.renew_if_due()
         except (EntityAlreadyExists, EntityChanged, LeaseLost):
-            await found.withdraw()
+            await sent_intents.withdraw()
             raise
-        return found
+        return sent_intents
 
     async def _announce(self, intents: Intents, claimed: Sequence[tuple[Claim, Change]]) -> None:
         changes = {claim.row: change for claim, change in claimed}
         for share in intents.shares([claim for claim, _ in claimed]):
             intent = Intent(uuid4(), tuple(share))
-            sent = SentIntent(intents, intent, changes, await intents.send(intent))
-            self._sent.append(sent)
+            sent_intent = SentIntent(intents, intent, changes, await intents.send(intent))
+            self._sent.append(sent_intent)
             for claim in share:
-                for trace in sent.new(claim):
-                    row = await intents.reserve(trace, changes[claim.row], sent, self._retry_for)
+                for trace in sent_intent.new(claim):
+                    row = await intents.reserve(trace, changes[claim.row], sent_intent, self._retry_for)
                     if row is not None:
-                        sent.reserved[trace] = row
+                        sent_intent.reserved[trace] = row
 
     async def withdraw(self) -> None:
         """Delete the messages after the write failed. Cost: 1 transaction for each.
 
         If no other intent may name their rows, the rows are first made consistent, which costs more.
         """
-        for sent in self._sent:
-            with _logging_failure(sent):
-                if sent.reserved or sent.leaves_rows:
-                    await sent.intents.handle(sent.lease, self._retry_for)
-                await sent.lease.complete()
+        for sent_intent in self._sent:
+            with _logging_failure(sent_intent):
+                if sent_intent.reserved or sent_intent.leaves_rows:
+                    await sent_intent.intents.handle(sent_intent.lease, self._retry_for)
+                await sent_intent.lease.complete()
 
-    async def complete(self, written: Iterable[Entity]) -> None:
+    async def complete(self, rows: Iterable[Entity]) -> None:
         """Update the rows after the write, and delete the messages.
 
         The entities are already written. If this fails, the failure is logged, and a worker processes the message when
         it becomes visible.
         """
-        stored = {row.key: row for row in written}
-        for sent in self._sent:
-            with _logging_failure(sent):
-                await self._complete(sent, stored)
+        stored = {row.key: row for row in rows}
+        for sent_intent in self._sent:
+            with _logging_failure(sent_intent):
+                await self._complete(sent_intent, stored)
 
-    async def _complete(self, sent: SentIntent, stored: dict[tuple[str | None, str | None], Entity]) -> None:
+    async def _complete(self, sent_intent: SentIntent, stored: dict[tuple[str | None, str | None], Entity]) -> None:
         try:
-            await sent.lease.renew_if_due()
+            await sent_intent.lease.renew_if_due()
         except LeaseLost:
             # A worker that received the message may have read the entity before the write
-            sent.lease = await sent.intents.send(sent.intent)
-        known = {
+            sent_intent.lease = await sent_intent.intents.send(sent_intent.intent)
+        known_primaries = {
             claim.row: (
-                replace(sent.changes[claim.row].result, etag=stored[claim.row].etag),
-                {trace: sent.reserved.get(trace) for trace in sent.new(claim) if sent.has_alone(trace)},
+                replace(sent_intent.changes[claim.row].result, etag=stored[claim.row].etag),
+                {
+                    trace: sent_intent.reserved.get(trace)
+                    for trace in sent_intent.new(claim)
+                    if sent_intent.has_alone(trace)
+                },
             )
-            for claim in sent.intent.claims
-            if sent.changes[claim.row].is_written
+            for claim in sent_intent.intent.claims
+            if sent_intent.changes[claim.row].is_written
         }
-        await sent.intents.reconcile_all(sent.lease, sent.intent, known, self._retry_for)
-        await sent.lease.complete()
+        await sent_intent.intents.reconcile_all(sent_intent.lease, sent_intent.intent, known_primaries, self._retry_for)
+        await sent_intent.lease.complete()
 
 
 @contextmanager
-def _logging_failure(sent: SentIntent) -> Generator[None, None, None]:
+def _logging_failure(sent_intent: SentIntent) -> Generator[None, None, None]:
     """Log a failure of the storage account and continue: a worker will process the message."""
     try:
         yield
     except AzureError as error:
-        count, why = len(sent.intent.claims), type(error).__name__
-        _log.warning("%s: the derived data of %d entities is left to a worker (%s)", sent.intents.kind, count, why)
+        count, why = len(sent_intent.intent.claims), type(error).__name__
+        _log.warning(
+            "%s: the derived data of %d entities is left to a worker (%s)", sent_intent.intents.kind, count, why
+        )

@@ -42,13 +42,13 @@ def set_identity(entity_set: _AnySet) -> SetIdentity:
     return entity_set._identity
 
 
-def check_not_moved(entity_set: _AnySet, what: str) -> None:
+def check_not_moved(entity_set: _AnySet, subject: str) -> None:
     """Reject a pattern that would write one table of a move to new keys and not the other one.
 
-    :param what: the name of the pattern
+    :param subject: the name of the pattern
     :raises BadDesign: this process declares a move of the set, which is not known to be committed
     """
-    check_unmoved(entity_set._identity, what)
+    check_unmoved(entity_set._identity, subject)
 
 
 def is_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> bool:

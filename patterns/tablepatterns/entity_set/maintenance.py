@@ -55,15 +55,15 @@ class Repairer:
         self._parallel = max_concurrency
         self._retry_for = retry_for
 
-    async def repair(self, needed: Iterable[tuple[Primary, Sequence[Keys]]], *, are_absent: bool = False) -> None:
+    async def repair(self, targets: Iterable[tuple[Primary, Sequence[Keys]]], *, are_absent: bool = False) -> None:
         """Make rows consistent with the entities as they are now.
 
-        :param needed: for each entity that was read, the rows to check
+        :param targets: for each entity that was read, the rows to check
         :param are_absent: whether to expect that the rows do not exist, and that the entities have not changed
         """
         claims = [
             (primary, Claim(primary.row, tuple(Trace(self._derived.name, keys) for keys in rows)))
-            for primary, rows in needed
+            for primary, rows in targets
         ]
         if not self._derived.is_eventual:
             if are_absent and not self._derived.shares_rows:
@@ -82,12 +82,12 @@ class Repairer:
             await self._pace.turn()
         intent = Intent(uuid4(), tuple(claims))
         lease = await intents.send(intent)
-        known = {
+        known_primaries = {
             claim.row: (primaries[claim.row], {} if self._derived.shares_rows else dict.fromkeys(claim.traces))
             for claim in claims
             if claim.row in primaries
         }
-        await intents.reconcile_all(lease, intent, known, self._retry_for)
+        await intents.reconcile_all(lease, intent, known_primaries, self._retry_for)
         await lease.complete()
 
     async def _insert_missing(self, claims: Iterable[tuple[Primary, Claim]]) -> list[tuple[Primary, Claim]]:
@@ -96,16 +96,16 @@ class Repairer:
         Each transaction is conditional on the entities' ETags and on the rows being absent.
         """
         inserts = [(primary, claim, await self._inserts(primary, claim)) for primary, claim in claims]
-        groups = list(_groups([each for each in inserts if each[2]]))
-        done = await self._account.gather(
+        groups = list(_groups([insert for insert in inserts if insert[2]]))
+        row_groups = await self._account.gather(
             *map(self._insert_group, groups), max_concurrency=self._parallel, independent=self._pace.is_unlimited
         )
-        inserted = {row for rows in done for row in rows}
+        inserted = {row for rows in row_groups for row in rows}
         return [(primary, claim) for primary, claim, _ in inserts if primary.row not in inserted]
 
     async def _inserts(self, primary: Primary, claim: Claim) -> list[Operation]:
         findings = [await self._rows.compare(self._derived, trace.keys, None, primary) for trace in claim.traces]
-        operations = [each.operation for each in findings if each.operation is not None]
+        operations = [finding.operation for finding in findings if finding.operation is not None]
         guard = _guard(primary)
         return [*guard, *operations] if guard and operations else []
 
@@ -113,19 +113,21 @@ class Repairer:
         """Insert the rows of several entities; return the entities whose rows were inserted."""
         for _ in group:
             await self._pace.turn()
-        left = list(group)
+        pending_inserts = list(group)
         for _ in range(_ATTEMPTS):
-            owners = [number for number, (_, _, operations) in enumerate(left) for _ in operations]
+            owners = [number for number, (_, _, operations) in enumerate(pending_inserts) for _ in operations]
             try:
-                await self._rows.table_of(self._derived).submit(*(each for _, _, own in left for each in own))
+                await self._rows.table_of(self._derived).submit(
+                    *(operation for _, _, operations in pending_inserts for operation in operations)
+                )
             except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
                 # Some rows may exist already: writers keep the rows of their entities consistent
-                del left[owners[error.index]]
+                del pending_inserts[owners[error.index]]
             except (OutcomeUnknown, LimitExceeded):
                 break
             else:
-                return [primary.row for primary, _, _ in left]
-            if not left:
+                return [primary.row for primary, _, _ in pending_inserts]
+            if not pending_inserts:
                 break
         return []
 
@@ -135,9 +137,9 @@ class Repairer:
         for claim in claims:
             partitions[claim.row[0]].append(claim)
         if self._derived.shares_rows:
-            calls: list[Coroutine[Any, Any, None]] = [self._repair_all(each) for each in partitions.values()]
+            calls: list[Coroutine[Any, Any, None]] = [self._repair_all(group) for group in partitions.values()]
         else:
-            calls = [self._repair_all([claim]) for each in partitions.values() for claim in each]
+            calls = [self._repair_all([claim]) for group in partitions.values() for claim in group]
         await self._account.gather(*calls, max_concurrency=self._parallel, independent=self._pace.is_unlimited)
 
     async def _repair_all(self, claims: Iterable[Claim]) -> None:
@@ -152,7 +154,7 @@ class Repairer:
             await self._rows.compare(self._derived, trace.keys, await table.get(*trace.keys), primary)
             for trace in claim.traces
         ]
-        operations = [each.operation for each in findings if each.operation is not None]
+        operations = [finding.operation for finding in findings if finding.operation is not None]
         if not operations:
             return
         try:
@@ -182,17 +184,17 @@ def _groups(inserts: Iterable[_Inserts]) -> Iterator[list[_Inserts]]:
     group: list[_Inserts] = []
     keys: set[Keys] = set()
     size = 0
-    for each in inserts:
-        own = [operation.key for operation in each[2]]
-        bytes_of = sum(operation.payload_bound for operation in each[2])
-        is_same = not group or group[0][0].row[0] == each[0].row[0]
-        has_room = len(keys) + len(own) <= MAX_TRANSACTION_OPERATIONS and size + bytes_of < MAX_TRANSACTION_BYTES
-        if group and not (is_same and has_room and keys.isdisjoint(own)):
+    for insert in inserts:
+        row_keys = [operation.key for operation in insert[2]]
+        bytes_of = sum(operation.payload_bound for operation in insert[2])
+        is_same = not group or group[0][0].row[0] == insert[0].row[0]
+        has_room = len(keys) + len(row_keys) <= MAX_TRANSACTION_OPERATIONS and size + bytes_of < MAX_TRANSACTION_BYTES
+        if group and not (is_same and has_room and keys.isdisjoint(row_keys)):
             yield group
             group, size = [], 0
             keys = set[Keys]()
-        group.append(each)
-        keys.update(own)
+        group.append(insert)
+        keys.update(row_keys)
         size += bytes_of
     if group:
         yield group
@@ -287,15 +289,15 @@ async def walk(
     :param to_orphans: whether to read the derived rows too, to find orphans
     :raises BadToken: the token is from another walk
     """
-    primaries, own = rows.primaries, rows.table_of(derived)
-    stores: list[RowStore] = [primaries] if own is primaries or not to_orphans else [primaries, own]
+    primaries, derived_table = rows.primaries, rows.table_of(derived)
+    stores: list[RowStore] = [primaries] if derived_table is primaries or not to_orphans else [primaries, derived_table]
     mark = Mark.parse(resume, f"{work} {primaries.name.lower()} {rows.key!r} {derived.name}")
     async for number, items, following in pages(stores, mark, pace):
         primaries_of_page = [rows.primary_of(row) for row in items if number == 0 and rows.is_primary(row)]
         entities = [entity for entity in primaries_of_page if rows.can_derive(derived, entity)]
         yield WalkPage(
             {entity.row: entity for entity in entities},
-            {(row["PartitionKey"], row["RowKey"]): row for row in items if stores[number] is own},
+            {(row["PartitionKey"], row["RowKey"]): row for row in items if stores[number] is derived_table},
             following.text() if following else None,
         )
 
@@ -368,32 +370,32 @@ class Inspector:
         """Return the keys of the rows that an entity contributes to."""
         return [] if primary.fields is None else self._derived.keys(self._rows.key, primary.fields)
 
-    async def lacks(self, primary: Primary, known: Mapping[Keys, Entity]) -> list[Drift]:
+    async def lacks(self, primary: Primary, known_rows: Mapping[Keys, Entity]) -> list[Drift]:
         """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not in `known`.
 
         :param primary: the entity as it was read
-        :param known: rows of the same page, by their keys
+        :param known_rows: rows of the same page, by their keys
         """
         drifts = [
             await self.drift(keys, primary.row)
             for keys in self.keys(primary)
-            if not await self.is_right(keys, primary, known.get(keys))
+            if not await self.is_right(keys, primary, known_rows.get(keys))
         ]
         return [drift for drift in drifts if drift is not None]
 
-    async def is_right(self, keys: Keys, primary: Primary, known: Entity | None) -> bool:
+    async def is_right(self, keys: Keys, primary: Primary, known_row: Entity | None) -> bool:
         """Whether a row is consistent with an entity. Cost: none, or 1 transaction if the row is not in `known`."""
-        row = known or await self._rows.table_of(self._derived).get(*keys)
-        found = await self._rows.compare(self._derived, keys, row, primary)
-        return found.finding is Finding.RIGHT
+        row = known_row or await self._rows.table_of(self._derived).get(*keys)
+        comparison = await self._rows.compare(self._derived, keys, row, primary)
+        return comparison.finding is Finding.RIGHT
 
-    async def orphans(self, row: Entity, known: Mapping[Keys, Primary]) -> list[Drift] | None:
+    async def orphans(self, row: Entity, known_primaries: Mapping[Keys, Primary]) -> list[Drift] | None:
         """Return the orphaned parts of a row; None if the row is not of this kind.
 
         Cost: 1 transaction for each entity that is not in `known`.
 
         :param row: any row of the table
-        :param known: the entities of the same page, by the keys of their primary rows
+        :param known_primaries: the entities of the same page, by the keys of their primary rows
         """
         owners = self._derived.primary_keys_of(self._rows.key, row)
         if owners is None:
@@ -401,7 +403,7 @@ class Inspector:
         keys = (row["PartitionKey"], row["RowKey"])
         drifts: list[Drift | None] = []
         for owner in owners:
-            primary = known.get(owner) or await self._rows.primary(owner)
+            primary = known_primaries.get(owner) or await self._rows.primary(owner)
             if not self._rows.wants(self._derived, keys, primary):
                 drifts.append(await self.drift(keys, owner))
         return [drift for drift in drifts if drift is not None]
@@ -411,10 +413,10 @@ class Inspector:
         table = self._rows.table_of(self._derived)
         before = await self._rows.primary(owner)
         for _ in range(_LOOKS):
-            found = await self._rows.compare(self._derived, keys, await table.get(*keys), before)
+            comparison = await self._rows.compare(self._derived, keys, await table.get(*keys), before)
             after = await self._rows.primary(owner)
             if after.etag == before.etag:
-                is_right = found.finding is Finding.RIGHT
-                return None if is_right else Drift(found.finding, self._derived.name, keys, owner)
+                is_right = comparison.finding is Finding.RIGHT
+                return None if is_right else Drift(comparison.finding, self._derived.name, keys, owner)
             before = after
         return None

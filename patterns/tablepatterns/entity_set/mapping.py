@@ -131,37 +131,41 @@ class Mappings:
     each: tuple[PropertyMapping, ...] = field(default=())
 
     @classmethod
-    def of(cls, account: Account, table: str, key: Key, given: Iterable[PropertyMapping]) -> Mappings:
+    def of(cls, account: Account, table: str, key: Key, mappings: Iterable[PropertyMapping]) -> Mappings:
         """Return the mappings of a set with that primary key."""
-        each = tuple(sorted(given, key=lambda mapping: mapping.order))
-        for mapping in each:
+        ordered_mappings = tuple(sorted(mappings, key=lambda mapping: mapping.order))
+        for mapping in ordered_mappings:
             if mapping.needs_model:
                 rule = "it names no properties, and the set has no model that declares them"
                 raise BadDesign(f"mapping {mapping.name}", (), rule, "pass the names, or leave the mapping out")
-        for mapping in each:
+        for mapping in ordered_mappings:
             for name in sorted(set(mapping.fields).intersection(key.fields)):
                 rule = "it is a field of the primary key, which is stored unchanged"
                 raise BadDesign(f"mapping {mapping.name}", name, rule, "map other fields, or use others in the key")
-        orders = [mapping.order for mapping in each]
+        orders = [mapping.order for mapping in ordered_mappings]
         if len(set(orders)) < len(orders):
             rule = "a set has only one mapping of each kind"
-            raise BadDesign("mappings", [mapping.name for mapping in each], rule, "give all its fields to one")
-        return cls(account, table, key, each)
+            raise BadDesign(
+                "mappings", [mapping.name for mapping in ordered_mappings], rule, "give all its fields to one"
+            )
+        return cls(account, table, key, ordered_mappings)
 
     @property
     def secret(self) -> frozenset[str]:
         """The names of the fields whose values errors must not show."""
         return frozenset(name for mapping in self.each if mapping.keeps_secret for name in mapping.fields)
 
-    def check_held(self, derived: str, held: Collection[str]) -> None:
+    def check_held(self, derived: str, property_names: Collection[str]) -> None:
         """Reject derived rows that hold only some of the properties that a field is decoded from.
 
         :raises BadDesign: a property is missing from the rows
         """
-        missing = set(self.stored(held)).difference(held, self.key.fields)
+        missing = set(self.stored(property_names)).difference(property_names, self.key.fields)
         if missing:
             rule = f"its rows would lack {', '.join(sorted(missing))}, which mapped fields are decoded from"
-            raise BadDesign(f"index {derived}", sorted(held), rule, "include these too, or leave out the mapped fields")
+            raise BadDesign(
+                f"index {derived}", sorted(property_names), rule, "include these too, or leave out the mapped fields"
+            )
 
     def check_read(self, derived: str, read: Collection[str]) -> None:
         """Reject derived data that reads encoded fields.
@@ -188,7 +192,7 @@ class Mappings:
 
         :raises BadFilter: the filter names an encoded field
         """
-        names = {each.name for each in comparisons(where)}
+        names = {comparison.name for comparison in comparisons(where)}
         for mapping in self.each:
             for name in sorted(names.intersection(mapping.fields)):
                 rule = f"{mapping.name} stores it encoded, so no condition on it can match"
@@ -203,7 +207,7 @@ class Mappings:
     def written(self, names: Collection[str]) -> Sequence[str]:
         """Return the names of the properties that these fields are written to."""
         for mapping in self.each:
-            names = [written for name in names for written in mapping.written(name)]
+            names = [property_name for name in names for property_name in mapping.written(name)]
         return list(dict.fromkeys(names))
 
     async def encode(self, change: Change, before: Fields) -> tuple[Change, tuple[Action, ...]]:
@@ -221,9 +225,9 @@ class Mappings:
         encoded = await self.encode_at(place, fields)
         if change.merged is None:
             return replace(change, new=encoded.fields), encoded.before
-        kept = {**(change.old or {}), **{name: change.new[name] for name in self.key.fields}}
-        merged = frozenset(encoded.fields)
-        return replace(change, new={**kept, **encoded.fields}, merged=merged), encoded.before
+        old_fields = {**(change.old or {}), **{name: change.new[name] for name in self.key.fields}}
+        merged_names = frozenset(encoded.fields)
+        return replace(change, new={**old_fields, **encoded.fields}, merged=merged_names), encoded.before
 
     async def encode_at(self, place: Place, fields: Fields) -> Encoded:
         """Return the stored form of fields at a place, and the actions to run before the write."""

@@ -79,17 +79,22 @@ class Migrator:
         model, rows, entities = self._adapter.model, self._rows, self._entities
         pace = Pace(entities.account, max_per_second)
         mark = Mark.parse(resume, f"migrate {rows.primaries.name.lower()} {rows.key!r} {model.name}.{model.version}")
-        done = Migration()
+        migration = Migration()
         async for _, items, following in pages([rows.primaries], mark, pace):
-            own = [row for row in items if rows.is_primary(row)]
-            stale = [(row["PartitionKey"], row["RowKey"]) for row in own if self._is_stale(row)]
+            primary_rows = [row for row in items if rows.is_primary(row)]
+            stale = [(row["PartitionKey"], row["RowKey"]) for row in primary_rows if self._is_stale(row)]
             calls: list[Coroutine[Any, Any, bool]] = [self._rewrite(keys, pace, retry_for) for keys in stale]
-            written = await entities.account.gather(*calls, max_concurrency=max_concurrency)
+            rewrites = await entities.account.gather(*calls, max_concurrency=max_concurrency)
             token = following.text() if following else None
-            done = replace(done, seen=done.seen + len(own), rewritten=done.rewritten + sum(written), token=token)
+            migration = replace(
+                migration,
+                seen=migration.seen + len(primary_rows),
+                rewritten=migration.rewritten + sum(rewrites),
+                token=token,
+            )
             if progress is not None:
-                check_not_awaitable("progress", progress(done))
-        return done
+                check_not_awaitable("progress", progress(migration))
+        return migration
 
     async def _rewrite(self, keys: Keys, pace: Pace, retry_for: float) -> bool:
         """Rewrite one entity; return False if another writer has already rewritten or deleted it."""

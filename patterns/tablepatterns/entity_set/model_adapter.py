@@ -86,8 +86,8 @@ class ModelAdapter(Generic[M]):
     def plan(self, function: Call, pattern: Pattern[Account], args: Sequence[Any], kwargs: Any) -> Any:
         """Call a method that returns a change without sending it, with converted arguments."""
         entities = _without_model(pattern)
-        value, *others = args or (kwargs.pop("entity"),)
-        return getattr(_Planner(self, function, entities), function.__name__)(value, *others, **kwargs)
+        value, *positional = args or (kwargs.pop("entity"),)
+        return getattr(_Planner(self, function, entities), function.__name__)(value, *positional, **kwargs)
 
     # ------------------------------------------------------------------ instances and entities
 
@@ -237,12 +237,12 @@ class ModelAdapter(Generic[M]):
     def _asked(self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Any]:
         """Return the arguments of a recipe that reads, with stored names and values."""
         names = _parameters(function)
-        via = next((each for each in (*args, kwargs.get("via")) if isinstance(each, Derived)), None)
+        via = next((derived for derived in (*args, kwargs.get("via")) if isinstance(derived, Derived)), None)
         key = None if via is None else _key_of(via, self.home.key)
-        given = {name: self._argument(name, value, key) for name, value in kwargs.items() if name in names}
+        options = {name: self._argument(name, value, key) for name, value in kwargs.items() if name in names}
         fields = {name: value for name, value in kwargs.items() if name not in names}
         arguments = [self._argument(name, value, key) for name, value in zip(names, args, strict=False)]
-        return arguments + list(args[len(names) :]), given | self.model.key_fields(fields, key)
+        return arguments + list(args[len(names) :]), options | self.model.key_fields(fields, key)
 
     def _argument(self, name: str, value: Any, key: Key | None) -> Any:
         if value is None:
@@ -263,45 +263,45 @@ class ModelAdapter(Generic[M]):
         return value
 
     def _keys(self, keys: Any) -> list[Any]:
-        return [self._argument("key", each, None) for each in keys]
+        return [self._argument("key", key, None) for key in keys]
 
-    def _result(self, found: Any, name: str) -> Any:
+    def _result(self, result: Any, name: str) -> Any:
         if name == "keys_of":
-            return self._shown(found, self.model.key_values)
-        results: Any = found
-        if found.__class__ is Page:
-            return Page(tuple(self._shown(found.items)), found.token)
-        if isinstance(found, tuple):
-            return tuple(self._result(each, name) for each in results)
-        if isinstance(found, list):
-            return [self.shown(each) for each in results] if name == "get_many" else self._shown(results)
-        return self.shown(found)
+            return self._shown(result, self.model.key_values)
+        results: Any = result
+        if result.__class__ is Page:
+            return Page(tuple(self._shown(result.items)), result.token)
+        if isinstance(result, tuple):
+            return tuple(self._result(item, name) for item in results)
+        if isinstance(result, list):
+            return [self.shown(entity) for entity in results] if name == "get_many" else self._shown(results)
+        return self.shown(result)
 
-    def _shown(self, found: Iterable[Any], convert: Call | None = None) -> list[Any]:
+    def _shown(self, entities: Iterable[Any], convert: Call | None = None) -> list[Any]:
         """Return the instances of entities, or what `convert` returns, without those that are skipped."""
-        return [shown for each in found if (shown := self.shown(each, convert)) is not None]
+        return [instance for entity in entities if (instance := self.shown(entity, convert)) is not None]
 
-    async def _first(self, read: Call, wanted: int, *args: Any, **kwargs: Any) -> Any:
+    async def _first(self, read: Call, count: int, *args: Any, **kwargs: Any) -> Any:
         """Return the first instances of one or several ranges, and read on if entities among them are skipped."""
-        reached, known = wanted, dict[Any, Any]()
+        limit, instances_by_key = count, dict[Any, Any]()
 
         def instances(entities: Iterable[Any]) -> list[Any]:
             # Kept, so that a second read does not report an entity again
-            for each in entities:
-                if each.key not in known:
-                    known[each.key] = self.shown(each)
-            return [known[each.key] for each in entities if known[each.key] is not None]
+            for entity in entities:
+                if entity.key not in instances_by_key:
+                    instances_by_key[entity.key] = self.shown(entity)
+            return [instances_by_key[entity.key] for entity in entities if instances_by_key[entity.key] is not None]
 
         while True:
-            found = await read(reached, *args, **kwargs)
-            lists = found if found and isinstance(found[0], list) else [found]
+            result = await read(limit, *args, **kwargs)
+            lists = result if result and isinstance(result[0], list) else [result]
             converted = list(map(instances, lists))
             pairs = zip(lists, converted, strict=True)
-            lacking = max((wanted - len(some) for each, some in pairs if len(each) == reached), default=0)
+            lacking = max((count - len(some) for entities, some in pairs if len(entities) == limit), default=0)
             if lacking <= 0:
-                trimmed = [each[:wanted] for each in converted]
-                return trimmed if lists is found else trimmed[0]
-            reached += lacking
+                trimmed = [items[:count] for items in converted]
+                return trimmed if lists is result else trimmed[0]
+            limit += lacking
 
 
 class _Writer:
@@ -327,9 +327,9 @@ class _Writer:
 
     async def insert_or_merge(self, instance: Any, **options: Any) -> Any:
         # Fields that are None do not change what is stored
-        given = self._adapter.new_fields(instance)
+        new_fields = self._adapter.new_fields(instance)
         return self._adapter.instance_of(
-            await self._upsert(instance, partial(self._adapter.upgrade, changes=given), **options)
+            await self._upsert(instance, partial(self._adapter.upgrade, changes=new_fields), **options)
         )
 
     async def _upsert(self, instance: Any, change: Callable[[Entity], None], *, retry_for: float = RETRY_FOR) -> Entity:
@@ -359,15 +359,15 @@ class _Writer:
 
     async def merge(self, instance: Any, changes: Mapping[str, Any], **options: Any) -> Any:
         adapter = self._adapter
-        given = adapter.changes(changes)
+        changed_fields = adapter.changes(changes)
         entity = await self._current(instance, options)
         if entity is None:
-            change = partial(adapter.upgrade, changes=given)
+            change = partial(adapter.upgrade, changes=changed_fields)
             return adapter.instance_of(await self._entities.update(change, adapter.key_of(instance), **options))
         if adapter.version_of(entity) == adapter.model.version:
-            given = adapter.merged(entity, given)
-            return adapter.instance_of(await self._function(self._entities, entity, given, **options))
-        adapter.upgrade(entity, given)
+            changed_fields = adapter.merged(entity, changed_fields)
+            return adapter.instance_of(await self._function(self._entities, entity, changed_fields, **options))
+        adapter.upgrade(entity, changed_fields)
         return adapter.instance_of(await self._entities.replace(entity, **options))
 
     async def delete(self, instance: Any, **options: Any) -> None:
@@ -379,8 +379,8 @@ class _Writer:
     async def rename(self, instance: Any, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Any:
         entity = self._adapter.remembered(instance)
         retry_for = {name: fields.pop(name) for name in ("retry_for",) if name in fields}
-        given = self._adapter.renamed(entity, instance, {**(key or {}), **fields})
-        return self._adapter.instance_of(await self._function(self._entities, entity, given, **retry_for))
+        renamed_fields = self._adapter.renamed(entity, instance, {**(key or {}), **fields})
+        return self._adapter.instance_of(await self._function(self._entities, entity, renamed_fields, **retry_for))
 
     async def update(self, change: Any, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Any:
         adapter = self._adapter
@@ -392,17 +392,17 @@ class _Writer:
             return adapter.instance_of(
                 await self._function(self._entities, by_fields, adapter.key_of(change), **options)
             )
-        written: list[Any] = []
+        instances: list[Any] = []
 
         def by_call(entity: Entity) -> None:
             instance = adapter.model.value(entity, adapter.version_of(entity))
-            written[:] = [_changed(instance, change)]
-            adapter.rewrite(entity, written[0])
+            instances[:] = [_apply_change(instance, change)]
+            adapter.rewrite(entity, instances[0])
 
-        given = adapter.model.key_fields({**(key or {}), **fields})
+        key_fields = adapter.model.key_fields({**(key or {}), **fields})
         run = by_call if callable(change) else change
-        entity = await self._function(self._entities, run, given, **options)
-        return adapter.written(written[0], entity)
+        entity = await self._function(self._entities, run, key_fields, **options)
+        return adapter.written(instances[0], entity)
 
     async def migrate(self, **options: Any) -> Migration:
         return await Migrator(self._entities, self._entities._rows, self._adapter).migrate(**options)
@@ -448,11 +448,15 @@ class _Planner:
         return replace(self._function(self._entities, entity), shown=partial(self._adapter.written, instance))
 
     def merging(self, instance: Any, changes: Mapping[str, Any]) -> Any:
-        adapter, entity, given = self._adapter, self._adapter.remembered(instance), self._adapter.changes(changes)
+        adapter, entity, changed_fields = (
+            self._adapter,
+            self._adapter.remembered(instance),
+            self._adapter.changes(changes),
+        )
         if adapter.version_of(entity) == adapter.model.version:
-            write = self._function(self._entities, entity, adapter.merged(entity, given))
+            write = self._function(self._entities, entity, adapter.merged(entity, changed_fields))
         else:
-            adapter.upgrade(entity, given)
+            adapter.upgrade(entity, changed_fields)
             write = self._entities.replacing(entity)
         return replace(write, shown=adapter.instance_of)
 
@@ -505,14 +509,14 @@ def adapter_of(
     if model_class is None:
         raise BadDesign("versions or on_unrecognized", NOT_SHOWN, "the set has no model", "pass its class as model")
     model = Model(model_class, home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
-    known = {*mappings.written(model.members), *model.members}
-    for each in derived:
-        for name in sorted(set(each.reads).difference(known)):
-            near = get_close_matches(name, known, n=1)
+    field_names = {*mappings.written(model.members), *model.members}
+    for derived_data in derived:
+        for name in sorted(set(derived_data.reads).difference(field_names)):
+            near = get_close_matches(name, field_names, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(sorted(model.members))}"
-            raise BadDesign(f"derived {each.name}", name, f"{model.name} has no such field", hint)
-        if (key := _key_of(each, home.key)) is not None:
-            model.check_key(f"derived {each.name}", key, has_entities=isinstance(each, Index))
+            raise BadDesign(f"derived {derived_data.name}", name, f"{model.name} has no such field", hint)
+        if (key := _key_of(derived_data, home.key)) is not None:
+            model.check_key(f"derived {derived_data.name}", key, has_entities=isinstance(derived_data, Index))
     return ModelAdapter(model, home, on_unrecognized)
 
 
@@ -538,13 +542,13 @@ def mapped(model_class: type[Any], table: str, mappings: Sequence[PropertyMappin
 
     :raises BadDesign: the set lacks a mapping that the model assigns a field to
     """
-    found = [each.of_model(model_class) for each in mappings]
+    model_mappings = [mapping.of_model(model_class) for mapping in mappings]
     kinds = defaultdict[type[StoredBy], list[str]](list)
     of_kind = annotated(model_class, StoredBy)
     for name, annotation in of_kind.items():
-        if not any(name in each.fields for each in found):
+        if not any(name in mapping.fields for mapping in model_mappings):
             kinds[type(annotation)].append(name)
-    return [*found, *(of_kind[names[0]].mapping(table, names) for names in kinds.values())]
+    return [*model_mappings, *(of_kind[names[0]].mapping(table, names) for names in kinds.values())]
 
 
 def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:
@@ -552,12 +556,17 @@ def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:
 
     :raises BadDesign: there is a gap between the versions
     """
-    given = sorted(versions, key=lambda each: each[0])
-    for number, (version, _) in enumerate(given, 1):
+    ordered_versions = sorted(versions, key=lambda item: item[0])
+    for number, (version, _) in enumerate(ordered_versions, 1):
         if version != number:
             rule = f"each version up to the last needs an upgrade, and the one of version {number} is missing"
-            raise BadDesign("versions", [each for each, _ in given], rule, "write [(1, one_to_two), (2, two_to_three)]")
-    return tuple(upgrade for _, upgrade in given)
+            raise BadDesign(
+                "versions",
+                [version for version, _ in ordered_versions],
+                rule,
+                "write [(1, one_to_two), (2, two_to_three)]",
+            )
+    return tuple(upgrade for _, upgrade in ordered_versions)
 
 
 def _without_model(pattern: Any) -> Any:
@@ -573,7 +582,7 @@ def _condition(options: Mapping[str, Any]) -> str | None:
     return condition_of(options.get("etag"), force=bool(options.get("force", False)))
 
 
-def _changed(instance: Any, change: Callable[[Any], Any]) -> Any:
+def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
     """Call the caller's function on an instance; return the instance that it changed or returned."""
     returned = change(instance)
     _close(returned)
@@ -596,5 +605,5 @@ def _close(returned: object) -> None:
 def _parameters(function: Call) -> Sequence[str]:
     """Return the names of a recipe's declared parameters, without `self`. Other arguments are key fields."""
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    found = inspect.signature(function).parameters.values()
-    return [each.name for each in found if each.kind not in kinds][1:]
+    parameters = inspect.signature(function).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind not in kinds][1:]

@@ -125,14 +125,14 @@ else:
         check = Arguments(method)
 
         @functools.wraps(method)
-        def planned(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> T:
+        def wrapper(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> T:
             try:
                 check.bind((pattern, *args), kwargs)
                 if pattern._adapter is not None:
-                    return pattern._adapter.plan(planned, pattern, args, kwargs)
+                    return pattern._adapter.plan(wrapper, pattern, args, kwargs)
                 return method(pattern, *args, **kwargs)
             except TablePatternsError as error:
                 error.locate(pattern.location)
                 raise
 
-        return planned
+        return wrapper

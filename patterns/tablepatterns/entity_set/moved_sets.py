@@ -26,14 +26,14 @@ def declare_move(move: Move, *sets: SetIdentity) -> None:
     _MOVES.update(dict.fromkeys(sets, move))
 
 
-def check_unmoved(entity_set: SetIdentity, what: str) -> None:
+def check_unmoved(entity_set: SetIdentity, subject: str) -> None:
     """Reject what would write one table of a move to new keys and not the other one.
 
-    :param what: what would, such as the name of a pattern
+    :param subject: what would, such as the name of a pattern
     :raises BadDesign: this process declares a move of the set, which is not known to be committed
     """
     move = _MOVES.get(entity_set)
     if move is not None and not move.is_committed:
-        rule = f"a Rekey moves its entities to new keys, and {what} would write only one of the two tables"
+        rule = f"a Rekey moves its entities to new keys, and {subject} would write only one of the two tables"
         hint = "write through `entities` of the Rekey; after the commit, call its status() first"
         raise BadDesign("entity_set", entity_set.table, rule, hint)

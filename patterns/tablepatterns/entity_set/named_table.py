@@ -48,27 +48,29 @@ class StoredNames:
 
         :raises BadDesign: a field is stored under another name
         """
-        for each in derived:
-            for name in sorted(each._shared_names):
+        for derived_data in derived:
+            for name in sorted(derived_data._shared_names):
                 if name in self._stored or name in self._fields:
                     rule = "another set reads or writes the property too, and does not know the names of this model"
-                    raise BadDesign(f"derived {each.name}", name, rule, "store the field under its own name")
+                    raise BadDesign(f"derived {derived_data.name}", name, rule, "store the field under its own name")
 
     def renamed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return fields under their stored names."""
         return {self._stored.get(name, name): value for name, value in fields.items()}
 
-    def operation(self, given: Operation) -> Operation:
+    def operation(self, write: Operation) -> Operation:
         """Return a write with the stored names of its fields.
 
         :raises LimitExceeded: the row is too large with the stored names
         """
-        becomes = None if given.becomes is None else self.renamed(given.becomes)
-        found = replace(given, entity=self.renamed(given.entity), becomes=becomes, measured_size=None)
-        if given.size + self._growth > MAX_ENTITY_BYTES and found.size > MAX_ENTITY_BYTES:
+        becomes = None if write.becomes is None else self.renamed(write.becomes)
+        stored_operation = replace(write, entity=self.renamed(write.entity), becomes=becomes, measured_size=None)
+        if write.size + self._growth > MAX_ENTITY_BYTES and stored_operation.size > MAX_ENTITY_BYTES:
             rule = f"an entity has at most {MAX_ENTITY_BYTES} (1 MiB)"
-            raise LimitExceeded("size of the entity in bytes", found.size, rule, "keep large values in blobs")
-        return found
+            raise LimitExceeded(
+                "size of the entity in bytes", stored_operation.size, rule, "keep large values in blobs"
+            )
+        return stored_operation
 
     def row(self, row: Entity) -> Entity:
         """Rename the properties of a row to field names, in place, and return it."""
@@ -83,11 +85,11 @@ class StoredNames:
             case Comparison():
                 return replace(where, name=self.stored(where.name))
             case Not(term=term):
-                found = self.filter(term)
-                return where if found is None else Not(found)
+                stored_term = self.filter(term)
+                return where if stored_term is None else Not(stored_term)
             case Junction(terms=terms):
-                each = [found for term in terms if (found := self.filter(term)) is not None]
-                return (And if isinstance(where, And) else Or)(*each)
+                stored_terms = [stored_term for term in terms if (stored_term := self.filter(term)) is not None]
+                return (And if isinstance(where, And) else Or)(*stored_terms)
             case _:
                 return where
 
@@ -96,9 +98,9 @@ class StoredNames:
         return None if select is None else [self.stored(name) for name in select]
 
 
-def named_like(table: Table, other: Table) -> Table:
+def named_like(table: Table, other_table: Table) -> Table:
     """Return another table, with the stored names of the first if it has any."""
-    return NamedTable(other, table._names) if isinstance(table, NamedTable) else other
+    return NamedTable(other_table, table._names) if isinstance(table, NamedTable) else other_table
 
 
 def as_stored(table: Table, row: Entity) -> Entity:
@@ -110,13 +112,13 @@ def as_stored(table: Table, row: Entity) -> Entity:
     return row
 
 
-def check_unnamed(table: Table, what: str) -> None:
+def check_unnamed(table: Table, subject: str) -> None:
     """Reject a set with stored names, for patterns that replace the set's table.
 
     :raises BadDesign: the set's model stores fields under other names
     """
     if isinstance(table, NamedTable):
-        rule = f"{what} cannot rename the fields of a model"
+        rule = f"{subject} cannot rename the fields of a model"
         raise BadDesign("factory", table.name, rule, "use the names of the fields, without Stored")
 
 
@@ -136,8 +138,8 @@ class NamedTable(Table):
         """Read one page of a query. Cost: 1 transaction."""
         names = self._names
         stored = query._replace(where=names.filter(query.where), select=names.names(query.select))
-        found = await super().read_page(stored)
-        return found._replace(entities=list(map(names.row, found.entities)))
+        page = await super().read_page(stored)
+        return page._replace(entities=list(map(names.row, page.entities)))
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Submit the operations as one entity group transaction; return the written entities."""

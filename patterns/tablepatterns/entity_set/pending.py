@@ -48,8 +48,8 @@ class Pending:
     def take(self, operation: Operation) -> None:
         """Apply a planned operation to its row."""
         row = self._rows.get(operation.key)
-        held: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
-        properties = None if operation.kind == "delete" else {**held, **plain(operation.entity)}
+        old_properties: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
+        properties = None if operation.kind == "delete" else {**old_properties, **plain(operation.entity)}
         etag, write_ids = (row.etag, write_ids_of(row)) if row is not None else (None, ())
         self.put(operation.key, properties, etag, write_ids)
 
@@ -69,7 +69,7 @@ def combined(first: Operation, second: Operation) -> Operation | None:
 
     :param second: planned on the row as the first leaves it
     """
-    guard = next((each for each in (first, second) if each.etag not in (None, ANY)), None)
+    guard = next((operation for operation in (first, second) if operation.etag not in (None, ANY)), None)
     etag, write_ids = (guard.etag, guard.write_ids) if guard else (ANY, ())
     if first.kind == "insert" and second.kind == "delete":
         return None

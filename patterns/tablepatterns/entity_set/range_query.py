@@ -58,10 +58,10 @@ def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurr
     :raises BadKey: a field of the PartitionKey is missing, or its value cannot be part of a key
     """
     check_least("max_concurrency", max_concurrency, 1)
-    asked = [dict(each) for each in partitions]
-    for each in asked:
-        key.range(each)
-    return asked
+    partition_fields = [dict(fields) for fields in partitions]
+    for fields in partition_fields:
+        key.range(fields)
+    return partition_fields
 
 
 def range_filter(keys: KeyRange) -> Filter:
@@ -74,14 +74,14 @@ def range_filter(keys: KeyRange) -> Filter:
     Guide: range query.
     """
     row = _ROW_KEY
-    found: Filter = _PARTITION_KEY == keys.partition_key
+    where: Filter = _PARTITION_KEY == keys.partition_key
     if keys.row_key is not None:
-        return found & (row == keys.row_key)
+        return where & (row == keys.row_key)
     if keys.lower:
-        found = found & (row >= keys.lower if keys.lower_inclusive else row > keys.lower)
+        where = where & (row >= keys.lower if keys.lower_inclusive else row > keys.lower)
     if keys.upper is not None:
-        found = found & (row <= keys.upper if keys.upper_inclusive else row < keys.upper)
-    return found
+        where = where & (row <= keys.upper if keys.upper_inclusive else row < keys.upper)
+    return where
 
 
 def check_class(expression: Filter, allow: QueryClass) -> None:
@@ -98,7 +98,7 @@ def condition(shape: RowLayout, where: Filter, fields: Mapping[str, Any]) -> Fil
     :param fields: the fields that describe the range
     :raises BadFilter: the rows lack a property, or their key does not allow a condition on one of its fields
     """
-    for name in sorted({each.name for each in comparisons(where)}):
+    for name in sorted({comparison.name for comparison in comparisons(where)}):
         if name in shape.key.fields:
             continue
         if name in limits.SYSTEM_PROPERTIES[:2]:
@@ -107,5 +107,5 @@ def condition(shape: RowLayout, where: Filter, fields: Mapping[str, Any]) -> Fil
         if name != "Timestamp" and not shape.holds(name):
             rule = f"the rows of this index hold no such property, so nothing would match; they hold {shape.include}"
             raise BadFilter("where", name, rule, "include the property in the index, or read the primary rows")
-    known = {name: value for name, value in fields.items() if not isinstance(value, (Prefix, Between))}
-    return stored_filter(shape.key, where, known)
+    key_values = {name: value for name, value in fields.items() if not isinstance(value, (Prefix, Between))}
+    return stored_filter(shape.key, where, key_values)

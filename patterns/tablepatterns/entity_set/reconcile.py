@@ -77,22 +77,24 @@ async def reserve(
     :raises EntityChanged: another writer of the same entity is about to give it this key
     """
     table = rows.table_of(index)
-    wanted = {**index.reservation(primary), INTENT_ID: intent}
-    operation = Operation.insert(wanted)
+    reservation = {**index.reservation(primary), INTENT_ID: intent}
+    operation = Operation.insert(reservation)
 
     async def attempt() -> Entity:
         nonlocal operation
         await lease.renew_if_due()
         try:
-            (written,) = await table.submit(operation)
+            (written_row,) = await table.submit(operation)
         except OVERTAKEN as error:
             row = await table.get(*keys)
             if row is not None:
                 await _check_free(account, rows, index, keys, row, primary, intent, givers)
-            operation = Operation.insert(wanted) if row is None else Operation.replace(wanted, row.etag or ANY)
+            operation = (
+                Operation.insert(reservation) if row is None else Operation.replace(reservation, row.etag or ANY)
+            )
             raise Overtaken from error
-        row = Entity(wanted)
-        identify(row, written)
+        row = Entity(reservation)
+        identify(row, written_row)
         return row
 
     return await contended(account, attempt, retry_for)
@@ -163,12 +165,12 @@ class DerivedRows:
         self._account = account
         self.primaries = table
         self.key = key
-        names = {each.table(table.name) for each in derived} - {table.name}
+        names = {derived_data.table(table.name) for derived_data in derived} - {table.name}
         self._tables = {table.name: table} | {name: named_like(table, account.table(name)) for name in names}
         self.report: Callable[[UnrecognizedEntity], None] | None = None
         """Takes what a model does not recognize; None if the set has no model."""
-        stores = {each: each.row_store(account) for each in derived}
-        self._stores = {each: store for each, store in stores.items() if store is not None}
+        stores = {derived_data: derived_data.row_store(account) for derived_data in derived}
+        self._stores = {derived_data: store for derived_data, store in stores.items() if store is not None}
 
     def table(self, name: str) -> Table:
         """Return the table of this name."""
@@ -180,8 +182,12 @@ class DerivedRows:
 
     async def primary(self, row: Keys) -> Primary:
         """Read a primary row. Cost: 1 transaction."""
-        found = await self.primaries.get(*row)
-        return Primary(self.key, row, None) if found is None or TOMBSTONE in found else self.primary_of(found)
+        stored_row = await self.primaries.get(*row)
+        return (
+            Primary(self.key, row, None)
+            if stored_row is None or TOMBSTONE in stored_row
+            else self.primary_of(stored_row)
+        )
 
     def can_derive(self, derived: Derived, primary: Primary) -> bool:
         """Whether rows can be derived from an entity; if not, report it.

@@ -148,15 +148,15 @@ class Relocation:
         return None
 
     async def _brought_up_to_date(self, source: Entity, copied: Entity) -> Entity:
-        known = copied[MOVED_FROM].partition(" ")[2]
-        if self._digest(source) == known:
+        known_digest = copied[MOVED_FROM].partition(" ")[2]
+        if self._digest(source) == known_digest:
             return copied
-        if self._digest(copied) != known:
+        if self._digest(copied) != known_digest:
             text = f"the entity {self.route.origin} was changed while it moved, and so was its copy {self.route.goal}; "
             raise DerivedDataMismatch(text + "nothing was overwritten; write what is right to the copy, or delete it")
-        wanted = self._copy_of(source)
+        new_copy = self._copy_of(source)
         copied.clear()
-        copied.update(wanted)
+        copied.update(new_copy)
         with suppress(EntityNotFound):
             return await self._replaced(copied)
         raise Overtaken

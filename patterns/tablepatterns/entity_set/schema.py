@@ -49,18 +49,20 @@ class Schema:
         :param secret: the fields whose values errors must not show
         :raises BadProperty: a field is missing, undeclared, or of a different type
         """
-        given = {name: value for name, value in entity.items() if value is not None}
-        for name, value in given.items():
-            wanted = self.fields.get(name)
-            shown = NOT_SHOWN if name in secret else value
-            if wanted is None:
+        values = {name: value for name, value in entity.items() if value is not None}
+        for name, value in values.items():
+            field_type = self.fields.get(name)
+            shown_value = NOT_SHOWN if name in secret else value
+            if field_type is None:
                 if not self.is_open:
-                    known = ", ".join(self.fields)
-                    raise BadProperty(name, shown, f"the schema has only {known}", "leave it out, or add it there")
-            elif not isinstance(value, wanted) or (isinstance(value, bool) and wanted is int):
-                rule = f"the schema requires {wanted.__name__}"
-                raise BadProperty(name, shown, rule, "convert it, or change the schema")
-        for name in sorted(self.required - given.keys()):
+                    field_names = ", ".join(self.fields)
+                    raise BadProperty(
+                        name, shown_value, f"the schema has only {field_names}", "leave it out, or add it there"
+                    )
+            elif not isinstance(value, field_type) or (isinstance(value, bool) and field_type is int):
+                rule = f"the schema requires {field_type.__name__}"
+                raise BadProperty(name, shown_value, rule, "convert it, or change the schema")
+        for name in sorted(self.required - values.keys()):
             if not in_part:
                 raise BadProperty(name, MISSING, "the schema requires the field", "give it a value")
 
@@ -70,24 +72,26 @@ def check_filter(schema: Schema, where: Filter) -> None:
 
     :raises BadFilter: a field is undeclared, or of a different type
     """
-    for each in comparisons(where):
-        wanted = schema.fields.get(each.name)
-        if wanted is None:
-            if not schema.is_open and each.name not in SYSTEM_PROPERTIES:
+    for comparison in comparisons(where):
+        field_type = schema.fields.get(comparison.name)
+        if field_type is None:
+            if not schema.is_open and comparison.name not in SYSTEM_PROPERTIES:
                 rule = f"the schema has only {', '.join(schema.fields)}"
-                raise BadFilter("where", each.name, rule, "use one of them, or add it there")
-        elif not _is_comparable(each.value, wanted):
-            rule = f"the schema requires {wanted.__name__}, which never equals another type"
-            raise BadFilter(each.name, each.value, rule, f"compare with a value of type {wanted.__name__}")
+                raise BadFilter("where", comparison.name, rule, "use one of them, or add it there")
+        elif not _is_comparable(comparison.value, field_type):
+            rule = f"the schema requires {field_type.__name__}, which never equals another type"
+            raise BadFilter(
+                comparison.name, comparison.value, rule, f"compare with a value of type {field_type.__name__}"
+            )
 
 
-def _is_comparable(value: object, wanted: type) -> bool:
+def _is_comparable(value: object, field_type: type) -> bool:
     """Whether a filter may compare a field of a type with a value, as the filter holds it."""
-    if isinstance(value, wanted):
-        return wanted is not int or not isinstance(value, (bool, Ticks))
-    if issubclass(wanted, datetime):
+    if isinstance(value, field_type):
+        return field_type is not int or not isinstance(value, (bool, Ticks))
+    if issubclass(field_type, datetime):
         return isinstance(value, Ticks)
-    if issubclass(wanted, date):
+    if issubclass(field_type, date):
         return isinstance(value, str)
     is_number = isinstance(value, int) and not isinstance(value, (bool, Ticks))
-    return is_number and wanted in (float, int, Int64)
+    return is_number and field_type in (float, int, Int64)

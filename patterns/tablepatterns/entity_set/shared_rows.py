@@ -57,8 +57,8 @@ def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Op
     """Return the write that adds these properties to a row."""
     if row is None:
         return Operation.insert(with_keys(keys, properties))
-    written = with_keys(keys, properties)
-    return replace(Operation.merge(written, row.etag or ANY, becomes={**row, **written}), write_ids=write_ids_of(row))
+    new_row = with_keys(keys, properties)
+    return replace(Operation.merge(new_row, row.etag or ANY, becomes={**row, **new_row}), write_ids=write_ids_of(row))
 
 
 def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,8 +111,8 @@ class KeyList:
 
     def properties(self, partition_key: str, entries: Mapping[Keys, str]) -> dict[str, str]:
         """Return the properties of a row that lists these keys in key order."""
-        ordered = sorted(entries, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
-        texts = [self._text(partition_key, keys, entries[keys]) for keys in ordered]
+        sorted_keys = sorted(entries, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
+        texts = [self._text(partition_key, keys, entries[keys]) for keys in sorted_keys]
         parts = _filled(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
         return {self._property(number): part for number, part in enumerate(parts, 1)}
 
@@ -131,14 +131,18 @@ class KeyList:
         return self.name if number == 1 else f"{self.name}{number}"
 
     def _text(self, partition_key: str, keys: Keys, note: str) -> str:
-        own, row_key = keys
-        key = row_key if self.local and row_key and own == partition_key else f"{own}{_INSIDE}{row_key}"
+        entity_partition, row_key = keys
+        key = (
+            row_key
+            if self.local and row_key and entity_partition == partition_key
+            else f"{entity_partition}{_INSIDE}{row_key}"
+        )
         return f"{key}{_NOTE}{note}" if note else key
 
     def _entry(self, partition_key: str, text: str) -> tuple[Keys, str]:
         key, _, note = text.partition(_NOTE)
-        own, inside, row_key = key.partition(_INSIDE)
-        return ((own, row_key) if inside else (partition_key, own)), note
+        first_part, inside, row_key = key.partition(_INSIDE)
+        return ((first_part, row_key) if inside else (partition_key, first_part)), note
 
 
 def _filled(texts: Iterable[str]) -> Iterator[str]:
@@ -254,14 +258,14 @@ async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[s
         if totals.layout.matches(*keys) and not key.matches(*keys):
             rows[keys] = row
     shape = RowLayout(key)
-    found: defaultdict[Keys, list[tuple[int, ...]]] = defaultdict(list)
+    parts_by_row: defaultdict[Keys, list[tuple[int, ...]]] = defaultdict(list)
     async for row in table.query(range_filter(key.range(partition))):
         if shape.fits(row):
             for keys, part in totals.part(key, shape.entity(row)).items():
-                found[keys].append(part)
+                parts_by_row[keys].append(part)
     wrong: list[Keys] = []
-    for keys in {**rows, **found}:
-        total = tuple(map(sum, zip(*found[keys], strict=True))) or (0,) * len(totals.held(None))
+    for keys in {**rows, **parts_by_row}:
+        total = tuple(map(sum, zip(*parts_by_row[keys], strict=True))) or (0,) * len(totals.held(None))
         if total != totals.held(rows.get(keys)):
             await _write(table, totals, keys, rows.get(keys), total)
             wrong.append(keys)

@@ -27,8 +27,8 @@ class Interval:
     @property
     def exact(self) -> str | None:
         """The only key in the range; None if there is not exactly one."""
-        both = self.lower_inclusive and self.upper_inclusive
-        return self.lower if both and self.lower == self.upper else None
+        includes_ends = self.lower_inclusive and self.upper_inclusive
+        return self.lower if includes_ends and self.lower == self.upper else None
 
     @property
     def bounded(self) -> bool:
@@ -40,8 +40,8 @@ class Interval:
         """Whether the range contains no key."""
         if self.upper is None:
             return False
-        both = self.lower_inclusive and self.upper_inclusive
-        return not (self.lower == self.upper and both) and ordinal(self.lower) >= ordinal(self.upper)
+        includes_ends = self.lower_inclusive and self.upper_inclusive
+        return not (self.lower == self.upper and includes_ends) and ordinal(self.lower) >= ordinal(self.upper)
 
     def contains(self, key: str) -> bool:
         """Return whether the key is in the range."""

@@ -134,8 +134,8 @@ def prefix_end(prefix: str) -> str | None:
 
     :param prefix: the prefix of the strings
     """
-    kept = prefix.rstrip("\uffff")
-    return kept[:-1] + _next_character(kept[-1]) if kept else None
+    prefix_to_increment = prefix.rstrip("\uffff")
+    return prefix_to_increment[:-1] + _next_character(prefix_to_increment[-1]) if prefix_to_increment else None
 
 
 def _next_character(character: str) -> str:

@@ -55,8 +55,8 @@ class Filter(ABC):
         """Return the text for `$filter`."""
 
     def __repr__(self) -> str:
-        if any(isinstance(each, ModelComparison) for each in comparisons(self)):
-            return f"<{type(self).__name__} of {', '.join(each.name for each in comparisons(self))}>"
+        if any(isinstance(comparison, ModelComparison) for comparison in comparisons(self)):
+            return f"<{type(self).__name__} of {', '.join(comparison.name for comparison in comparisons(self))}>"
         return f"parse({str(self)!r})"
 
     def _measure(self, comparisons: int, depth: int) -> None:

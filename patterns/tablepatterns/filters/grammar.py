@@ -115,21 +115,21 @@ class _Parser:
     def _tokens(self) -> Iterator[_Token]:
         position, end = 0, len(self._text.rstrip())
         while position < end:
-            found = _TOKEN.match(self._text, position)
-            if not found:
+            match = _TOKEN.match(self._text, position)
+            if not match:
                 raise self._error(end, "close the quotes, double each quote inside a string, part words with spaces")
-            position = found.end()
-            yield self._token(found)
+            position = match.end()
+            yield self._token(match)
 
-    def _token(self, found: re.Match[str]) -> _Token:
-        if found["content"] is None:
-            word = found["bracket"] or found["word"]
-            is_call = found["word"] is not None and self._text.startswith("(", found.end())
-            return _Token(word, found.end(), is_call=is_call)
+    def _token(self, match: re.Match[str]) -> _Token:
+        if match["content"] is None:
+            word = match["bracket"] or match["word"]
+            is_call = match["word"] is not None and self._text.startswith("(", match.end())
+            return _Token(word, match.end(), is_call=is_call)
         try:
-            return _Token("", found.end(), _Literal(read_quoted(found["prefix"], found["content"])))
+            return _Token("", match.end(), _Literal(read_quoted(match["prefix"], match["content"])))
         except ValueError as error:
-            raise self._error(found.end(), said(error)) from error
+            raise self._error(match.end(), said(error)) from error
 
     def _begin(self, token: _Token) -> None:
         """Parse the next token at the start of an operand."""
@@ -185,20 +185,22 @@ class _Parser:
         if operator.word == "not":
             return Not(self._condition(operator.end))
         if operator.word in OPERATORS:
-            right, left = self._operands.pop(), self._operands.pop()
-            return self._comparison(left, operator.word, right)
+            right, left_operand = self._operands.pop(), self._operands.pop()
+            return self._comparison(left_operand, operator.word, right)
         right_term, left_term = self._condition(operator.end), self._condition(operator.end)
         return And(left_term, right_term) if operator.word == "and" else Or(left_term, right_term)
 
-    def _comparison(self, left: _Operand, operator: str, right: _Operand) -> Filter:
-        match left, right:
+    def _comparison(self, left_operand: _Operand, operator: str, right: _Operand) -> Filter:
+        match left_operand, right:
             case _Name(name), _Literal(value):
                 return Comparison(name, cast(Operator, operator), value)
             case _Literal(value), _Name(name):
                 return Comparison(name, cast(Operator, _MIRRORED[operator]), value)
-            case _Name(name), _Name(other):
-                rule = f"{other} without quotes is a property, and the service compares a property with a constant only"
-                raise UnsupportedFilter(self._text, rule, f"write {name} {operator} '{other}' if it is a text")
+            case _Name(name), _Name(second):
+                rule = (
+                    f"{second} without quotes is a property, and the service compares a property with a constant only"
+                )
+                raise UnsupportedFilter(self._text, rule, f"write {name} {operator} '{second}' if it is a text")
             case _Literal(), _Literal():
                 rule = "both sides are constants, and the service compares a property with a constant"
                 raise UnsupportedFilter(self._text, rule, "name a property on one side, without quotes")

@@ -70,7 +70,9 @@ def classify(expression: Filter) -> Explanation:
     Guide: designing for querying.
     """
     bounds, searched = key_bounds(expression), fold_bounds(expression, _common_partition)
-    query_class = _class(searched, is_whole=all(each.name == "PartitionKey" for each in comparisons(expression)))
+    query_class = _class(
+        searched, is_whole=all(comparison.name == "PartitionKey" for comparison in comparisons(expression))
+    )
     match query_class:
         case QueryClass.POINT:
             reason, rewrite = "PartitionKey and RowKey are both given", "nothing is faster"
@@ -105,11 +107,11 @@ allowed: no PartitionKey is given, so every partition is searched; add Partition
 
     Guide: designing for querying.
     """
-    found = classify(expression)
-    if found.query_class > allow:
-        rule = f"a {found.query_class.label}, but only a {allow.label} or better is allowed: {found.reason}"
-        raise BadFilter("query", str(expression), rule, found.rewrite + hint)
-    return found
+    explanation = classify(expression)
+    if explanation.query_class > allow:
+        rule = f"a {explanation.query_class.label}, but only a {allow.label} or better is allowed: {explanation.reason}"
+        raise BadFilter("query", str(expression), rule, explanation.rewrite + hint)
+    return explanation
 
 
 def point_keys(expression: Filter) -> list[tuple[str, str]] | None:
@@ -132,8 +134,8 @@ def point_keys(expression: Filter) -> list[tuple[str, str]] | None:
     if boxes is None:
         return None
     keys = [box.key for box in boxes if not box.empty]
-    found = [key for key in keys if key is not None]
-    return list(dict.fromkeys(found)) if len(found) == len(keys) else None
+    point_keys = [key for key in keys if key is not None]
+    return list(dict.fromkeys(point_keys)) if len(point_keys) == len(keys) else None
 
 
 def _alternatives(expression: Filter) -> list[KeyBounds] | None:

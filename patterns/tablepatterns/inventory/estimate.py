@@ -17,22 +17,22 @@ class _Scale:
     """The place of a key among others, from 0 to 1: each character counts among those that occur at its position."""
 
     def __init__(self, keys: Sequence[str]) -> None:
-        seen: defaultdict[int, set[str]] = defaultdict(set)
+        characters_at: defaultdict[int, set[str]] = defaultdict(set)
         for key in keys:
             for at, character in enumerate(key[:_CHARACTERS]):
-                seen[at].add(character)
-        self._known = [sorted(_with_digits(seen[at])) for at in range(len(seen))]
+                characters_at[at].add(character)
+        self._known = [sorted(_with_digits(characters_at[at])) for at in range(len(characters_at))]
 
     def place(self, key: str) -> float:
         """Return the place of a key."""
-        found, width = 0.0, 1.0
-        for known, character in zip(self._known, key, strict=False):
-            below = sum(each < character for each in known)
-            found += width * below / len(known)
-            if character not in known:
+        fraction, width = 0.0, 1.0
+        for characters, character in zip(self._known, key, strict=False):
+            below = sum(candidate < character for candidate in characters)
+            fraction += width * below / len(characters)
+            if character not in characters:
                 break
-            width /= len(known)
-        return found
+            width /= len(characters)
+        return fraction
 
 
 def _with_digits(characters: set[str]) -> set[str]:

@@ -204,7 +204,7 @@ def _shape_of(keys: Sequence[list[Piece]]) -> str:
     shape = ""
     for column in zip(*keys, strict=True):
         kind, text = column[0]
-        widths = sorted({len(each) for _, each in column}) if kind == "digits" else []
+        widths = sorted({len(text) for _, text in column}) if kind == "digits" else []
         if not kind:
             shape += text
         elif widths:

@@ -58,10 +58,10 @@ class Gap:
             terms.append(name > self.lower)
         if self.upper is not None:
             terms.append(name < self.upper)
-        found: Filter | None = None
+        where: Filter | None = None
         for term in terms:
-            found = term if found is None else found & term
-        return found
+            where = term if where is None else where & term
+        return where
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class TableSample:
     @property
     def partial(self) -> frozenset[str]:
         """The partitions of which rows are missing."""
-        return frozenset(each.partition for each in self.gaps if each.partition is not None)
+        return frozenset(gap.partition for gap in self.gaps if gap.partition is not None)
 
     @property
     def partitions(self) -> int:
@@ -114,7 +114,7 @@ class Sampler:
         """Read the table from its start, and then the middle of the part that was halved least, until all is spent."""
         await self._probe(Gap(None, None), None)
         while self.gaps and self.requests < self.most:
-            gap = min(self.gaps, key=lambda each: (each.depth, each.partition is not None))
+            gap = min(self.gaps, key=lambda gap: (gap.depth, gap.partition is not None))
             self.gaps.remove(gap)
             start = None if gap.misses == _MISSES else _start(gap)
             await self._probe(gap, start)
@@ -197,11 +197,11 @@ def middle(lower: str, upper: str) -> str | None:
         return _asked(lower[:same] + _halved(low, high), lower, upper)
     if first is None:
         return None
-    rest = lower[same + 1 :]
-    for at, each in enumerate(rest):
-        top = ord(_top(each))
-        if top - ord(each) > 1:
-            return _asked(lower[: same + 1] + rest[:at] + _halved(ord(each), top), lower, upper)
+    lower_rest = lower[same + 1 :]
+    for at, character in enumerate(lower_rest):
+        top = ord(_top(character))
+        if top - ord(character) > 1:
+            return _asked(lower[: same + 1] + lower_rest[:at] + _halved(ord(character), top), lower, upper)
     return None
 
 
@@ -212,6 +212,6 @@ def _halved(low: int, high: int) -> str:
     return chr(min(usable, key=lambda code: abs(code - half)) if usable else half)
 
 
-def _asked(found: str, lower: str, upper: str) -> str | None:
-    is_between = ordinal(lower) < ordinal(found) < ordinal(upper)
-    return found if is_between and not re.search("[\ud800-\udfff]", found) else None
+def _asked(key: str, lower: str, upper: str) -> str | None:
+    is_between = ordinal(lower) < ordinal(key) < ordinal(upper)
+    return key if is_between and not re.search("[\ud800-\udfff]", key) else None

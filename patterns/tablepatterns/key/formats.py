@@ -356,8 +356,12 @@ class Calendar(Format):
     def characters(self) -> Sequence[Characters]:
         literals = _DIRECTIVE.split(self.pattern)
         # Literal text and letters of directives take turns
-        digits = [[DIGIT] * _UNITS[each][1] for each in literals[1::2]] + [[]]
-        return [each for text, unit in zip(literals[::2], digits, strict=True) for each in (*map(one_of, text), *unit)]
+        digits = [[DIGIT] * _UNITS[unit][1] for unit in literals[1::2]] + [[]]
+        return [
+            characters
+            for text, unit in zip(literals[::2], digits, strict=True)
+            for characters in (*map(one_of, text), *unit)
+        ]
 
     def write(self, value: object) -> str:
         moment = self._instant(value) if "%H" in self.pattern else self._date(value)
@@ -367,10 +371,10 @@ class Calendar(Format):
         return text
 
     def read(self, text: str) -> date | datetime:
-        found = self._expression.fullmatch(text)
-        if not found:
+        match = self._expression.fullmatch(text)
+        if not match:
             raise ValueError(f"{text!r} does not match {self.pattern}")
-        parts = found.groups()
+        parts = match.groups()
         year, month, day, hour, minute, second, micro = map(int, parts + _EARLIEST[len(parts) :])
         moment = datetime(year, month, day, hour, minute, second, micro, tzinfo=timezone.utc)
         return moment if "%H" in self.pattern else moment.date()
@@ -383,12 +387,12 @@ class Calendar(Format):
     @cached_property
     def _spelling(self) -> str:
         """The pattern as `str.format` takes it: `{0.year:04d}` for `%Y`."""
-        return _DIRECTIVE.sub(lambda found: "{{0.{}:0{}d}}".format(*_UNITS[found[1]]), escaped_braces(self.pattern))
+        return _DIRECTIVE.sub(lambda match: "{{0.{}:0{}d}}".format(*_UNITS[match[1]]), escaped_braces(self.pattern))
 
     @cached_property
     def _expression(self) -> re.Pattern[str]:
         """The pattern with a group of digits for each unit."""
-        return re.compile(_DIRECTIVE.sub(lambda found: f"([0-9]{{{_UNITS[found[1]][1]}}})", re.escape(self.pattern)))
+        return re.compile(_DIRECTIVE.sub(lambda match: f"([0-9]{{{_UNITS[match[1]][1]}}})", re.escape(self.pattern)))
 
     def _instant(self, value: object) -> datetime:
         if not isinstance(value, datetime):
@@ -434,10 +438,10 @@ class Text(Format):
         if type(value) is str and not _NO_KEY_TEXT.search(value):
             return value
         text = _checked(self, value)
-        found = FORBIDDEN.search(text)
-        if found:
+        match = FORBIDDEN.search(text)
+        if match:
             hint = f"use the format {{{self.name}:escape}} or another value"
-            raise self.refusal(value, f"a key may not contain {found[0]!r}", hint)
+            raise self.refusal(value, f"a key may not contain {match[0]!r}", hint)
         return text
 
     def read(self, text: str) -> str:
@@ -484,7 +488,7 @@ class Uuid(Format):
 
     @property
     def characters(self) -> Sequence[Characters]:
-        return [one_of("-") if each == "-" else HEX for each in str(UUID(int=0))]
+        return [one_of("-") if character == "-" else HEX for character in str(UUID(int=0))]
 
     def write(self, value: object) -> str:
         if not isinstance(value, UUID):
@@ -497,7 +501,7 @@ class Uuid(Format):
         return UUID(text)
 
 
-_NAMED: Final[dict[str, type[Format]]] = {
+_FORMATS: Final[dict[str, type[Format]]] = {
     "": Text,
     "escape": Escaped,
     "float": Float,
@@ -510,12 +514,14 @@ _INTEGER: Final = re.compile(r"(\+?)0([1-9][0-9]*)d")
 
 def format_of(name: str, spec: str) -> Format:
     """Return the format that a template names for a field, or raise BadDesign."""
-    if spec in _NAMED:
-        return _NAMED[spec](name)
+    if spec in _FORMATS:
+        return _FORMATS[spec](name)
     integer = _INTEGER.fullmatch(spec)
     if integer:
         return (Signed if integer[1] else Padded)(name, int(integer[2]))
     if Calendar.allows(spec) and not FORBIDDEN.search(spec):
         return Calendar(name, spec)
-    known = "no format, escape, 06d, +06d, float, ticks, inverted, uuid, or a date such as %Y-%m-%d from the year down"
-    raise BadDesign(f"the format of {{{name}}}", spec, "unknown format", f"use {known}")
+    format_names = (
+        "no format, escape, 06d, +06d, float, ticks, inverted, uuid, or a date such as %Y-%m-%d from the year down"
+    )
+    raise BadDesign(f"the format of {{{name}}}", spec, "unknown format", f"use {format_names}")

@@ -212,18 +212,18 @@ class Key:
         Guide: intra-partition secondary index.
         """
         partition_key = self._partition_of(fields)
-        known, rest = self._known_row(fields)
-        if not rest:
+        row_prefix, remaining_fields = self._known_row(fields)
+        if not remaining_fields:
             row_key = self._row.write(fields)
             return KeyRange(partition_key, row_key, True, row_key, True)
-        asked, *after = rest
-        _reject_given(after, asked, fields)
-        question = fields.get(asked.name)
+        first_field, *after = remaining_fields
+        _reject_given(after, first_field, fields)
+        question = fields.get(first_field.name)
         if isinstance(question, Between):
-            return field_range(partition_key, known, asked, question, last=not after)
+            return field_range(partition_key, row_prefix, first_field, question, last=not after)
         if isinstance(question, Prefix):
-            known += asked.write_prefix(question.text)
-        return KeyRange.beginning_with(partition_key, known)
+            row_prefix += first_field.write_prefix(question.text)
+        return KeyRange.beginning_with(partition_key, row_prefix)
 
     @checked
     def family(self, fields: Mapping[str, object]) -> KeyRange:
@@ -243,18 +243,20 @@ class Key:
         Guide: compound key.
         """
         partition_key = self._partition_of(fields)
-        known, rest = self._known_row(fields)
-        for field in rest:
+        row_prefix, remaining_fields = self._known_row(fields)
+        for field in remaining_fields:
             if field.name in fields:
                 rule = "a family takes only exact values, from left to right"
                 raise BadKey(field.name, fields[field.name], rule, "omit it, or use range()")
-        given = self._row.fields[: len(self._row.fields) - len(rest)]
-        if given and given[-1].format.width is None:
+        exact_fields = self._row.fields[: len(self._row.fields) - len(remaining_fields)]
+        if exact_fields and exact_fields[-1].format.width is None:
             rule = "the family would include longer texts"
-            raise BadKey(given[-1].name, fields[given[-1].name], rule, "use range(), or a format of fixed width")
-        if given and rest:
-            known = known.removesuffix(given[-1].tail)
-        return KeyRange.beginning_with(partition_key, known)
+            raise BadKey(
+                exact_fields[-1].name, fields[exact_fields[-1].name], rule, "use range(), or a format of fixed width"
+            )
+        if exact_fields and remaining_fields:
+            row_prefix = row_prefix.removesuffix(exact_fields[-1].tail)
+        return KeyRange.beginning_with(partition_key, row_prefix)
 
     def _partition_of(self, fields: Mapping[str, object]) -> str:
         if not fields.keys() <= self._names:
@@ -267,12 +269,12 @@ class Key:
 
     def _known_row(self, fields: Mapping[str, object]) -> tuple[str, Sequence[Field]]:
         """Return the known beginning of the RowKey, and the remaining fields."""
-        known = self._row.head
+        row_prefix = self._row.head
         for position, field in enumerate(self._row.fields):
             if field.name not in fields or isinstance(fields[field.name], (Prefix, Between)):
-                return known, self._row.fields[position:]
-            known += field.write(fields[field.name])
-        return known, ()
+                return row_prefix, self._row.fields[position:]
+            row_prefix += field.write(fields[field.name])
+        return row_prefix, ()
 
     def _reject_unknown(self, fields: Mapping[str, object]) -> None:
         for name, value in fields.items():

@@ -20,7 +20,7 @@ from .template import Template, field_range
 _KEYS: Final = ("PartitionKey", "RowKey")
 
 
-def stored_filter(key: Key, where: Filter, known: Mapping[str, object] | None = None) -> Filter:
+def stored_filter(key: Key, where: Filter, key_values: Mapping[str, object] | None = None) -> Filter:
     """Return a filter with its conditions on fields of a key as conditions on PartitionKey and RowKey.
 
     Of the key's rows it selects those whose fields match, every one and no other. A field that is not the first one of
@@ -32,7 +32,7 @@ def stored_filter(key: Key, where: Filter, known: Mapping[str, object] | None = 
     RowKey ge 'empid_000123_2012' and RowKey lt 'empid_000123`' and Rating gt 3
 
     :param where: a filter on the fields of entities
-    :param known: key fields that have this value in all entities that are read
+    :param key_values: key fields that have this value in all entities that are read
     :raises BadFilter: the key does not allow the condition, or a value cannot be part of it
     """
     templates = (key._partition, key._row)
@@ -43,11 +43,11 @@ def stored_filter(key: Key, where: Filter, known: Mapping[str, object] | None = 
         for position, field in enumerate(template.fields)
         if template.text != f"{{{template.half}}}"
     }
-    names = {each.name for each in comparisons(where)}
+    names = {comparison.name for comparison in comparisons(where)}
     _check_case(names, [field.name for template in templates for field in template.fields])
     if names.isdisjoint(places):
         return where
-    return _junction(And, _KeyFilter(places).terms(where, known or {}))
+    return _junction(And, _KeyFilter(places).terms(where, key_values or {}))
 
 
 def _check_case(names: Iterable[str], fields: Sequence[str]) -> None:
@@ -68,37 +68,37 @@ class _KeyFilter:
     def __init__(self, places: Mapping[str, tuple[Template, int]]) -> None:
         self._places = places
 
-    def terms(self, where: Filter, known: Mapping[str, object]) -> list[Filter]:
+    def terms(self, where: Filter, key_values: Mapping[str, object]) -> list[Filter]:
         """Return the terms that, joined by `and`, select the entities that match; all have the known values."""
         match where:
             case Comparison() if where.name in self._places:
-                return [*self._comparison(where, known)]
+                return [*self._comparison(where, key_values)]
             case Not(term=term):
-                return [Not(_junction(And, self.terms(term, known)))]
+                return [Not(_junction(And, self.terms(term, key_values)))]
             case Or(terms=terms):
-                return [_junction(Or, [_junction(And, self.terms(term, known)) for term in terms])]
+                return [_junction(Or, [_junction(And, self.terms(term, key_values)) for term in terms])]
             case And(terms=terms):
-                return self._all(terms, known)
+                return self._all(terms, key_values)
             case _:
                 return [where]
 
-    def _all(self, terms: Sequence[Filter], known: Mapping[str, object]) -> list[Filter]:
-        equal = {each.name: each.value for each in terms if isinstance(each, Comparison) and each.operator == "eq"}
+    def _all(self, terms: Sequence[Filter], key_values: Mapping[str, object]) -> list[Filter]:
+        equal = {term.name: term.value for term in terms if isinstance(term, Comparison) and term.operator == "eq"}
         # Each term needs to be right only where the other terms hold
-        known = {**known, **{name: value for name, value in equal.items() if name in self._places}}
-        found: list[Filter] = []
+        key_values = {**key_values, **{name: value for name, value in equal.items() if name in self._places}}
+        filters: list[Filter] = []
         pending = list(terms)
         while pending:
             term = pending.pop(0)
             prefix = self._prefix_of(term, pending)
             if prefix is None:
-                found += self.terms(term, known)
+                filters += self.terms(term, key_values)
             else:
                 pending.remove(prefix)
-                found += self._prefixed(term, known)
-        return _tightened(found)
+                filters += self._prefixed(term, key_values)
+        return _tightened(filters)
 
-    def _prefix_of(self, term: Filter, others: Sequence[Filter]) -> Comparison | None:
+    def _prefix_of(self, term: Filter, other_terms: Sequence[Filter]) -> Comparison | None:
         """Return the other half of `startswith`, if the term is one half and keys do not sort by the field."""
         if not isinstance(term, Comparison) or term.name not in self._places or term.operator != "ge":
             return None
@@ -106,21 +106,21 @@ class _KeyFilter:
         if template.fields[position].sorts or not isinstance(term.value, str) or not term.value:
             return None
         end = Comparison(term.name, "lt", prefix_end(term.value) or "")
-        return end if end in others else None
+        return end if end in other_terms else None
 
-    def _prefixed(self, term: Filter, known: Mapping[str, object]) -> Iterator[Filter]:
+    def _prefixed(self, term: Filter, key_values: Mapping[str, object]) -> Iterator[Filter]:
         assert isinstance(term, Comparison)  # noqa: S101 - what `_prefix_of` takes
         template, position = self._places[term.name]
-        start = _start(template, position, term, known)
+        start = _start(template, position, term, key_values)
         try:
             text = start + template.fields[position].write_prefix(term.value)
         except BadKey as error:
             raise _rejected(term, error) from error
         yield from _within(template.half, _interval(KeyRange.beginning_with("", text)))
 
-    def _comparison(self, comparison: Comparison, known: Mapping[str, object]) -> Iterator[Filter]:
+    def _comparison(self, comparison: Comparison, key_values: Mapping[str, object]) -> Iterator[Filter]:
         template, position = self._places[comparison.name]
-        start = _start(template, position, comparison, known)
+        start = _start(template, position, comparison, key_values)
         field, is_last = template.fields[position], position == len(template.fields) - 1
         operator, value = comparison.operator, _value(field.format, comparison.value)
         try:
@@ -148,17 +148,17 @@ class _KeyFilter:
             yield Not(_junction(And, inside))
 
 
-def _start(template: Template, position: int, comparison: Comparison, known: Mapping[str, object]) -> str:
+def _start(template: Template, position: int, comparison: Comparison, key_values: Mapping[str, object]) -> str:
     """Return the text of the key up to a field; the fields before it must have known values."""
     before = template.fields[:position]
-    unknown = [field.name for field in before if field.name not in known]
+    unknown = [field.name for field in before if field.name not in key_values]
     if unknown:
         names = " and ".join(unknown)
         rule = f"{comparison.name} is stored only inside the {template.half} {template.text!r}, after {names}"
         hint = f"also compare {names} with ==, joined by &, or read without this condition and filter in Python"
         raise BadFilter("where", _text(comparison), rule, hint)
     try:
-        return template.head + "".join(field.write(_value(field.format, known[field.name])) for field in before)
+        return template.head + "".join(field.write(_value(field.format, key_values[field.name])) for field in before)
     except BadKey as error:
         raise _rejected(comparison, error) from error
 
@@ -205,20 +205,20 @@ def _within(half: str, keys: Interval) -> Iterator[Comparison]:
 
 def _tightened(terms: Sequence[Filter]) -> list[Filter]:
     """Join the ranges of each key, because a filter may make only 15 comparisons."""
-    found: list[Filter] = []
+    filters: list[Filter] = []
     for half in _KEYS:
         ranges = [
-            each for each in terms if isinstance(each, Comparison) and each.name == half and each.operator != "ne"
+            term for term in terms if isinstance(term, Comparison) and term.name == half and term.operator != "ne"
         ]
         bounds = key_bounds(_junction(And, ranges)) if ranges else None
         if bounds is None or bounds.empty:
-            found += ranges
+            filters += ranges
         else:
-            found += _within(half, bounds.partition_keys if half == "PartitionKey" else bounds.row_keys)
-    kept = [
-        each for each in terms if not (isinstance(each, Comparison) and each.name in _KEYS and each.operator != "ne")
+            filters += _within(half, bounds.partition_keys if half == "PartitionKey" else bounds.row_keys)
+    other_terms = [
+        term for term in terms if not (isinstance(term, Comparison) and term.name in _KEYS and term.operator != "ne")
     ]
-    return found + kept
+    return filters + other_terms
 
 
 def _junction(kind: type[And | Or], terms: Sequence[Filter]) -> Filter:

@@ -59,11 +59,11 @@ class Field:
         """Return the common prefix of the keys with this prefix, or raise BadKey."""
         if self.format.width is not None:
             raise self.format.refusal(text, "only text has prefixes", "use between(), at_least() or below()")
-        written = self.format.write(text)
-        reaches = any(written.endswith(self.tail[:n]) for n in range(1, len(self.tail)))
-        if self.tail and (reaches or self.tail in written):
+        prefix = self.format.write(text)
+        reaches = any(prefix.endswith(self.tail[:n]) for n in range(1, len(self.tail)))
+        if self.tail and (reaches or self.tail in prefix):
             raise self.format.refusal(text, *self._separator_rule())
-        return written
+        return prefix
 
     def read(self, text: str, start: int) -> tuple[object, int]:
         """Return the value that starts here, and the start of the next field; ValueError if it does not match."""
@@ -131,11 +131,11 @@ class Template:
     @cached_property
     def language(self) -> Automaton:
         """The texts that this template can write."""
-        found = Automaton()
-        found.add_literal(self.head)
+        automaton = Automaton()
+        automaton.add_literal(self.head)
         for field in self.fields:
-            field.add_to(found)
-        return found
+            field.add_to(automaton)
+        return automaton
 
     def write(self, values: Mapping[str, object]) -> str:
         """Return the key for these values, or raise BadKey."""
@@ -203,21 +203,21 @@ def _field(form: Format, literal: str, *, last: bool) -> Field:
     return Field(form, form.terminator + literal)
 
 
-def field_range(partition_key: str, known: str, asked: Field, question: Between, *, last: bool) -> KeyRange:
+def field_range(partition_key: str, row_prefix: str, field: Field, question: Between, *, last: bool) -> KeyRange:
     """Return the rows whose RowKeys begin with known text and continue with values of a field in a range.
 
     :param last: whether no field follows
     :raises BadKey: keys do not sort by the field, or a bound cannot be part of a key
     """
-    if not asked.sorts:
-        rule = f"keys do not sort by a text field that is followed by {asked.tail!r}"
-        raise BadKey(asked.name, question, rule, f"use the format {{{asked.name}:escape}}, or make it the last field")
-    if asked.format.descending:
+    if not field.sorts:
+        rule = f"keys do not sort by a text field that is followed by {field.tail!r}"
+        raise BadKey(field.name, question, rule, f"use the format {{{field.name}:escape}}, or make it the last field")
+    if field.format.descending:
         question = question.reversed()
-    texts = [known + asked.write(end) for end in (question.low, question.high) if end is not None]
+    texts = [row_prefix + field.write(end) for end in (question.low, question.high) if end is not None]
     if texts != sorted(texts, key=ordinal):
-        raise BadKey(asked.name, question, "its lower bound is above its upper bound", "swap the two")
-    rows = KeyRange.beginning_with(partition_key, known)
+        raise BadKey(field.name, question, "its lower bound is above its upper bound", "swap the two")
+    rows = KeyRange.beginning_with(partition_key, row_prefix)
     if question.low is not None:
         rows = _from(rows, texts[0], question.low_inclusive, last)
     if question.high is not None:

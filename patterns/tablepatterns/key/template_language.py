@@ -26,18 +26,18 @@ class Characters:
     listed: frozenset[str]
     excludes: bool = False
 
-    def meets(self, other: Characters) -> bool:
+    def meets(self, characters: Characters) -> bool:
         """Whether a character is in both."""
-        if self.excludes and other.excludes:
+        if self.excludes and characters.excludes:
             return True
-        if other.excludes:
-            return bool(self.listed - other.listed)
-        return bool(other.listed - self.listed) if self.excludes else bool(self.listed & other.listed)
+        if characters.excludes:
+            return bool(self.listed - characters.listed)
+        return bool(characters.listed - self.listed) if self.excludes else bool(self.listed & characters.listed)
 
     def without(self, characters: Iterable[str]) -> Characters:
         """Return the set without some characters."""
-        found = frozenset(characters)
-        return Characters(self.listed | found if self.excludes else self.listed - found, self.excludes)
+        excluded = frozenset(characters)
+        return Characters(self.listed | excluded if self.excludes else self.listed - excluded, self.excludes)
 
 
 def one_of(characters: Iterable[str]) -> Characters:
@@ -48,7 +48,7 @@ def one_of(characters: Iterable[str]) -> Characters:
 DIGIT: Final = one_of("0123456789")
 HEX: Final = one_of("0123456789abcdef")
 KEY_TEXT: Final = Characters(
-    frozenset(each for each in map(chr, range(256)) if re.match(FORBIDDEN_IN_KEYS, each)), True
+    frozenset(character for character in map(chr, range(256)) if re.match(FORBIDDEN_IN_KEYS, character)), True
 )
 """The characters that a PartitionKey or RowKey can contain."""
 
@@ -67,13 +67,13 @@ class Automaton:
 
     def add_literal(self, text: str) -> None:
         """Add text that is the same in every key."""
-        self.add_fixed([one_of(each) for each in text])
+        self.add_fixed([one_of(character) for character in text])
 
     def add_fixed(self, characters: Iterable[Characters]) -> None:
         """Add text of fixed width, given the set of each character."""
-        for each in characters:
+        for character_set in characters:
             state = self.end
-            self._moves[state].append((each, self._new()))
+            self._moves[state].append((character_set, self._new()))
 
     def add_text(self, characters: Characters) -> None:
         """Add any number of characters."""
@@ -84,37 +84,41 @@ class Automaton:
 
     def add_text_until(self, characters: Characters, separator: str) -> None:
         """Add any number of characters up to where the separator first occurs, and the separator."""
-        known = sorted(set(separator))
+        separator_characters = sorted(set(separator))
         states = [self.end, *(self._new() for _ in separator)]
         for matched, state in enumerate(states[:-1]):
-            self._moves[state].append((characters.without(known), states[0]))
-            for each in known:
-                self._moves[state].append((one_of(each), states[_matched(separator, separator[:matched] + each)]))
+            self._moves[state].append((characters.without(separator_characters), states[0]))
+            for character in separator_characters:
+                self._moves[state].append(
+                    (one_of(character), states[_matched(separator, separator[:matched] + character)])
+                )
 
     def _new(self) -> int:
         self._moves.append([])
         self._skips.append([])
         return self.end
 
-    def meets(self, other: Automaton) -> bool:
+    def meets(self, automaton: Automaton) -> bool:
         """Whether both can write the same text."""
-        seen = {(0, 0)}
+        pairs = {(0, 0)}
         pending = [(0, 0)]
         while pending:
-            mine, others = pending.pop()
-            if (mine, others) == (self.end, other.end):
+            mine, theirs = pending.pop()
+            if (mine, theirs) == (self.end, automaton.end):
                 return True
-            for pair in self._following(mine, other, others):
-                if pair not in seen:
-                    seen.add(pair)
+            for pair in self._following(mine, automaton, theirs):
+                if pair not in pairs:
+                    pairs.add(pair)
                     pending.append(pair)
         return False
 
-    def _following(self, mine: int, other: Automaton, others: int) -> Iterable[tuple[int, int]]:
-        yield from ((state, others) for state in self._skips[mine])
-        yield from ((mine, state) for state in other._skips[others])
+    def _following(self, mine: int, automaton: Automaton, their_state: int) -> Iterable[tuple[int, int]]:
+        yield from ((state, their_state) for state in self._skips[mine])
+        yield from ((mine, state) for state in automaton._skips[their_state])
         for characters, state in self._moves[mine]:
-            yield from ((state, each) for theirs, each in other._moves[others] if characters.meets(theirs))
+            yield from (
+                (state, next_state) for theirs, next_state in automaton._moves[their_state] if characters.meets(theirs)
+            )
 
 
 def _matched(separator: str, text: str) -> int:

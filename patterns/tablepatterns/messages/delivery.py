@@ -60,10 +60,10 @@ class Delivery:
     """
 
     def __init__(
-        self, account: Account, served: ServedQueue, settings: Settings, message: Message, requested_at: datetime
+        self, account: Account, served_queue: ServedQueue, settings: Settings, message: Message, requested_at: datetime
     ) -> None:
         self._account = account
-        self._served = served
+        self._served = served_queue
         self._settings = settings
         self._message = message
         self._requested_at = requested_at
@@ -124,8 +124,8 @@ class Delivery:
     def _handler_of(self, kind: str) -> Handler:
         handler = self._served.handlers.get(kind)
         if handler is None:
-            known = ", ".join(sorted(self._served.handlers))
-            rule = f"the worker has no handler for it; those of queue {self._served.queue.name!r} are for {known}"
+            kinds = ", ".join(sorted(self._served.handlers))
+            rule = f"the worker has no handler for it; those of queue {self._served.queue.name!r} are for {kinds}"
             raise BadMessage("kind", NOT_SHOWN, rule, "add a handler, or send it to another queue")
         self._kind = kind
         return handler
@@ -149,8 +149,8 @@ class Delivery:
             return await self._move_to_poison(lease.message, reason)
         try:
             await lease.release(min(self._settings.retry_after * 2 ** (deliveries - 1), _LONGEST_RETRY_SECONDS))
-        except LeaseLost as lost:
-            return self._lost(lost)
+        except LeaseLost as lease_error:
+            return self._lost(lease_error)
         return "failed"
 
     async def _move_to_poison(self, message: Message, reason: Reason) -> Outcome:

@@ -56,13 +56,13 @@ class Envelope:
         :raises BadMessage: the text is not an envelope, or its version is unknown
         """
         try:
-            found = json.loads(text if text.lstrip().startswith("{") else b64decode(text, validate=True))
+            message = json.loads(text if text.lstrip().startswith("{") else b64decode(text, validate=True))
         except (ValueError, RecursionError):
             # Nesting that is too deep must not end the worker, which would receive the same message again
             raise BadMessage(
                 "message", NOT_SHOWN, "it is neither JSON nor JSON in Base64", "check which program sent it"
             ) from None
-        fields = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        fields = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
         kind, body = fields.get("kind"), fields.get("body")
         if fields.get("v") != VERSION or not isinstance(kind, str) or not isinstance(body, dict):
             rule = f'it must have "v": {VERSION}, a text "kind" and an object "body"'

@@ -27,7 +27,7 @@ from .envelope import Envelope
 KIND: Final = "poison"
 _LONGEST_REASON: Final = 1000
 _LIBRARIES: Final = (
-    *(f"{sysconfig.get_path(each)}{os.sep}" for each in ("stdlib", "purelib", "platlib")),
+    *(f"{sysconfig.get_path(path_name)}{os.sep}" for path_name in ("stdlib", "purelib", "platlib")),
     # All packages of the library
     str(Path(__file__).parents[1]),
 )
@@ -69,10 +69,10 @@ class Reason:
 def trace(error: BaseException) -> str:
     """Return the traceback of an error and its causes, without the texts of exceptions."""
     lines: list[str] = []
-    seen: set[int] = set()
+    error_ids: set[int] = set()
     following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
+    while following is not None and id(following) not in error_ids:
+        error_ids.add(id(following))
         lines += [type(following).__name__, *map(_line, extract_tb(following.__traceback__))]
         following = following.__cause__ or following.__context__
     return "\n".join(lines)
@@ -90,8 +90,8 @@ def _place(error: BaseException) -> str:
     frames = extract_tb(error.__traceback__)
     if not frames:
         return "raised outside any function"
-    own = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)]
-    caller = f", from {_short(own[-1])}" if own and own[-1] is not frames[-1] else ""
+    own_frames = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)]
+    caller = f", from {_short(own_frames[-1])}" if own_frames and own_frames[-1] is not frames[-1] else ""
     return f"at {_short(frames[-1])}{caller}"
 
 
@@ -129,8 +129,8 @@ class PoisonMessage:
     @classmethod
     def of(cls, queue: str, message: Message, reason: Reason, now: datetime) -> PoisonMessage:
         """Return the note about a message that was received from a queue."""
-        sent = message.inserted_at.isoformat() if message.inserted_at else None
-        about = (message.id, reason.error, reason.text, message.deliveries, sent, now.isoformat())
+        sent_at = message.inserted_at.isoformat() if message.inserted_at else None
+        about = (message.id, reason.error, reason.text, message.deliveries, sent_at, now.isoformat())
         return cls(queue, message.text, *about)
 
     def texts(self, *, base64: bool = False) -> tuple[str, ...]:
@@ -140,20 +140,20 @@ class PoisonMessage:
         [65536, 132]
         """
         fields: dict[str, Any] = asdict(self)
-        whole = Envelope(KIND, fields).text(base64=base64)
-        if self.text is None or len(whole) <= MAX_MESSAGE_BYTES:
-            return (whole,)
+        note_text = Envelope(KIND, fields).text(base64=base64)
+        if self.text is None or len(note_text) <= MAX_MESSAGE_BYTES:
+            return (note_text,)
         return (self.text, Envelope(KIND, fields | {"text": None}).text(base64=base64))
 
     @classmethod
     def parse(cls, text: str) -> PoisonMessage:
         """Return the note in a message of a poison queue; any other text is returned as the original text."""
         try:
-            found = Envelope.parse(text)
+            envelope = Envelope.parse(text)
         except BadMessage:
             return cls(None, text)
-        if found.kind != KIND or found.body.keys() != cls.__dataclass_fields__.keys():
+        if envelope.kind != KIND or envelope.body.keys() != cls.__dataclass_fields__.keys():
             return cls(None, text)
-        note = cls(**found.body)
+        note = cls(**envelope.body)
         # These two are used to requeue the message, so a note that another program wrote must have texts here
-        return note if all(isinstance(each, (str, NoneType)) for each in (note.queue, note.text)) else cls(None, text)
+        return note if all(isinstance(text, (str, NoneType)) for text in (note.queue, note.text)) else cls(None, text)

@@ -44,7 +44,7 @@ def stop_on_signals() -> Generator[ShouldStop, None, None]:
     if threading.current_thread() is not threading.main_thread():
         rule = "without it the worker stops on signals, which only the main thread receives"
         raise BadInput("stopping", None, rule, "pass a function, such as threading.Event().is_set")
-    received = threading.Event()
+    signal_received = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def restore() -> None:
@@ -52,12 +52,12 @@ def stop_on_signals() -> Generator[ShouldStop, None, None]:
             signal.signal(number, handler)
 
     def stop(*_: object) -> None:
-        received.set()
+        signal_received.set()
         restore()
 
     for number in before:
         signal.signal(number, stop)
     try:
-        yield received.is_set
+        yield signal_received.is_set
     finally:
         restore()

@@ -66,10 +66,12 @@ def check_whole(field: str, annotations: Sequence[object]) -> None:
 
     :raises BadDesign: there is one that says how to store it
     """
-    for each in annotations:
-        if isinstance(each, (Stored, StoredBy)):
+    for annotation in annotations:
+        if isinstance(annotation, (Stored, StoredBy)):
             rule = "it annotates a part of what is stored, which would have no effect"
-            raise BadDesign(field, each, rule, "annotate the whole field of the model: Annotated[str | None, ...]")
+            raise BadDesign(
+                field, annotation, rule, "annotate the whole field of the model: Annotated[str | None, ...]"
+            )
 
 
 def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
@@ -82,12 +84,12 @@ def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
     except (NameError, TypeError) as error:
         rule = f"the types of its fields cannot be resolved ({error})"
         raise BadDesign("type", model, rule, "define and import them at module level") from error
-    found: dict[str, T] = {}
+    annotations: dict[str, T] = {}
     for name, hint in hints.items():
-        for each in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
-            if isinstance(each, kind):
-                found[name] = each
-    return found
+        for annotation in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+            if isinstance(annotation, kind):
+                annotations[name] = annotation
+    return annotations
 
 
 def stored_names(model: type[Any]) -> Mapping[str, str]:
@@ -95,7 +97,7 @@ def stored_names(model: type[Any]) -> Mapping[str, str]:
 
     :raises BadDesign: two fields would be the same property, or a property is the service's own
     """
-    names = {name: each.name for name, each in annotated(model, Stored).items() if each.name != name}
+    names = {name: annotation.name for name, annotation in annotated(model, Stored).items() if annotation.name != name}
     for name, stored in names.items():
         if stored in SYSTEM_PROPERTIES:
             rule = f"the service has a property {stored}"

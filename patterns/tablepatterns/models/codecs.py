@@ -143,12 +143,12 @@ class ListOf(Nested):
     def to_json(self, value: object) -> object:
         if not isinstance(value, list):
             raise self.mismatch(value)
-        return [_to_json(self._inner, each, f"[{at}]") for at, each in enumerate(cast("list[object]", value))]
+        return [_to_json(self._inner, item, f"[{at}]") for at, item in enumerate(cast("list[object]", value))]
 
     def from_json(self, part: object) -> object:
         if not isinstance(part, list):
             raise self.mismatch(part)
-        return [_from_json(self._inner, each, f"[{at}]") for at, each in enumerate(cast("list[object]", part))]
+        return [_from_json(self._inner, item, f"[{at}]") for at, item in enumerate(cast("list[object]", part))]
 
 
 class TupleOf(Nested):
@@ -160,20 +160,20 @@ class TupleOf(Nested):
 
     @property
     def name(self) -> str:
-        names = ", ".join(each.name for each in self._inner)
+        names = ", ".join(codec.name for codec in self._inner)
         return f"a tuple of ({names}{', ...' if self._repeats else ''})"
 
     def to_json(self, value: object) -> object:
         if not isinstance(value, tuple):
             raise self.mismatch(value)
-        each = self._parts(cast("tuple[object, ...]", value))
-        return [_to_json(codec, part, f"[{at}]") for at, (codec, part) in enumerate(each)]
+        parts = self._parts(cast("tuple[object, ...]", value))
+        return [_to_json(codec, part, f"[{at}]") for at, (codec, part) in enumerate(parts)]
 
     def from_json(self, part: object) -> object:
         if not isinstance(part, list):
             raise self.mismatch(part)
-        each = self._parts(cast("list[object]", part))
-        return tuple(_from_json(codec, inner, f"[{at}]") for at, (codec, inner) in enumerate(each))
+        parts = self._parts(cast("list[object]", part))
+        return tuple(_from_json(codec, inner, f"[{at}]") for at, (codec, inner) in enumerate(parts))
 
     def _parts(self, values: Sequence[object]) -> list[tuple[Codec, object]]:
         codecs = self._inner * len(values) if self._repeats else self._inner
@@ -193,10 +193,10 @@ class DictOf(Nested):
         return f"a dict of str to {self._inner.name}"
 
     def to_json(self, value: object) -> object:
-        return {key: _to_json(self._inner, each, f"[{key!r}]") for key, each in self._items(value).items()}
+        return {key: _to_json(self._inner, item, f"[{key!r}]") for key, item in self._items(value).items()}
 
     def from_json(self, part: object) -> object:
-        return {key: _from_json(self._inner, each, f"[{key!r}]") for key, each in self._items(part).items()}
+        return {key: _from_json(self._inner, item, f"[{key!r}]") for key, item in self._items(part).items()}
 
     def _items(self, value: object) -> Mapping[str, object]:
         if not isinstance(value, dict):
@@ -277,8 +277,8 @@ def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
     :raises BadDesign: the type is not supported
     """
     if get_origin(annotation) is Annotated:
-        annotation, *given = get_args(annotation)
-        check_whole(field, given)
+        annotation, *annotations = get_args(annotation)
+        check_whole(field, annotations)
     for alias in ("__supertype__", "__value__"):
         if not isinstance(annotation, type) and hasattr(annotation, alias):
             return codec_of(field, getattr(annotation, alias), inner)
@@ -328,18 +328,20 @@ def _choice(field: str, annotation: type[Enum]) -> Codec:
 def _generic(field: str, annotation: Any, inner: Inner) -> Codec:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
-        (other,) = (each for each in arguments if each is not type(None))
-        return OptionalOf(codec_of(field, other, inner))
+        (value_type,) = (argument for argument in arguments if argument is not type(None))
+        return OptionalOf(codec_of(field, value_type, inner))
     if origin is list:
         return ListOf(_part(field, arguments[0], inner))
     if origin is tuple:
         repeats = arguments[-1:] == (...,)
         parts = arguments[:-1] if repeats else arguments
-        return TupleOf([_part(field, each, inner) for each in parts], repeats=repeats)
+        return TupleOf([_part(field, argument, inner) for argument in parts], repeats=repeats)
     if origin is dict and arguments[0] is str:
         return DictOf(_part(field, arguments[1], inner))
     kind: object = cast("object", origin) if isinstance(origin, type) else annotation
-    near = [use for known, use in _INSTEAD.items() if inspect.isclass(kind) and issubclass(kind, known)]
+    near = [
+        use for kind_to_replace, use in _INSTEAD.items() if inspect.isclass(kind) and issubclass(kind, kind_to_replace)
+    ]
     if getattr(annotation, "__name__", "") == "NaiveDatetime":
         near = ["datetime with a time zone, such as pydantic's AwareDatetime"]
     if origin in (Union, types.UnionType):

@@ -18,7 +18,7 @@ class DeclaredField(NamedTuple):
     has_default: bool
 
 
-def declared_fields(given: type[Any]) -> Sequence[DeclaredField] | None:
+def declared_fields(record_class: type[Any]) -> Sequence[DeclaredField] | None:
     """Return the fields of a class; None if it is not one of these.
 
     :raises BadDesign: it is a class of pydantic that takes fields which it does not declare
@@ -30,30 +30,30 @@ def declared_fields(given: type[Any]) -> Sequence[DeclaredField] | None:
     >>> [(each.name, each.has_default) for each in declared_fields(Employee)]
     [('EmployeeId', False), ('Name', True)]
     """
-    if not isinstance(given, type):
+    if not isinstance(record_class, type):
         return None
-    if dataclasses.is_dataclass(given):
-        return [_of_dataclass(each) for each in dataclasses.fields(given) if each.init]
-    if "__attrs_attrs__" in given.__dict__:
-        return [_of_attrs(each) for each in given.__attrs_attrs__ if each.init]
-    if hasattr(given, "__pydantic_fields__"):
-        if given.model_config.get("extra") == "allow":
+    if dataclasses.is_dataclass(record_class):
+        return [_of_dataclass(field) for field in dataclasses.fields(record_class) if field.init]
+    if "__attrs_attrs__" in record_class.__dict__:
+        return [_of_attrs(field) for field in record_class.__attrs_attrs__ if field.init]
+    if hasattr(record_class, "__pydantic_fields__"):
+        if record_class.model_config.get("extra") == "allow":
             rule = 'with extra="allow" it takes fields that it does not declare, and that would not be stored'
-            raise BadDesign("type", given.__name__, rule, 'declare them, or use extra="forbid"')
-        return [_of_pydantic(name, each) for name, each in given.model_fields.items()]
+            raise BadDesign("type", record_class.__name__, rule, 'declare them, or use extra="forbid"')
+        return [_of_pydantic(name, field) for name, field in record_class.model_fields.items()]
     return None
 
 
-def _of_dataclass(each: dataclasses.Field[Any]) -> DeclaredField:
-    has_default = each.default is not dataclasses.MISSING or each.default_factory is not dataclasses.MISSING
-    return DeclaredField(each.name, each.name, has_default)
+def _of_dataclass(field: dataclasses.Field[Any]) -> DeclaredField:
+    has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+    return DeclaredField(field.name, field.name, has_default)
 
 
-def _of_attrs(each: Any) -> DeclaredField:
+def _of_attrs(field: Any) -> DeclaredField:
     # Its NOTHING is of this class, and not imported here
-    return DeclaredField(each.name, each.alias, type(each.default).__name__ != "_Nothing")
+    return DeclaredField(field.name, field.alias, type(field.default).__name__ != "_Nothing")
 
 
-def _of_pydantic(name: str, each: Any) -> DeclaredField:
-    aliases = [*getattr(each.validation_alias, "choices", [each.validation_alias]), each.alias, name]
-    return DeclaredField(name, next(each for each in aliases if isinstance(each, str)), not each.is_required())
+def _of_pydantic(name: str, field: Any) -> DeclaredField:
+    aliases = [*getattr(field.validation_alias, "choices", [field.validation_alias]), field.alias, name]
+    return DeclaredField(name, next(alias for alias in aliases if isinstance(alias, str)), not field.is_required())

@@ -20,26 +20,26 @@ class Instances:
 
     def remember(self, instance: object, home: SetIdentity, entity: Entity) -> None:
         """Remember the entity of an instance; do nothing if its class does not allow weak references."""
-        known = self._found.get(id(instance))
-        if known is not None and known[0]() is instance:
-            known[1][home] = entity
+        entry = self._found.get(id(instance))
+        if entry is not None and entry[0]() is instance:
+            entry[1][home] = entity
             return
-        number, found = id(instance), self._found
+        number, entries = id(instance), self._found
 
-        def forget(gone: ref[Any]) -> None:
+        def forget(reference: ref[Any]) -> None:
             # The next object may have got the same id already
-            if (last := found.get(number)) is not None and last[0] is gone:
-                del found[number]
+            if (last := entries.get(number)) is not None and last[0] is reference:
+                del entries[number]
 
         try:
-            found[number] = ref(instance, forget), {home: entity}
+            entries[number] = ref(instance, forget), {home: entity}
         except TypeError:
             return
 
     def entity(self, instance: object, home: SetIdentity) -> Entity | None:
         """Return the entity that a set remembers of an instance."""
-        known = self._found.get(id(instance))
-        return known[1].get(home) if known is not None and known[0]() is instance else None
+        entry = self._found.get(id(instance))
+        return entry[1].get(home) if entry is not None and entry[0]() is instance else None
 
     def __len__(self) -> int:
         return len(self._found)

@@ -97,10 +97,10 @@ class Model(Generic[M]):
         """
         self.check_class(value)
         try:
-            found = self._record.encoded(value)
+            fields = self._record.encoded(value)
         except TypeMismatch as mismatch:
             self._reject(mismatch)
-        return found | {name: getattr(value, name) for name in self._days if name in found}
+        return fields | {name: getattr(value, name) for name in self._days if name in fields}
 
     def check_class(self, value: object) -> None:
         """Reject an instance of another class; a subclass may have fields that would be lost.
@@ -131,7 +131,7 @@ class Model(Generic[M]):
     def _converted(self, fields: Mapping[str, Any], entity: Entity | None) -> dict[str, Any]:
         """Return those fields that the class converts to another value, as they are stored."""
         try:
-            built = self._record.decoded(fields)
+            instance = self._record.decoded(fields)
         except TypeMismatch as mismatch:
             if entity is None:
                 self._reject(mismatch)
@@ -141,7 +141,7 @@ class Model(Generic[M]):
             rule = f"its class rejects the fields{self._complaint(error)}"
             rejected = BadProperty(self.name, subject, rule, "change them; nothing was written")
             raise rejected from (None if self._secret else error)
-        again = self.encoded(built)
+        again = self.encoded(instance)
         same = {name for name in again if name in fields and self._record.is_same(name, fields[name], again[name])}
         return {name: value for name, value in again.items() if name in fields and name not in same}
 
@@ -151,10 +151,10 @@ class Model(Generic[M]):
         if not callable(details):
             return "" if self._secret else f" ({_short(said(error))})"
         # The message of pydantic quotes all values
-        lines = [(".".join(map(str, each["loc"])), each["msg"]) for each in cast("Any", details())]
+        lines = [(".".join(map(str, detail["loc"])), detail["msg"]) for detail in cast("Any", details())]
         secret = {"", *self._secret, *(self._record.members[name].parameter for name in self._secret)}
-        each = [f"{at}: {text}" for at, text in lines if not self._secret or at.partition(".")[0] not in secret]
-        return f" ({_short('; '.join(each))})" if each else ""
+        complaints = [f"{at}: {text}" for at, text in lines if not self._secret or at.partition(".")[0] not in secret]
+        return f" ({_short('; '.join(complaints))})" if complaints else ""
 
     def field(self, name: str, value: object) -> Any:
         """Return one field as it is stored; an undeclared one is returned unchanged.
@@ -193,7 +193,7 @@ class Model(Generic[M]):
         members = self._record.members
         try:
             return {
-                name: members[name].codec.decode(each) if name in members else each for name, each in fields.items()
+                name: members[name].codec.decode(value) if name in members else value for name, value in fields.items()
             }
         except TypeMismatch as mismatch:
             text = f"the key {dict(fields)} does not fit {self.name}: {mismatch.rule}; {mismatch.hint}"
@@ -222,10 +222,10 @@ class Model(Generic[M]):
         except UnrecognizedEntity:
             # What does not fit the model is replaced as a whole
             old = {}
-        kept = {name: each for name, each in before.items() if name not in self._record.members}
+        undeclared = {name: value for name, value in before.items() if name not in self._record.members}
         same = {name: before[name] for name in new if name in old and name in before and self._same(name, old, new)}
         # A number of 64 bits that was read from a key is an int
-        return kept | new | {name: value for name, value in same.items() if not isinstance(new[name], Int64)}
+        return undeclared | new | {name: value for name, value in same.items() if not isinstance(new[name], Int64)}
 
     def upgraded(self, entity: Entity, version: int) -> dict[str, Any]:
         """Return the fields of an entity in the current version.
@@ -250,8 +250,8 @@ class Model(Generic[M]):
         try:
             returned: object = upgrade(fields)
         except Exception as error:  # noqa: BLE001 - an upgrade may raise anything
-            what = "" if self._secret else f": {_short(said(error))}"
-            text = f"{who} raised {type(error).__name__} for the entity {entity.key}{what}; correct the upgrade"
+            reason = "" if self._secret else f": {_short(said(error))}"
+            text = f"{who} raised {type(error).__name__} for the entity {entity.key}{reason}; correct the upgrade"
             raise UnrecognizedEntity(text, entity.key) from (None if self._secret else error)
         if isinstance(returned, Coroutine):
             returned.close()
@@ -296,9 +296,11 @@ class Model(Generic[M]):
             if not codec.in_keys:
                 rule = f"a key does not hold values of {self.name}.{name}, which is {codec.name}, in their order"
                 raise BadDesign(place, field, rule, codec.instead)
-            known = " or ".join(f"{{{name}:{each}}}" if each else f"{{{name}}}" for each in codec.in_keys)
+            fields_in_keys = " or ".join(
+                f"{{{name}:{format_spec}}}" if format_spec else f"{{{name}}}" for format_spec in codec.in_keys
+            )
             rule = f"{self.name}.{name} is {codec.name}, which this format does not take"
-            raise BadDesign(place, field, rule, f"write {known}")
+            raise BadDesign(place, field, rule, f"write {fields_in_keys}")
 
     def _check_secrets(self) -> None:
         for name, member in self._record.members.items():

@@ -44,22 +44,22 @@ class ModelFilter:
             case _:
                 return where
 
-    def _comparison(self, each: Comparison) -> Comparison:
-        codec = self._codecs.get(each.name)
-        value: Any = NOT_SHOWN if each.name in self._secret else each.value
+    def _comparison(self, comparison: Comparison) -> Comparison:
+        codec = self._codecs.get(comparison.name)
+        value: Any = NOT_SHOWN if comparison.name in self._secret else comparison.value
         if codec is None:
-            near = get_close_matches(each.name, self._codecs, n=1)
+            near = get_close_matches(comparison.name, self._codecs, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(self._codecs)}"
-            raise BadFilter("where", each.name, f"{self._model} has no such field", hint)
+            raise BadFilter("where", comparison.name, f"{self._model} has no such field", hint)
         codec = required(codec)
-        subject = f"{self._model}.{each.name}"
+        subject = f"{self._model}.{comparison.name}"
         if not codec.is_comparable:
             rule = f"{codec.name} is stored as text, which the service cannot compare by value"
             raise BadFilter(subject, value, rule, "compare the instances that are read")
-        if not codec.is_sorted and each.operator not in ("eq", "ne"):
+        if not codec.is_sorted and comparison.operator not in ("eq", "ne"):
             raise BadFilter(subject, value, f"values of {codec.name} have no order", "use == or !=, joined with |")
         try:
-            return Comparison(each.name, each.operator, _stored(codec, each.value))
+            return Comparison(comparison.name, comparison.operator, _stored(codec, comparison.value))
         except TypeMismatch as mismatch:
             raise BadFilter(subject, value, mismatch.rule, mismatch.hint) from None
 

@@ -56,40 +56,42 @@ class Record:
     Guide: working with heterogeneous entity types.
     """
 
-    def __init__(self, record_class: type[Any], seen: dict[type, Record] | None = None) -> None:
-        declared = declared_fields(record_class)
-        if declared is None:
+    def __init__(self, record_class: type[Any], records: dict[type, Record] | None = None) -> None:
+        fields = declared_fields(record_class)
+        if fields is None:
             rule = "it is not a dataclass, nor a class of pydantic or attrs"
             raise BadDesign("type", record_class, rule, "decorate it with @dataclass")
         if isabstract(record_class):
             raise BadDesign("type", record_class, "it is abstract", "declare its subclasses")
         self.record_class = record_class
         self.members: dict[str, Member] = {}
-        known = {} if seen is None else seen
-        known[record_class] = self
+        known_records = {} if records is None else records
+        known_records[record_class] = self
         hints = _hints(record_class)
         for field, hint in hints.items():
             if isinstance(hint, InitVar):
                 rule = "an InitVar is not stored, so an instance could not be built as it was"
                 raise BadDesign("field", f"{record_class.__name__}.{field}", rule, "make it a field, or leave it out")
-        for each in declared:
-            annotations, hint = _without_annotations(hints[each.name])
-            name = f"{record_class.__name__}.{each.name}"
-            if seen is not None:
+        for declared_field in fields:
+            annotations, hint = _without_annotations(hints[declared_field.name])
+            name = f"{record_class.__name__}.{declared_field.name}"
+            if records is not None:
                 check_whole(name, annotations)
-            codec = codec_of(name, hint, lambda part: Part(known.get(part) or Record(part, known)))
-            if seen is not None and isinstance(required(codec), SecretCodec):
+            codec = codec_of(name, hint, lambda part: Part(known_records.get(part) or Record(part, known_records)))
+            if records is not None and isinstance(required(codec), SecretCodec):
                 rule = "a part of a field cannot be secret by itself"
                 raise BadDesign(name, hint, rule, "make it a field of the model: Annotated[SecretStr, Encrypted()]")
-            self.members[each.name] = Member(codec, each.has_default, each.parameter, annotations)
+            self.members[declared_field.name] = Member(
+                codec, declared_field.has_default, declared_field.parameter, annotations
+            )
 
     def encoded(self, value: object) -> dict[str, Any]:
         """Return the fields that are stored of a value, as properties; those that are None are left out.
 
         :raises TypeMismatch: a field has a value of another type; its path is the field's name
         """
-        found = {name: self.encoded_field(name, getattr(value, name)) for name in self.members}
-        return {name: stored for name, stored in found.items() if stored is not None}
+        stored_fields = {name: self.encoded_field(name, getattr(value, name)) for name in self.members}
+        return {name: stored for name, stored in stored_fields.items() if stored is not None}
 
     def encoded_field(self, name: str, value: object) -> Any:
         """Return one field as a property; a stream in place of bytes stays as it is."""
@@ -98,12 +100,12 @@ class Record:
             return value
         return _under(name, codec.encode, value)
 
-    def is_same(self, name: str, some: object, other: object) -> bool:
+    def is_same(self, name: str, some: object, another: object) -> bool:
         """Whether two stored forms of a field are of the same value."""
-        if some is other:
+        if some is another:
             return True
         codec = self.members[name].codec
-        one, two = codec.encode(codec.decode(some)), codec.encode(codec.decode(other))
+        one, two = codec.encode(codec.decode(some)), codec.encode(codec.decode(another))
         # NaN is not equal to itself
         return one == two or (one != one and two != two)
 
@@ -113,34 +115,36 @@ class Record:
         :raises TypeMismatch: a field is missing, or is stored as something else
         :raises ValueError, TypeError: the class itself rejects its fields
         """
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         streams: dict[str, Streamed] = {}
         for name, member in self.members.items():
-            found = stored.get(name)
-            if isinstance(found, Streamed):
+            stored_value = stored.get(name)
+            if isinstance(stored_value, Streamed):
                 # Its content is not known here, so the class sees empty bytes
-                streams[name], found = found, b""
-            if found is not None or _needed(name, member):
-                given[member.parameter] = None if found is None else _under(name, member.codec.decode, found)
-        built = self.record_class(**given)
+                streams[name], stored_value = stored_value, b""
+            if stored_value is not None or _needs_none(name, member):
+                arguments[member.parameter] = (
+                    None if stored_value is None else _under(name, member.codec.decode, stored_value)
+                )
+        instance = self.record_class(**arguments)
         for name, stream in streams.items():
-            object.__setattr__(built, name, stream)
-        return built
+            object.__setattr__(instance, name, stream)
+        return instance
 
     def to_json(self, value: object) -> dict[str, object]:
         """Return a nested value in JSON form."""
-        return {name: _under(name, each.codec.to_json, getattr(value, name)) for name, each in self.members.items()}
+        return {name: _under(name, member.codec.to_json, getattr(value, name)) for name, member in self.members.items()}
 
     def from_json(self, part: Mapping[str, object]) -> Any:
         """Return the nested value of its JSON form."""
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for name, member in self.members.items():
-            found = part.get(name, _ABSENT)
-            if found is not _ABSENT:
-                given[member.parameter] = _under(name, member.codec.from_json, found)
-            elif _needed(name, member):
-                given[member.parameter] = None
-        return self.record_class(**given)
+            json_value = part.get(name, _ABSENT)
+            if json_value is not _ABSENT:
+                arguments[member.parameter] = _under(name, member.codec.from_json, json_value)
+            elif _needs_none(name, member):
+                arguments[member.parameter] = None
+        return self.record_class(**arguments)
 
 
 class Part(Nested):
@@ -164,7 +168,7 @@ class Part(Nested):
         return self._record.from_json(cast("dict[str, object]", part))
 
 
-def _needed(name: str, member: Member) -> bool:
+def _needs_none(name: str, member: Member) -> bool:
     """Return whether to pass None for a field that is not stored, rather than use its default."""
     if not (member.may_be_none or member.has_default):
         raise TypeMismatch(

@@ -118,10 +118,10 @@ class IntCodec(Codec):
         return "int"
 
     def encode(self, value: object) -> object:
-        found = self.to_json(value)
-        if not INT64_MIN <= found <= INT64_MAX:
+        number = self.to_json(value)
+        if not INT64_MIN <= number <= INT64_MAX:
             raise TypeMismatch(value, "an integer has at most 64 bits", "use Decimal, which is stored as text")
-        return found
+        return number
 
     def decode(self, stored: object) -> object:
         return self.encode(stored)
@@ -170,21 +170,21 @@ class FloatCodec(Codec):
         if isinstance(value, (bool, Enum)) or not isinstance(value, (int, float)):
             raise self.mismatch(value)
         try:
-            found = float(value)
+            number = float(value)
         except OverflowError as error:
             raise TypeMismatch(value, "a float cannot represent it", "use Decimal") from error
-        if isinstance(value, int) and found != value:
+        if isinstance(value, int) and number != value:
             raise TypeMismatch(value, "a float cannot represent all its digits", "use Decimal")
-        return found
+        return number
 
     def decode(self, stored: object) -> object:
         return self.encode(stored)
 
     def to_json(self, value: object) -> object:
-        found = self.encode(value)
-        if not isfinite(found):
+        number = self.encode(value)
+        if not isfinite(number):
             raise TypeMismatch(value, "JSON has no such number", "use None, or a field of its own")
-        return found
+        return number
 
 
 class DatetimeCodec(Codec):
@@ -197,10 +197,10 @@ class DatetimeCodec(Codec):
         return "an aware datetime"
 
     def encode(self, value: object) -> object:
-        found = self._instant(value)
-        if found < DATETIME_MIN:
+        instant = self._instant(value)
+        if instant < DATETIME_MIN:
             raise TypeMismatch(value, "Edm.DateTime begins at 1601-01-01T00:00:00Z", "use a date")
-        return found
+        return instant
 
     def _instant(self, value: object) -> datetime:
         if not isinstance(value, datetime):
@@ -225,7 +225,7 @@ class DatetimeCodec(Codec):
         return self._instant(value).isoformat()
 
     def from_json(self, part: object) -> object:
-        return self._instant(_parsed(self, part, datetime.fromisoformat))
+        return self._instant(_parse(self, part, datetime.fromisoformat))
 
 
 class TicksCodec(Codec):
@@ -252,7 +252,7 @@ class TicksCodec(Codec):
         return self.encode(value).iso()
 
     def from_json(self, part: object) -> object:
-        return _parsed(self, part, Ticks.parse)
+        return _parse(self, part, Ticks.parse)
 
 
 class DateCodec(Codec):
@@ -272,7 +272,7 @@ class DateCodec(Codec):
     def decode(self, stored: object) -> object:
         if isinstance(stored, date) and not isinstance(stored, datetime):
             return stored
-        return _parsed(self, stored, date.fromisoformat)
+        return _parse(self, stored, date.fromisoformat)
 
 
 class TimedeltaCodec(Codec):
@@ -323,9 +323,9 @@ class DecimalCodec(Codec):
         return str(value)
 
     def decode(self, stored: object) -> object:
-        found = _parsed(self, stored, Decimal)
-        self.encode(found)
-        return found
+        number = _parse(self, stored, Decimal)
+        self.encode(number)
+        return number
 
 
 class EnumCodec(Codec):
@@ -335,7 +335,7 @@ class EnumCodec(Codec):
 
     def __init__(self, kind: type[Enum]) -> None:
         self._kind = kind
-        self.in_keys = INTEGER if all(isinstance(each.value, int) for each in kind) else TEXT
+        self.in_keys = INTEGER if all(isinstance(member.value, int) for member in kind) else TEXT
 
     @property
     def name(self) -> str:
@@ -344,8 +344,8 @@ class EnumCodec(Codec):
     def encode(self, value: object) -> object:
         if not isinstance(value, self._kind):
             raise self.mismatch(value, f"use one of {self.name}'s members")
-        found: object = value.value
-        return found
+        member_value: object = value.value
+        return member_value
 
     def decode(self, stored: object) -> object:
         try:
@@ -391,9 +391,9 @@ class TimeCodec(Codec):
         return value.isoformat("microseconds")
 
     def decode(self, stored: object) -> object:
-        parsed = _parsed(self, stored, time.fromisoformat)
-        self.encode(parsed)
-        return parsed
+        time_of_day = _parse(self, stored, time.fromisoformat)
+        self.encode(time_of_day)
+        return time_of_day
 
 
 class TextCodec(Codec):
@@ -415,7 +415,7 @@ class TextCodec(Codec):
         return str(value)
 
     def decode(self, stored: object) -> object:
-        return _parsed(self, stored, self._kind)
+        return _parse(self, stored, self._kind)
 
 
 class SecretCodec(Codec):
@@ -449,11 +449,11 @@ class BytesCodec(PlainCodec):
         super().__init__(bytes)
 
     def to_json(self, value: object) -> object:
-        found = self.encode(value)
-        return base64.b64encode(found).decode() if isinstance(found, bytes) else found
+        data = self.encode(value)
+        return base64.b64encode(data).decode() if isinstance(data, bytes) else data
 
     def from_json(self, part: object) -> object:
-        return _parsed(self, part, lambda text: base64.b64decode(text, validate=True))
+        return _parse(self, part, lambda text: base64.b64decode(text, validate=True))
 
 
 class UuidCodec(PlainCodec):
@@ -466,10 +466,10 @@ class UuidCodec(PlainCodec):
         return str(self.encode(value))
 
     def from_json(self, part: object) -> object:
-        return _parsed(self, part, UUID)
+        return _parse(self, part, UUID)
 
 
-def _parsed(codec: Codec, text: object, parse: Callable[[str], object]) -> object:
+def _parse(codec: Codec, text: object, parse: Callable[[str], object]) -> object:
     """Parse a text, or raise a mismatch."""
     if not isinstance(text, str):
         raise codec.mismatch(text)

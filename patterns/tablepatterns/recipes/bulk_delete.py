@@ -108,18 +108,18 @@ class BulkDelete(Pattern[Account_co]):
 
         Guide: high volume delete pattern.
         """
-        done = Deleted()
-        found: list[Entity] = []
+        report = Deleted()
+        batch: list[Entity] = []
         most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.entity_set.derived)))
-        condition, given = self._as_stored(*via_and_fields(where, key, fields))
-        async for entity in self._matching(condition, given, allow):
-            if found and (entity.partition_key != found[0].partition_key or len(found) == most):
-                await self._delete(found, done, retry_for)
-                found = []
-            found.append(entity)
-        if found:
-            await self._delete(found, done, retry_for)
-        return done
+        condition, key_fields = self._as_stored(*via_and_fields(where, key, fields))
+        async for entity in self._matching(condition, key_fields, allow):
+            if batch and (entity.partition_key != batch[0].partition_key or len(batch) == most):
+                await self._delete(batch, report, retry_for)
+                batch = []
+            batch.append(entity)
+        if batch:
+            await self._delete(batch, report, retry_for)
+        return report
 
     def _matching(self, where: Filter | None, fields: Mapping[str, Any], allow: QueryClass) -> AsyncIterator[Entity]:
         rows = cast("EntitySet[Account]", self.entity_set)
@@ -130,22 +130,22 @@ class BulkDelete(Pattern[Account_co]):
             raise BadInput("where", where, rule, "to delete everything, delete the table")
         return rows.query(where, allow=allow)
 
-    async def _delete(self, found: list[Entity], done: Deleted, retry_for: float) -> None:
+    async def _delete(self, batch: list[Entity], report: Deleted, retry_for: float) -> None:
         """Delete entities of one partition in one transaction, or split them in halves if that is not possible."""
         await self.max_per_second.turn()
         try:
             await commit(
-                self.account, self.entity_set.table, *map(self.entity_set.deleting, found), retry_for=retry_for
+                self.account, self.entity_set.table, *map(self.entity_set.deleting, batch), retry_for=retry_for
             )
         except (EntityChanged, EntityNotFound, LimitExceeded) as error:
-            if len(found) > 1:
-                middle = len(found) // 2
-                await self._delete(found[:middle], done, retry_for)
-                await self._delete(found[middle:], done, retry_for)
+            if len(batch) > 1:
+                middle = len(batch) // 2
+                await self._delete(batch[:middle], report, retry_for)
+                await self._delete(batch[middle:], report, retry_for)
             elif isinstance(error, LimitExceeded):
                 raise
             else:
-                done.left += 1
+                report.left += 1
         else:
-            done.entities += len(found)
-            done.transactions += 1
+            report.entities += len(batch)
+            report.transactions += 1

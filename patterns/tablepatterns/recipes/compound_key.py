@@ -102,9 +102,9 @@ class ChildSet(EntitySet[Account_co, E]):
 
         Guide: compound key pattern; server-side projection.
         """
-        given = fields_of(key, parent)
-        self.parent.format(given)
-        async for entity in self.range(given, select=select):
+        key_fields = fields_of(key, parent)
+        self.parent.format(key_fields)
+        async for entity in self.range(key_fields, select=select):
             yield entity
 
     @recipe
@@ -120,12 +120,12 @@ class ChildSet(EntitySet[Account_co, E]):
 
         Guide: compound key pattern.
         """
-        found: Entity | None = None
+        parent_entity: Entity | None = None
         children: list[E] = []
         parents = RowLayout(self.parent)
         async for row in self.table.query(range_filter(self.parent.family(fields_of(key, parent)))):
             if parents.fits(row):
-                found = parents.entity(as_stored(self.table, row))
+                parent_entity = parents.entity(as_stored(self.table, row))
             elif (child := self._primary.shown(row)) is not None:
                 children.append(await self._read(child, self._primary))
-        return found, children
+        return parent_entity, children

@@ -103,8 +103,8 @@ def unpacked(value_type: type[V], data: bytes) -> list[V | None]:
         raise BadProperty("series", data, rule, "unpack what packed() returned, with the same type") from error
     mask = data[_HEADER.size : start]
     return [
-        _converted(value_type, "series", next(present)) if mask[each // 8] >> each % 8 & 1 else None
-        for each in range(count)
+        _converted(value_type, "series", next(present)) if mask[point // 8] >> point % 8 & 1 else None
+        for point in range(count)
     ]
 
 
@@ -219,9 +219,9 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         self.rows = Key(key.partition_template, row, max_units=key.max_units)
         with locating(f"table {table}"):
             self._check_design()
-            self.table, what = account.table(table), f"data series of {table!r}"
+            self.table, description = account.table(table), f"data series of {table!r}"
             owner = ("series", table.lower(), self.rows.partition_template, self.rows.row_template)
-            declared_rows(account).add([RowKind(("table", table.lower()), self.rows, owner, what)])
+            declared_rows(account).add([RowKind(("table", table.lower()), self.rows, owner, description)])
         self._names = tuple(f"{prefix}{number:0{len(str(points - 1))}d}" for number in range(points))
 
     @property
@@ -240,7 +240,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             raise LimitExceeded("points", self.points, f"a series has 1 to {most} points", hint)
         storable(f"{self.prefix}0", 0)
         if self.value_type not in DTYPES:
-            rule = f"a point is one of {[each.__name__ for each in DTYPES]}"
+            rule = f"a point is one of {[point_type.__name__ for point_type in DTYPES]}"
             raise BadDesign("value_type", self.value_type, rule, "use one of them")
         if self.split:
             check_key_order(self.account, "the rows of a split series need to be read")
@@ -321,12 +321,12 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         row_key = row_key_of(self._row_of(slot))
 
         async def attempt() -> V:
-            found = await self.table.get(partition_key, row_key, select=_selected([name]))
-            before: Any = _converted(kind, name, found.get(name, 0) if found else 0)
+            stored = await self.table.get(partition_key, row_key, select=_selected([name]))
+            before: Any = _converted(kind, name, stored.get(name, 0) if stored else 0)
             value = _converted(kind, name, before + more)
             row = {"PartitionKey": partition_key, "RowKey": row_key, name: value}
             try:
-                await self.table.submit(_conditional("merge", row, found))
+                await self.table.submit(_conditional("merge", row, stored))
             except (EntityChanged, EntityNotFound, EntityAlreadyExists) as error:
                 raise Overtaken from error
             return value
@@ -346,15 +346,15 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         """
         check_retry_for(retry_for)
         numbers, key = _slots_and_key(slots)
-        given = fields_of(key, fields)
+        key_fields = fields_of(key, fields)
         names = {self._name_of(slot) for slot in numbers}
         rows = {self._row_of(slot) for slot in numbers}
 
         async def attempt() -> None:
-            found = [row for row in await self._read_rows(rows, given, None) if names & row.keys()]
-            kept = [{name: row[name] for name in row if name not in names} for row in found]
+            stored_rows = [row for row in await self._read_rows(rows, key_fields, None) if names & row.keys()]
+            remaining_rows = [{name: row[name] for name in row if name not in names} for row in stored_rows]
             try:
-                await self.table.submit(*map(partial(_conditional, "replace"), kept, found))
+                await self.table.submit(*map(partial(_conditional, "replace"), remaining_rows, stored_rows))
             except (EntityChanged, EntityNotFound) as error:
                 raise Overtaken from error
 
@@ -370,15 +370,15 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         :param retry_for: with `split`, the seconds to keep retrying while others add or delete rows
         """
-        given = fields_of(key, fields)
+        key_fields = fields_of(key, fields)
 
         async def attempt() -> bool:
-            keys = [self.key.format(given)]
+            keys = [self.key.format(key_fields)]
             if self.split:
-                rows = await self._read_rows(range(self._row_of(self.points - 1) + 1), given, [])
+                rows = await self._read_rows(range(self._row_of(self.points - 1) + 1), key_fields, [])
                 keys = [(keys[0][0], row["RowKey"]) for row in rows]
             try:
-                await self.table.submit(*(Operation.delete(*each, ANY) for each in keys))
+                await self.table.submit(*(Operation.delete(*row_keys, ANY) for row_keys in keys))
             except EntityNotFound as error:
                 if not self.split:
                     return False
@@ -407,16 +407,18 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         Guide: data series pattern; server-side projection.
         """
-        chosen, given = via_and_fields(slots, key, fields)
-        if chosen is None:
+        slot_numbers, key_fields = via_and_fields(slots, key, fields)
+        if slot_numbers is None:
             numbers: Sequence[int] = range(self.points)
             names: Sequence[str] = self._names
         else:
-            numbers = list(chosen)
+            numbers = list(slot_numbers)
             names = [self._name_of(slot) for slot in numbers]
         rows = {self._row_of(slot) for slot in numbers} if self.split else {0}
-        found = await self._read_rows(rows if numbers else (), given, None if chosen is None else names)
-        return self._points(found, names)
+        stored_rows = await self._read_rows(
+            rows if numbers else (), key_fields, None if slot_numbers is None else names
+        )
+        return self._points(stored_rows, names)
 
     @recipe
     async def preceding(
@@ -459,21 +461,21 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         if at not in self.key.fields:
             rule = "it names the key field that holds the period of a series"
             raise BadInput("at", at, rule, f"give one of {list(self.key.fields)}")
-        given = fields_of(key, fields)
-        found = slots_before(period, self.points, count, until)
-        reads = (self.read(slots, self.fields_at(at, start, given)) for start, slots in found)
+        key_fields = fields_of(key, fields)
+        windows = slots_before(period, self.points, count, until)
+        reads = (self.read(slots, self.fields_at(at, start, key_fields)) for start, slots in windows)
         return list(chain.from_iterable(await self.account.gather(*reads, independent=True)))
 
     @checked
     def fields_at(self, at: str, start: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the key fields of the series whose period begins at an instant."""
-        given = {**fields, at: start.date()}
+        key_fields = {**fields, at: start.date()}
         try:
-            self.key.format(given)
+            self.key.format(key_fields)
         except BadKey:
             # The field may hold an instant rather than a date
-            given[at] = start
-        return given
+            key_fields[at] = start
+        return key_fields
 
     @recipe
     async def to_pandas(
@@ -496,10 +498,10 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             pandas = importlib.import_module("pandas")
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(f"pandas is missing: {how_to_install('plot')}", name=error.name) from error
-        chosen, given = via_and_fields(slots, key, fields)
-        wanted = list(range(self.points) if chosen is None else chosen)
+        slot_numbers, key_fields = via_and_fields(slots, key, fields)
+        indexes = list(range(self.points) if slot_numbers is None else slot_numbers)
         return pandas.Series(
-            await self.read(wanted, given), index=wanted, dtype=DTYPES[self.value_type], name=self.prefix
+            await self.read(indexes, key_fields), index=indexes, dtype=DTYPES[self.value_type], name=self.prefix
         )
 
     @stream
@@ -516,23 +518,23 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         Guide: data series pattern; range query.
         """
         where = range_filter(self.rows.range(fields_of(key, fields)))
-        known: tuple[tuple[str, Any], ...] = ()
+        current_series: tuple[tuple[str, Any], ...] = ()
         rows: list[Entity] = []
         async for row in self.table.query(where):
             if not self.rows.matches(row["PartitionKey"], row["RowKey"]):
                 continue
             series = self._series_of(row)
-            if known and series != known:
-                yield dict(known), self._points(rows, self._names)
+            if current_series and series != current_series:
+                yield dict(current_series), self._points(rows, self._names)
                 rows = []
-            known = series
+            current_series = series
             rows.append(row)
-        if known:
-            yield dict(known), self._points(rows, self._names)
+        if current_series:
+            yield dict(current_series), self._points(rows, self._names)
 
     def _series_of(self, row: Entity) -> tuple[tuple[str, Any], ...]:
-        known = self.rows.parse(row["PartitionKey"], row["RowKey"])
-        return tuple((name, known[name]) for name in self.key.fields)
+        key_values = self.rows.parse(row["PartitionKey"], row["RowKey"])
+        return tuple((name, key_values[name]) for name in self.key.fields)
 
     async def _read_rows(
         self, rows: Collection[int], fields: Mapping[str, Any], names: Sequence[str] | None
@@ -573,8 +575,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     def _points(self, rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[V | None]:
         """Return the values of properties, wherever they are in the rows of a series."""
         kind = self.value_type
-        found: Mapping[str, Any] = rows[0] if len(rows) == 1 else {k: v for row in rows for k, v in row.items()}
-        values = ((name, found.get(name)) for name in names)
+        properties: Mapping[str, Any] = rows[0] if len(rows) == 1 else {k: v for row in rows for k, v in row.items()}
+        values = ((name, properties.get(name)) for name in names)
         return [
             value if value is None or type(value) is kind else _converted(kind, name, value) for name, value in values
         ]
@@ -584,16 +586,16 @@ def _selected(names: Iterable[str]) -> tuple[str, ...]:
     return (*limits.SYSTEM_PROPERTIES, WRITE_ID, *names)
 
 
-def _slots_and_key(given: Sequence[int | Mapping[str, Any]]) -> tuple[list[int], Mapping[str, Any] | None]:
+def _slots_and_key(arguments: Sequence[int | Mapping[str, Any]]) -> tuple[list[int], Mapping[str, Any] | None]:
     """Return the numbers of points and the key fields; the last positional argument may be a mapping of fields."""
-    *slots, last = given or (None,)
+    *slots, last = arguments or (None,)
     key = last if isinstance(last, Mapping) else None
-    return [cast("int", each) for each in (slots if key is not None else given)], key
+    return [cast("int", slot) for slot in (slots if key is not None else arguments)], key
 
 
-def _conditional(kind: Literal["replace", "merge"], row: Mapping[str, Any], found: Entity | None) -> Operation:
+def _conditional(kind: Literal["replace", "merge"], row: Mapping[str, Any], stored: Entity | None) -> Operation:
     """Return a write that fails if the row has changed since it was read, or exists if it did not."""
-    if found is None:
+    if stored is None:
         return Operation.insert(row)
     make = Operation.merge if kind == "merge" else Operation.replace
-    return replace(make(row, found.etag or ""), write_ids=write_ids_of(found))
+    return replace(make(row, stored.etag or ""), write_ids=write_ids_of(stored))

@@ -89,10 +89,10 @@ class CopiedFields(Copies):
             raise BadDesign(self.name, self.placement, "entities cannot be stored in blobs", "use InTable()")
         if not self.copies:
             raise BadDesign(self.name, self.copies, "it needs at least one field to copy", "name one")
-        for held in self.copies.values():
-            storable(held, "")
-            if held in (*key.fields, *self.refers.values()) or [*self.copies.values()].count(held) > 1:
-                raise BadDesign(self.name, held, "another field has this name", "give the copy another name")
+        for copy_name in self.copies.values():
+            storable(copy_name, "")
+            if copy_name in (*key.fields, *self.refers.values()) or [*self.copies.values()].count(copy_name) > 1:
+                raise BadDesign(self.name, copy_name, "another field has this name", "give the copy another name")
 
     @property
     def reads(self) -> Collection[str]:
@@ -134,22 +134,22 @@ class CopiedFields(Copies):
         """Return the keys of the entity that may hold copies that the change makes stale."""
         old, new = (None if side is None else self.copied(side) for side in (change.old, change.new))
         if old is not None and new is not None and same_value(old, new):
-            moved = [self.keys(change.key, side) for side in (change.old, change.new) if side is not None]
-            return [] if moved[0] == moved[1] else [*moved[0], *moved[1]]
+            key_lists = [self.keys(change.key, side) for side in (change.old, change.new) if side is not None]
+            return [] if key_lists[0] == key_lists[1] else [*key_lists[0], *key_lists[1]]
         return super().affected_keys(change)
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that updates the copies, if the entity with these keys refers to this one."""
         if row is None or self.referred(primary.key, RowLayout(self.key).entity(row)) != primary.row:
             return None
-        wanted = self.copied({} if primary.fields is None else primary.fields)
-        held = {name: row[name] for name in self.copies.values() if name in row}
-        if same_value(held, wanted):
+        copies = self.copied({} if primary.fields is None else primary.fields)
+        stored_copies = {name: row[name] for name in self.copies.values() if name in row}
+        if same_value(stored_copies, copies):
             return None
-        if held.keys() <= wanted.keys():
-            return merging(keys, row, wanted)
-        kept = {name: value for name, value in row.items() if name not in held}
-        return rewriting(keys, row, kept | wanted)
+        if stored_copies.keys() <= copies.keys():
+            return merging(keys, row, copies)
+        own_fields = {name: value for name, value in row.items() if name not in stored_copies}
+        return rewriting(keys, row, own_fields | copies)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the entity that a row refers to; None if the row is of another kind."""
@@ -160,8 +160,8 @@ class CopiedFields(Copies):
 
     def copied(self, fields: Fields) -> dict[str, Any]:
         """Return the copies of an entity's fields."""
-        found = {held: fields.get(name) for name, held in self.copies.items()}
-        return {held: value for held, value in found.items() if value is not None}
+        copies = {copy_name: fields.get(name) for name, copy_name in self.copies.items()}
+        return {copy_name: value for copy_name, value in copies.items() if value is not None}
 
     def reference(self, key: Key, fields: Fields) -> dict[str, Any]:
         """Return the key fields of the entity that an entity refers to."""
@@ -195,7 +195,7 @@ class FilledCopies(LookedUpFields):
 
     def __init__(self, copies: CopiedFields, source: EntitySet[Any, Any]) -> None:
         if copies not in source.derived:
-            rule = f"the set declares {[each.name for each in source.derived]}"
+            rule = f"the set declares {[derived.name for derived in source.derived]}"
             raise BadDesign("entity_set", source.table.name, rule, "declare the copies for that set first")
         self._copies = copies
         self._source = source
@@ -248,8 +248,8 @@ class FilledCopies(LookedUpFields):
         referred = self._referred(new)
         if referred is None or (change.old is not None and self._referred(change.old) == referred):
             return []
-        known = {name: new.get(name) for name in self._copies.key.fields}
-        fields = known | self._copies.reference(self._source.key, new)
+        key_fields = {name: new.get(name) for name in self._copies.key.fields}
+        fields = key_fields | self._copies.reference(self._source.key, new)
         return [(intents, Change(self._source.key, None, fields, is_written=False))]
 
     def _profile(self, key: Key) -> RowProfile:
@@ -258,17 +258,17 @@ class FilledCopies(LookedUpFields):
     def _referred(self, fields: Fields) -> Keys | None:
         return self._copies.referred(self._source.key, fields)
 
-    def _with(self, change: Change, held: Fields) -> Change:
+    def _with(self, change: Change, stored_copies: Fields) -> Change:
         """Return a change that keeps the stored copies, ignoring the caller's values for them."""
         names = self._copies.copies.values()
         new, old = change.new or {}, change.old or {}
-        wanted = {name: held[name] for name in names if held.get(name) is not None}
-        others = {name: value for name, value in new.items() if name not in names}
+        copies = {name: stored_copies[name] for name in names if stored_copies.get(name) is not None}
+        own_fields = {name: value for name, value in new.items() if name not in names}
         if change.merged is None:
-            return replace(change, new=others | wanted)
-        is_removed = any(old.get(name) is not None and name not in wanted for name in names)
-        merged = None if is_removed else change.merged.difference(names) | wanted.keys()
-        return replace(change, new=others | wanted, merged=merged)
+            return replace(change, new=own_fields | copies)
+        is_removed = any(old.get(name) is not None and name not in copies for name in names)
+        merged_names = None if is_removed else change.merged.difference(names) | copies.keys()
+        return replace(change, new=own_fields | copies, merged=merged_names)
 
 
 def _unchanged(keys: Keys, row: Entity) -> Operation:

@@ -115,10 +115,10 @@ class EventualTransaction(Pattern[Account_co]):
             )
         if self.remember:
             # The message must not outgrow the limit while steps are recorded
-            *done, _ = self.steps
-            check_length(Envelope(self.kind, {**body, DONE: done}).text(base64=self._base64))
-        sent = await self._messages.send(Envelope(self.kind, body).text(base64=self._base64), delay=delay)
-        return sent.id
+            *all_but_last, _ = self.steps
+            check_length(Envelope(self.kind, {**body, DONE: all_but_last}).text(base64=self._base64))
+        message = await self._messages.send(Envelope(self.kind, body).text(base64=self._base64), delay=delay)
+        return message.id
 
     async def handle(self, lease: Lease) -> None:
         """Run the steps that a message asks for; a `Worker` calls this.
@@ -168,8 +168,8 @@ def _by_name(steps: Iterable[Step] | Mapping[str, Step]) -> dict[str, Step]:
     return by_name
 
 
-def _completed(found: object) -> list[str]:
-    names = cast("list[object]", found if isinstance(found, list) else [found])
+def _completed(recorded: object) -> list[str]:
+    names = cast("list[object]", recorded if isinstance(recorded, list) else [recorded])
     if not all(isinstance(name, str) for name in names):
         raise BadMessage(DONE, NOT_SHOWN, "it must be a list of step names", "leave it out to run all steps")
     return list(map(str, names))

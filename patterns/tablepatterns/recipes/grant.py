@@ -59,12 +59,12 @@ class KeyScope:
     last_row: str | None = None
 
     def __post_init__(self) -> None:
-        for which in ("first", "last"):
-            partition, row = getattr(self, f"{which}_partition"), getattr(self, f"{which}_row")
+        for end in ("first", "last"):
+            partition, row = getattr(self, f"{end}_partition"), getattr(self, f"{end}_row")
             if row is not None and partition is None:
                 rule = "a range of rows needs its partition"
-                raise BadInput(f"{which}_row", row, rule, f"give {which}_partition too")
-            for name, value in ((f"{which}_partition", partition), (f"{which}_row", row)):
+                raise BadInput(f"{end}_row", row, rule, f"give {end}_partition too")
+            for name, value in ((f"{end}_partition", partition), (f"{end}_row", row)):
                 if value == "":
                     # The SDK omits an empty bound, so the signature would cover the whole table
                     raise BadInput(name, value, "an empty text cannot be an end", "leave it out for an open end")
@@ -237,8 +237,8 @@ def grant(
     if not isinstance(subject, str):
         # A policy's permissions may change later, so assume all of them
         _check_own(subject, scope, _LETTERS if letters is None else letters)
-    for other in excluding:
-        _check_other(subject, scope, other)
+    for excluded_set in excluding:
+        _check_other(subject, scope, excluded_set)
     table = account.table(subject if isinstance(subject, str) else subject.table.name)
     allowed = protocol or ("https" if table.service_address.startswith("https:") else "https,http")
     return Grant(account, table, Terms(letters, scope, expires, policy, _address(ip), allowed))
@@ -456,29 +456,29 @@ def _scope(subject: AnySet | str, within: Mapping[str, object] | KeyScope | None
 def _check_own(subject: AnySet, scope: KeyScope, letters: str) -> None:
     """Reject a range that contains rows derived from other entities, or whose client could not update derived rows."""
     writes = bool(_WRITES.intersection(letters))
-    for each in subject.derived:
-        if writes and (each.is_eventual or scope.splits_partitions):
+    for derived in subject.derived:
+        if writes and (derived.is_eventual or scope.splits_partitions):
             rule = "its rows are outside the granted range, so the client could not keep them consistent"
-            raise BadDesign("derived", each.name, rule, "grant 'r' only, and write through your own service")
-        follows_others = each.is_eventual or scope.splits_partitions
-        if follows_others and not scope.is_whole_table and _is_in(each, subject, subject.table.name):
-            _check_outside(each.name, _keys_of(each, subject), scope)
+            raise BadDesign("derived", derived.name, rule, "grant 'r' only, and write through your own service")
+        follows_others = derived.is_eventual or scope.splits_partitions
+        if follows_others and not scope.is_whole_table and _is_in(derived, subject, subject.table.name):
+            _check_outside(derived.name, _keys_of(derived, subject), scope)
 
 
-def _check_other(subject: AnySet | str, scope: KeyScope, other: AnySet) -> None:
+def _check_other(subject: AnySet | str, scope: KeyScope, excluded_set: AnySet) -> None:
     """Reject a range that could contain rows of another set of the same table."""
     name = subject if isinstance(subject, str) else subject.table.name
-    if other.table.name.lower() == name.lower():
-        _check_outside("the excluded set", other.key, scope)
-    for each in other.derived:
-        if _is_in(each, other, name):
-            _check_outside(each.name, _keys_of(each, other), scope)
+    if excluded_set.table.name.lower() == name.lower():
+        _check_outside("the excluded set", excluded_set.key, scope)
+    for derived in excluded_set.derived:
+        if _is_in(derived, excluded_set, name):
+            _check_outside(derived.name, _keys_of(derived, excluded_set), scope)
 
 
-def _check_outside(what: str, key: Key | None, scope: KeyScope) -> None:
+def _check_outside(subject: str, key: Key | None, scope: KeyScope) -> None:
     if key is None or scope.may_contain(key):
         rule = f"its rows could be in the granted range, {scope}"
-        raise BadDesign(what, key, rule, "give each client's rows a PartitionKey or a RowKey prefix of their own")
+        raise BadDesign(subject, key, rule, "give each client's rows a PartitionKey or a RowKey prefix of their own")
 
 
 def _is_in(derived: Derived, subject: AnySet, table: str) -> bool:

@@ -131,10 +131,10 @@ class IndexEntity(Lists):
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that adds the entity to a list, or removes it."""
         entries = self.listed(keys, row)
-        wanted = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
-        if wanted == (primary.row in entries):
+        belongs = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
+        if belongs == (primary.row in entries):
             return None
-        if wanted:
+        if belongs:
             return self._written(keys, row, {**entries, primary.row: ""})
         del entries[primary.row]
         return self._written(keys, row, entries)

@@ -114,15 +114,15 @@ class LogTail(EntitySet[Account_co, E]):
         :raises EntityAlreadyExists: an entry with the same instant and id exists
         :raises BadKey: a field of the partition is missing, or the instant has no time zone
         """
-        written: E
+        result: E
         write = self._inserting(self._completed(entity))
-        (written,) = await commit(self.account, self.table, write, retry_for=retry_for)
-        return written
+        (result,) = await commit(self.account, self.table, write, retry_for=retry_for)
+        return result
 
     def _completed(self, entity: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of an entry with its instant and its id."""
-        given = {name: value for name, value in entity.items() if value is not None}
-        return {self.at: self.account.now(), self.entry: uuid4(), **given}
+        entry_fields = {name: value for name, value in entity.items() if value is not None}
+        return {self.at: self.account.now(), self.entry: uuid4(), **entry_fields}
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[E]:
@@ -167,8 +167,8 @@ class LogTail(EntitySet[Account_co, E]):
 
         Guide: log tail pattern; asynchronous and parallel operations.
         """
-        asked = partitions_of(self.key, partitions, max_concurrency)
-        reads = (self.latest(count, each) for each in asked)
+        partition_fields = partitions_of(self.key, partitions, max_concurrency)
+        reads = (self.latest(count, fields) for fields in partition_fields)
         return await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
 
     @stream

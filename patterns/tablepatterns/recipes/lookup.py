@@ -89,8 +89,8 @@ class Lookup(Pattern[Account_co]):
 
         Guide: join in the client.
         """
-        (found,) = await self.get_many([fields_of(key, fields)])
-        return found
+        (entity,) = await self.get_many([fields_of(key, fields)])
+        return entity
 
     @recipe
     async def get_many(self, keys: Iterable[Mapping[str, Any]]) -> list[Entity | None]:
@@ -103,9 +103,9 @@ class Lookup(Pattern[Account_co]):
 
         Guide: join in the client.
         """
-        wanted = [(self.entity_set.key.format(fields), fields) for fields in keys]
-        found = await self._found(dict(wanted))
-        rows = [found[each] for each, _ in wanted]
+        keys_and_fields = [(self.entity_set.key.format(fields), fields) for fields in keys]
+        entities = await self._found(dict(keys_and_fields))
+        rows = [entities[row_keys] for row_keys, _ in keys_and_fields]
         return [None if row is None else row.copy() for row in rows]
 
     @recipe
@@ -126,11 +126,11 @@ class Lookup(Pattern[Account_co]):
         names = {field: field for field in self.entity_set.key.fields} | dict(on or {})
         for field in names.keys() - set(self.entity_set.key.fields):
             raise BadInput("on", field, f"the key has the fields {self.entity_set.key.fields}", "name one of them")
-        given = list(rows)
-        references = [{field: row.get(name) for field, name in names.items()} for row in given]
-        complete = [None not in each.values() for each in references]
+        row_list = list(rows)
+        references = [{field: row.get(name) for field, name in names.items()} for row in row_list]
+        complete = [None not in reference.values() for reference in references]
         partners = iter(await self.get_many(compress(references, complete)))
-        return [(row, next(partners) if refers else None) for row, refers in zip(given, complete, strict=True)]
+        return [(row, next(partners) if refers else None) for row, refers in zip(row_list, complete, strict=True)]
 
     @recipe
     async def refresh(self) -> None:
@@ -149,10 +149,10 @@ class Lookup(Pattern[Account_co]):
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key, or none
         """
-        given = fields_of(key, fields)
-        self._cache.drop(self.entity_set.key.format(given) if given and not self.whole_table else None)
+        key_fields = fields_of(key, fields)
+        self._cache.drop(self.entity_set.key.format(key_fields) if key_fields and not self.whole_table else None)
 
-    async def _found(self, asked: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
+    async def _found(self, fields_by_key: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
         async with self._lock:
             now, version = self.account.now(), self._cache.version
             until = self._until(now)
@@ -161,17 +161,17 @@ class Lookup(Pattern[Account_co]):
                     rows = [row async for row in self.entity_set.scan()]
                     everything = {primary_keys(self.entity_set, row): row for row in rows}
                     self._cache.put_all(everything, until, version)
-                    return {keys: everything.get(keys) for keys in asked}
-                return {keys: self._cache.get(keys, now) for keys in asked}
-            missing = [keys for keys in asked if not self._cache.is_fresh(keys, now)]
+                    return {keys: everything.get(keys) for keys in fields_by_key}
+                return {keys: self._cache.get(keys, now) for keys in fields_by_key}
+            missing = [keys for keys in fields_by_key if not self._cache.is_fresh(keys, now)]
             fresh = await self.entity_set.get_many(
-                [asked[keys] for keys in missing], max_concurrency=self.max_concurrency
+                [fields_by_key[keys] for keys in missing], max_concurrency=self.max_concurrency
             )
             read = dict(zip(missing, fresh, strict=True))
             # Before `put`, which may drop entities that are asked for
-            found = {keys: read[keys] if keys in read else self._cache.get(keys, now) for keys in asked}
+            entities = {keys: read[keys] if keys in read else self._cache.get(keys, now) for keys in fields_by_key}
             self._cache.put(read, until, version)
-            return found
+            return entities
 
     def _until(self, now: datetime) -> datetime | None:
         try:

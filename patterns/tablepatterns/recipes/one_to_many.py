@@ -96,18 +96,20 @@ class OneToMany(Pattern[Account_co]):
         for field in self.names.keys() - set(parents.key.fields):
             raise BadDesign("by", field, f"the parents have the key {parents.key}", "name fields of that key")
         key = children.key if via is None else via.key
-        known = set(self.names.values())
-        if missing := [name for name in key.partition_fields if name not in known]:
+        parent_fields = set(self.names.values())
+        if missing := [name for name in key.partition_fields if name not in parent_fields]:
             rule = f"the parent's key does not have {missing}, so its children could be in any partition"
             raise BadDesign("children", key, rule, "use an index whose PartitionKey is made of the parent's key fields")
-        if absent := known.difference(key.fields):
+        if absent := parent_fields.difference(key.fields):
             rule = f"{sorted(absent)} are not in this key, so the children of one parent are not one range"
             raise BadDesign("children", key, rule, "use an index that has the parent's key fields")
 
     @property
     def shares_partition(self) -> bool:
         """Whether a parent and its children share a partition, so that one transaction can change both."""
-        first, second = ((each.account, each.table.name.lower()) for each in (self.parents, self.children))
+        first, second = (
+            (entity_set.account, entity_set.table.name.lower()) for entity_set in (self.parents, self.children)
+        )
         return first == second and self.parents.key.partition_template == self.children.key.partition_template
 
     @recipe
@@ -130,10 +132,10 @@ class OneToMany(Pattern[Account_co]):
         :param fields: a value for every field of the parent's key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        given = fields_of(key, fields)
-        self.parents.key.format(given)
-        asked = {self.names[field]: value for field, value in given.items()}
-        async for entity in self.children.range(self.via, asked):
+        key_fields = fields_of(key, fields)
+        self.parents.key.format(key_fields)
+        child_fields = {self.names[field]: value for field, value in key_fields.items()}
+        async for entity in self.children.range(self.via, child_fields):
             yield entity
 
     @recipe
@@ -144,17 +146,17 @@ class OneToMany(Pattern[Account_co]):
         :param fields: a value for every field of the parent's key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        given = fields_of(key, fields)
+        key_fields = fields_of(key, fields)
 
         async def parent() -> list[Entity]:
-            found = await self.parents.get(given)
-            return [] if found is None else [found]
+            entity = await self.parents.get(key_fields)
+            return [] if entity is None else [entity]
 
         async def children() -> list[Entity]:
-            return [entity async for entity in self.children_of(given)]
+            return [entity async for entity in self.children_of(key_fields)]
 
-        found, belonging = await self.account.gather(parent(), children(), independent=True)
-        return Family(found[0] if found else None, tuple(belonging))
+        parents, belonging = await self.account.gather(parent(), children(), independent=True)
+        return Family(parents[0] if parents else None, tuple(belonging))
 
 
 @dataclass(frozen=True)
@@ -245,28 +247,28 @@ class SharedFields(Pattern[Account_co]):
 
         Guide: one-to-many relationships (updating department data).
         """
-        if others := set(changes).difference(self.fields):
+        if undeclared := set(changes).difference(self.fields):
             rule = f"the parent's fields are {sorted(self.fields)}"
-            raise BadInput("changes", sorted(others), rule, "leave them out, or declare them")
+            raise BadInput("changes", sorted(undeclared), rule, "leave them out, or declare them")
         if not 1 <= chunk <= MAX_TRANSACTION_OPERATIONS:
             rule = f"a transaction has 1 to {MAX_TRANSACTION_OPERATIONS} operations"
             raise BadInput("chunk", chunk, rule, "give a number in that range")
-        given = fields_of(key, parent)
-        done = Changed(0, 0, resume)
+        key_fields = fields_of(key, parent)
+        total = Changed(0, 0, resume)
         while True:
-            step = partial(self._change_chunk, changes, chunk, done.token, given, retry_for)
+            step = partial(self._change_chunk, changes, chunk, total.token, key_fields, retry_for)
             now = await contended(self.account, step, retry_for)
-            done = Changed(done.entities + now.entities, done.written + now.written, now.token)
+            total = Changed(total.entities + now.entities, total.written + now.written, now.token)
             if progress is not None:
-                check_not_awaitable("progress", progress(done))
-            if done.token is None:
-                return done
+                check_not_awaitable("progress", progress(total))
+            if total.token is None:
+                return total
 
     async def _change_chunk(
         self, changes: Mapping[str, Any], chunk: int, token: str | None, parent: Mapping[str, Any], retry_for: float
     ) -> Changed:
         page = await self.entity_set.page(parent, size=chunk, token=token)
-        stale = [each for each in page.items if not _has_values(each, changes)]
+        stale = [child for child in page.items if not _has_values(child, changes)]
         for entity in stale:
             entity.update(changes)
             if self._models is not None:

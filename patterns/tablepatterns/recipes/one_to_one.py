@@ -99,9 +99,9 @@ class OneToOne(Pattern[Account_co]):
         names = self._names()
         keys = _keys_of(self.first, first), _keys_of(self.second, second)
         for entity, partner in zip((first, second), reversed(keys), strict=True):
-            held = tuple(entity.get(name) for name in names)
-            if held not in ((None, None), partner):
-                rule = f"it has another partner, {held}"
+            partner_key = tuple(entity.get(name) for name in names)
+            if partner_key not in ((None, None), partner):
+                rule = f"it has another partner, {partner_key}"
                 raise BadInput("entity", entity.key, rule, "unlink those two first")
         for entity, partner in zip((first, second), reversed(keys), strict=True):
             entity.update(zip(names, partner, strict=True))
@@ -121,7 +121,9 @@ class OneToOne(Pattern[Account_co]):
         names = self._names()
         keys = _keys_of(self.first, first), _keys_of(self.second, second)
         sides = [(self.first, first, keys[1]), (self.second, second, keys[0])]
-        linked = [(owner, each) for owner, each, other in sides if tuple(map(each.get, names)) == other]
+        linked = [
+            (owner, entity) for owner, entity, partner_key in sides if tuple(map(entity.get, names)) == partner_key
+        ]
         if not linked:
             raise BadInput("entity", keys[0], f"it is not linked to {keys[1]}", "read both again")
         for _, entity in linked:
@@ -146,7 +148,7 @@ class OneToOne(Pattern[Account_co]):
         await self.second.replace(second, retry_for=retry_for)
 
     async def _partner(
-        self, own: EntitySet[Account], partners: EntitySet[Account], entity: Mapping[str, Any]
+        self, own_set: EntitySet[Account], partners: EntitySet[Account], entity: Mapping[str, Any]
     ) -> Entity | None:
         if self.links is None:
             return await partners.get({name: entity.get(name) for name in partners.key.fields})
@@ -156,11 +158,11 @@ class OneToOne(Pattern[Account_co]):
             return None
         if not partners.key.matches(partition_key, row_key):
             return None
-        found = await partners.get(**partners.key.parse(partition_key, row_key))
-        if found is None:
+        partner = await partners.get(**partners.key.parse(partition_key, row_key))
+        if partner is None:
             return None
-        back = tuple(found.get(name) for name in self.links)
-        return found if back == _keys_of(own, entity) else None
+        back = tuple(partner.get(name) for name in self.links)
+        return partner if back == _keys_of(own_set, entity) else None
 
     def _names(self) -> tuple[str, str]:
         if self.links is None:

@@ -103,7 +103,7 @@ class ParallelReads(Pattern[Account_co]):
     @recipe
     async def ranges(
         self,
-        asked: Iterable[Mapping[str, Any]],
+        keys: Iterable[Mapping[str, Any]],
         /,
         via: Index | None = None,
         *,
@@ -113,7 +113,7 @@ class ParallelReads(Pattern[Account_co]):
     ) -> ParallelResult:
         """Read a range of each of several partitions to its end. Cost: 1 transaction per page of each.
 
-        :param asked: for each range the fields that `EntitySet.range` takes; at least those of the partition
+        :param keys: for each range the fields that `EntitySet.range` takes; at least those of the partition
         :param via: an index of the set to read by
         :param where: a further condition on properties
         :param allow: as for `EntitySet.range`
@@ -131,13 +131,13 @@ class ParallelReads(Pattern[Account_co]):
             ]
 
         key = self.entity_set.key if via is None else via.key
-        return await self._read_all(read, asked, key.range)
+        return await self._read_all(read, keys, key.range)
 
     @recipe
-    async def points(self, asked: Iterable[Mapping[str, Any]], /) -> ParallelResult:
+    async def points(self, keys: Iterable[Mapping[str, Any]], /) -> ParallelResult:
         """Read many entities by their keys; one that does not exist is an empty result. Cost: 1 transaction each.
 
-        :param asked: for each entity a value for every field of the key
+        :param keys: for each entity a value for every field of the key
         :raises BadKey: a key field is missing, or its value cannot be part of a key; nothing was read
 
         Guide: asynchronous and parallel operations; point query.
@@ -147,16 +147,16 @@ class ParallelReads(Pattern[Account_co]):
             entity = await self.entity_set.get(self._as_stored(None, fields)[1])
             return [] if entity is None else [entity]
 
-        return await self._read_all(read, asked, self.entity_set.key.format)
+        return await self._read_all(read, keys, self.entity_set.key.format)
 
     async def _read_all(
         self,
         read: Callable[[Mapping[str, Any]], Coroutine[Any, Any, list[Entity]]],
-        asked: Iterable[Mapping[str, Any]],
+        keys: Iterable[Mapping[str, Any]],
         check: Callable[[Mapping[str, object]], object],
     ) -> ParallelResult:
-        wanted = list(asked)
-        for fields in wanted:
+        field_lists = list(keys)
+        for fields in field_lists:
             check(self._as_stored(None, fields)[1])
 
         async def result(fields: Mapping[str, Any]) -> Read:
@@ -170,6 +170,8 @@ class ParallelReads(Pattern[Account_co]):
 
         return ParallelResult(
             tuple(
-                await self.account.gather(*map(result, wanted), max_concurrency=self.max_concurrency, independent=True)
+                await self.account.gather(
+                    *map(result, field_lists), max_concurrency=self.max_concurrency, independent=True
+                )
             )
         )

@@ -144,15 +144,18 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
             await self._claim(moving, route, lease, retry_for)
         relocation = Relocation(self.entity_set, lease, route)
         try:
-            moved = await self._relocated(relocation, moving, retry_for)
+            moved_entity = await self._relocated(relocation, moving, retry_for)
         except EntityAlreadyExists:
             await lease.complete()
             raise
         await lease.complete()
-        if moved is None:
+        if moved_entity is None:
             raise EntityNotFound(f"the entity was moved to {route.goal}, and deleted or moved again since")
         return cast(
-            "E", moved if self._models is None or isinstance(entity, Entity) else self._models.instance_of(moved)
+            "E",
+            moved_entity
+            if self._models is None or isinstance(entity, Entity)
+            else self._models.instance_of(moved_entity),
         )
 
     def _moving(self, entity: object, fields: Mapping[str, Any]) -> tuple[Entity, Mapping[str, Any]]:
@@ -187,8 +190,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
             await lease.complete()
             raise
 
-    async def _relocated(self, relocation: Relocation, known: Entity | None, retry_for: float) -> Entity | None:
-        first = [known] if known is not None else []
+    async def _relocated(self, relocation: Relocation, known_entity: Entity | None, retry_for: float) -> Entity | None:
+        first = [known_entity] if known_entity is not None else []
 
         async def attempt() -> Entity | None:
             return await relocation.attempt(first.pop() if first else None)
@@ -209,8 +212,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
                 rule = f"the entity is being moved to {route.goal}"
                 raise BadInput("move", fields, rule, "complete that move first, or let a worker complete it")
             return route
-        moved = {name for name in key.fields if fields.get(name, entity.get(name)) != entity.get(name)}
-        _check_indexes(self.entity_set, moved)
+        changed_names = {name for name in key.fields if fields.get(name, entity.get(name)) != entity.get(name)}
+        _check_indexes(self.entity_set, changed_names)
         return Route(uuid4().hex, origin, goal)
 
     def _asked_for(self, lease: Lease) -> Route:
@@ -233,14 +236,18 @@ def _body(route: Route) -> dict[str, Any]:
     return {"id": route.id, "from": list(route.origin), "to": list(route.goal)}
 
 
-def _check_indexes(entity_set: EntitySet[Account], moved: Collection[str]) -> None:
+def _check_indexes(entity_set: EntitySet[Account], changed_names: Collection[str]) -> None:
     """Reject an index outside the partition that has one row for both the entity and its copy.
 
-    :param moved: the key fields that change
+    :param changed_names: the key fields that change
     """
-    for each in entity_set.derived:
-        if isinstance(each, Index) and each.is_eventual and not set(moved).intersection(each.key.fields):
-            _check_copies(each, each.shape(entity_set.key).include is None)
+    for derived in entity_set.derived:
+        if (
+            isinstance(derived, Index)
+            and derived.is_eventual
+            and not set(changed_names).intersection(derived.key.fields)
+        ):
+            _check_copies(derived, derived.shape(entity_set.key).include is None)
 
 
 def _check_copies(index: Index, is_complete: bool) -> None:

@@ -94,7 +94,7 @@ class RowsOfSet(StoredEntities):
     @property
     def tables(self) -> frozenset[str]:
         """The names of the tables with rows of these entities, derived rows included."""
-        return super().tables.union(each.table(self.table.name) for each in self._entity_set.derived)
+        return super().tables.union(derived.table(self.table.name) for derived in self._entity_set.derived)
 
     def key(self, fields: Mapping[str, Any]) -> Keys:
         """Return the key of the entity with these fields."""
@@ -106,9 +106,9 @@ class RowsOfSet(StoredEntities):
 
     def where(self, keys: Collection[Keys]) -> Filter:
         """Return the filter for the rows of some entities of one partition, which may include rows of others."""
-        rows, each = prop("RowKey"), sorted((row for _, row in keys), key=ordinal)
+        rows, row_keys = prop("RowKey"), sorted((row for _, row in keys), key=ordinal)
         (partition_key,) = {partition for partition, _ in keys}
-        return (prop("PartitionKey") == partition_key) & (rows >= each[0]) & (rows <= each[-1])
+        return (prop("PartitionKey") == partition_key) & (rows >= row_keys[0]) & (rows <= row_keys[-1])
 
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
         """Return all rows of an entity as of one instant. Cost: 1 transaction."""
@@ -151,10 +151,10 @@ class RowsOfWide(StoredEntities):
 
     def where(self, keys: Collection[Keys]) -> Filter:
         """Return the filter for the rows of some entities of one partition, which may include rows of others."""
-        each = [Stored(*key).range for key in keys]
-        first = min((found.lower or "" for found in each), key=ordinal)
-        behind = max((found.upper or "" for found in each), key=ordinal)
-        return range_filter(KeyRange(each[0].partition_key, first, True, behind, False))
+        ranges = [Stored(*key).range for key in keys]
+        first = min((key_range.lower or "" for key_range in ranges), key=ordinal)
+        behind = max((key_range.upper or "" for key_range in ranges), key=ordinal)
+        return range_filter(KeyRange(ranges[0].partition_key, first, True, behind, False))
 
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
         """Return all rows of an entity as of one instant. Cost: 1 transaction."""
@@ -168,8 +168,8 @@ class RowsOfWide(StoredEntities):
 
     async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
         """Return the stored properties of an entity, or None. Cost: 1 transaction."""
-        found = stored(*key, await self.rows_of(key, names), is_whole=False)
-        return found.fields if found.parts else None
+        value = stored(*key, await self.rows_of(key, names), is_whole=False)
+        return value.fields if value.parts else None
 
 
 def entity_rows(entity_set: AnySet) -> StoredEntities:

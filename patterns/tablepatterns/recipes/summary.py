@@ -137,7 +137,10 @@ class Summary(Totals):
         """
         if fields is None:
             return {}
-        return {keys: (1, *(_whole(name, fields.get(name)) for name in self.sums)) for keys in self.keys(key, fields)}
+        return {
+            keys: (1, *(_check_whole_number(name, fields.get(name)) for name in self.sums))
+            for keys in self.keys(key, fields)
+        }
 
     async def operations(self, change: Change, rows: RowReader) -> list[Operation]:
         """Return the operations that update the totals for a change."""
@@ -157,14 +160,14 @@ class Summary(Totals):
         entries = {} if row is None else self.key_list.entries(row)
         before = dict(entries)
         entries.pop(primary.row, None)
-        wanted = self.part(primary.key, primary.fields).get(keys)
-        if wanted is not None:
-            entries[primary.row] = ",".join(map(str, wanted))
+        addition = self.part(primary.key, primary.fields).get(keys)
+        if addition is not None:
+            entries[primary.row] = ",".join(map(str, addition))
         if entries == before:
             return None
-        held = {**self._summed(entries), **self.key_list.properties(keys[0], entries)} if entries else {}
-        check_size(self.name, keys, held, "spread the group")
-        return rewriting(keys, row, held)
+        properties = {**self._summed(entries), **self.key_list.properties(keys[0], entries)} if entries else {}
+        check_size(self.name, keys, properties, "spread the group")
+        return rewriting(keys, row, properties)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the entities that a row elsewhere lists; None if the row is of another kind."""
@@ -178,12 +181,12 @@ class Summary(Totals):
 
         :raises LimitExceeded: a sum is beyond 64 bits
         """
-        named: dict[str, Any] = {self.count: totals[0]} if self.count else {}
+        properties: dict[str, Any] = {self.count: totals[0]} if self.count else {}
         for name, total in zip(self.sums.values(), totals[1:], strict=True):
             if not INT64_MIN <= total <= INT64_MAX:
                 raise LimitExceeded(name, total, "a sum has at most 64 bits", "use smaller groups or larger units")
-            named[name] = Int64(total)
-        return named
+            properties[name] = Int64(total)
+        return properties
 
     def held(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
         """Return the totals in a row, the count first; a missing total is 0.
@@ -191,12 +194,12 @@ class Summary(Totals):
         :raises DerivedDataMismatch: a total is not a whole number
         """
         names = [self.count, *self.sums.values()]
-        found = [(row or {}).get(name, 0) if name else 0 for name in names]
-        for name, value in zip(names, found, strict=True):
+        values = [(row or {}).get(name, 0) if name else 0 for name in names]
+        for name, value in zip(names, values, strict=True):
             if not isinstance(value, int) or isinstance(value, bool):
                 text = f"{self.name}: {name} is {value!r}, which is not a total, so it belongs to something else"
                 raise DerivedDataMismatch(text)
-        return tuple(map(int, found))
+        return tuple(map(int, values))
 
     def _added(
         self, keys: Keys, row: Entity | None, old: tuple[int, ...] | None, new: tuple[int, ...] | None
@@ -211,7 +214,7 @@ class Summary(Totals):
 
     def _summed(self, entries: Mapping[Keys, str]) -> dict[str, Any]:
         parts = [[int(number) for number in note.split(",")] for note in entries.values()]
-        return self.named([sum(each) for each in zip(*parts, strict=True)])
+        return self.named([sum(column) for column in zip(*parts, strict=True)])
 
     def _profile(self, key: Key) -> RowProfile:
         groups = tuple(name for name in self.layout.fields if name != PART)
@@ -230,17 +233,17 @@ class Summary(Totals):
 
     def _row_of(self, key: Key, keys: Keys, members: Sequence[Fields]) -> dict[str, Any]:
         numbers = {key.keys_of(fields): self.part(key, fields)[keys] for fields in members}
-        totals = self.named([sum(each) for each in zip(*numbers.values(), strict=True)])
+        totals = self.named([sum(column) for column in zip(*numbers.values(), strict=True)])
         if not self.is_eventual:
             return totals
-        notes = {row: ",".join(map(str, each)) for row, each in numbers.items()}
+        notes = {row: ",".join(map(str, numbers_of_row)) for row, numbers_of_row in numbers.items()}
         return {**totals, **self.key_list.properties(keys[0], notes)}
 
     def __repr__(self) -> str:
         return f"<Summary {self.name} {self.placement}>"
 
 
-def _whole(name: str, value: Any) -> int:
+def _check_whole_number(name: str, value: Any) -> int:
     if value is None:
         return 0
     if not isinstance(value, int) or isinstance(value, bool):

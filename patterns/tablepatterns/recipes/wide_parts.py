@@ -104,23 +104,23 @@ def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: 
 
     :raises DerivedDataMismatch: a part is missing, or a property is in two parts
     """
-    found = {row.row_key or "": row for row in rows if _suffix(row, first)}
-    head = found.get(first)
+    rows_by_key = {row.row_key or "": row for row in rows if _suffix(row, first)}
+    head = rows_by_key.get(first)
     nothing = Stored(partition_key, first)
     if head is None:
-        if orphans := [key for key, row in found.items() if not (_suffix(row, first) or ("", ""))[1]]:
+        if orphans := [key for key, row in rows_by_key.items() if not (_suffix(row, first) or ("", ""))[1]]:
             raise _mismatch(partition_key, first, f"there are parts {orphans} without a head")
-        return Stored(partition_key, first, orphans=tuple(_part(row) for row in found.values()))
+        return Stored(partition_key, first, orphans=tuple(_part(row) for row in rows_by_key.values()))
     says = _HEAD.fullmatch(str(head.get(PARTS)))
     if says is None:
         raise _mismatch(partition_key, first, f"the head lists {head.get(PARTS)!r}")
     generation = says[2] or ""
     keys = [nothing.row_key(number, generation) for number in range(int(says[1]))]
     for key in keys:
-        if key not in found:
+        if key not in rows_by_key:
             raise _mismatch(partition_key, key, f"the head lists {says[0]!r}")
-    parts = tuple(_part(found.pop(key)) for key in keys)
-    value = Stored(partition_key, first, parts, generation, tuple(map(_part, found.values())), is_whole)
+    parts = tuple(_part(rows_by_key.pop(key)) for key in keys)
+    value = Stored(partition_key, first, parts, generation, tuple(map(_part, rows_by_key.values())), is_whole)
     if len(value.places) != sum(len(part.fields) for part in parts):
         raise _mismatch(partition_key, first, "a property is in two parts")
     return value
@@ -132,14 +132,14 @@ def head_of(row_key: str) -> str | None:
     >>> head_of("counts_2014_02_4f8c0f3c9a4be1d24c7fb0c5a7e2d918"), head_of("2014_report")
     ('counts_2014_01', None)
     """
-    found = _ROW.fullmatch(row_key)
-    return f"{found[1]}01" if found else None
+    match = _ROW.fullmatch(row_key)
+    return f"{match[1]}01" if match else None
 
 
 def _suffix(row: Entity, first: str) -> tuple[str, str] | None:
     text = row.row_key or ""
-    found = _SUFFIX.fullmatch(text[len(first) - 2 :]) if text.startswith(first[:-2]) else None
-    return (found[1], found[2] or "") if found else None
+    match = _SUFFIX.fullmatch(text[len(first) - 2 :]) if text.startswith(first[:-2]) else None
+    return (match[1], match[2] or "") if match else None
 
 
 def _part(row: Entity) -> Part:
@@ -208,22 +208,24 @@ class Layout:
 
     def _first_fit(self, fields: Fields, sizes: Mapping[str, int], places: Mapping[str, int]) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = [{} for _ in range(max(places.values(), default=0) + 1)]
-        used = [0] * len(parts)
-        for name in sorted(fields, key=lambda each: each not in places):
-            wanted = range(places[name], places[name] + 1) if name in places else range(0)
-            number = self._part_with_room([*wanted, *range(len(parts))], parts, used, sizes[name])
+        part_sizes = [0] * len(parts)
+        for name in sorted(fields, key=lambda field_name: field_name not in places):
+            preferred = range(places[name], places[name] + 1) if name in places else range(0)
+            number = self._part_with_room([*preferred, *range(len(parts))], parts, part_sizes, sizes[name])
             if number == len(parts):
                 parts.append({})
-                used.append(0)
+                part_sizes.append(0)
             parts[number][name] = fields[name]
-            used[number] += sizes[name]
+            part_sizes[number] += sizes[name]
         while len(parts) > 1 and not parts[-1]:
             parts.pop()
         return parts
 
-    def _part_with_room(self, numbers: Iterable[int], parts: Sequence[Fields], used: Sequence[int], size: int) -> int:
+    def _part_with_room(
+        self, numbers: Iterable[int], parts: Sequence[Fields], part_sizes: Sequence[int], size: int
+    ) -> int:
         for number in numbers:
-            fits = used[number] + size <= self.part_bytes or not parts[number]
+            fits = part_sizes[number] + size <= self.part_bytes or not parts[number]
             if fits and len(parts[number]) < ROOM:
                 return number
         return len(parts)
@@ -243,23 +245,23 @@ def _rewritten(old: Stored, number: int, count: int, fields: Fields) -> Operatio
     return Operation.insert_or_replace(row) if number else Operation.insert(row)
 
 
-def merged(old: Stored, parts: Sequence[Fields], given: Fields) -> list[Operation]:
+def merged(old: Stored, parts: Sequence[Fields], changes_of_caller: Fields) -> list[Operation]:
     """Return the operations that change some properties, one for each affected part.
 
     If a property is new or moves to another part, the head is written too. So if two writers put one property in two
     places, the second fails.
     """
     count, were = len(parts), [part.fields.keys() for part in old.parts]
-    moved = [part.keys() for part in parts] != were
+    layout_differs = [part.keys() for part in parts] != were
     writes: list[Operation] = []
     for number, fields in enumerate(parts):
         before = were[number] if number < len(were) else None
         if before is None or before - fields.keys():
             writes.append(_rewritten(old, number, count, fields))
             continue
-        changes = {name: value for name, value in fields.items() if name in given or name not in before}
-        if changes or (moved and not number):
-            row = old.row(number, count, changes) if moved else old.keys(number) | changes
+        changes = {name: value for name, value in fields.items() if name in changes_of_caller or name not in before}
+        if changes or (layout_differs and not number):
+            row = old.row(number, count, changes) if layout_differs else old.keys(number) | changes
             merge = Operation.merge(row, ANY, becomes=old.row(number, count, fields))
             writes.append(old.parts[number].guards(merge))
     return writes + old.deletions(old.parts[count:])
@@ -287,10 +289,10 @@ def written(
     old: Stored, parts: Sequence[Fields], generation: str, answers: Iterable[Entity], *, is_whole: bool = True
 ) -> Stored:
     """Return the stored value after a write; rows that were not written keep their ETags."""
-    known = {part.row_key: (part.etag, part.write_ids) for part in old.parts}
-    known |= {each.row_key or "": (each.etag or "", write_ids_of(each)) for each in answers}
+    known_parts = {part.row_key: (part.etag, part.write_ids) for part in old.parts}
+    known_parts |= {row.row_key or "": (row.etag or "", write_ids_of(row)) for row in answers}
     keys = [old.row_key(number, generation) for number in range(len(parts))]
-    now = tuple(Part(key, *known[key], fields) for key, fields in zip(keys, parts, strict=True))
+    now = tuple(Part(key, *known_parts[key], fields) for key, fields in zip(keys, parts, strict=True))
     return Stored(old.partition_key, old.first, now, generation, is_whole=is_whole)
 
 

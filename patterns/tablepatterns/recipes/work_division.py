@@ -58,7 +58,7 @@ class HashDivision:
         :raises BadInput: there is no worker with this number
         """
         _check(worker, self.workers)
-        return [each for each in partition_keys if self.owner(each) == worker]
+        return [partition_key for partition_key in partition_keys if self.owner(partition_key) == worker]
 
 
 class RangeDivision:
@@ -110,13 +110,13 @@ class RangeDivision:
         :raises BadInput: there is no worker with this number
         """
         _check(worker, self.workers)
-        found: Filter | None = None
+        bounds: Filter | None = None
         if worker > 0:
-            found = prop("PartitionKey") >= self.bounds[worker - 1]
+            bounds = prop("PartitionKey") >= self.bounds[worker - 1]
         if worker < len(self.bounds):
             end = prop("PartitionKey") < self.bounds[worker]
-            found = end if found is None else found & end
-        return found
+            bounds = end if bounds is None else bounds & end
+        return bounds
 
 
 def _check(worker: int, workers: int) -> None:

@@ -61,11 +61,14 @@ class Report:
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Report:
         """Return the report of some messages."""
-        found = list(outcomes)
-        return cls(len(found), **{each.name: found.count(cast("Outcome", each.name)) for each in fields(cls)[1:]})
+        outcome_list = list(outcomes)
+        return cls(
+            len(outcome_list),
+            **{field.name: outcome_list.count(cast("Outcome", field.name)) for field in fields(cls)[1:]},
+        )
 
-    def __add__(self, other: Report) -> Report:
-        return Report(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+    def __add__(self, report: Report) -> Report:
+        return Report(*(getattr(self, field.name) + getattr(report, field.name) for field in fields(self)))
 
 
 class Worker(Pattern[Account_co]):
@@ -159,11 +162,11 @@ class Worker(Pattern[Account_co]):
         """Reject a handler whose messages this worker would not receive, or that it could not await."""
         if isinstance(handler, Pattern):
             theirs: object = handler.account
-            own: object = self.account
+            own_account: object = self.account
             if is_sync(handler.account) != is_sync(self.account):
                 rule = f"the handler of {handler.kind!r} is on a sync account and the worker is not, or the reverse"
                 raise BadDesign("account", theirs, rule, "connect to both in the same way")
-            if theirs is not own and _queues_of(theirs) != _queues_of(own):
+            if theirs is not own_account and _queues_of(theirs) != _queues_of(own_account):
                 rule = (
                     f"the handler of {handler.kind!r} is on another account, so the worker never receives its messages"
                 )
@@ -223,7 +226,7 @@ class Worker(Pattern[Account_co]):
         with stop_on_signals() if stopping is None else nullcontext(stopping) as should_stop:
             stop = StopSignal(should_stop)
             queues = list(self._served.values())
-            shares = [queues] if runs_in_turn(self.account) else [[each] for each in queues]
+            shares = [queues] if runs_in_turn(self.account) else [[queue] for queue in queues]
             serving = (self._serve(share, stop) for share in shares)
             return sum(await self.account.gather(*serving, max_concurrency=len(shares), needs_threads=True), Report())
 
@@ -239,12 +242,12 @@ class Worker(Pattern[Account_co]):
         :raises Exception: an error that the handler raised
         """
         kind = Envelope.parse(text).kind
-        found = [served for served in self._served.values() if kind in served.handlers]
-        if len(found) != 1:
-            rule = f"{len(found)} handlers of this worker process it"
+        serving_queues = [served_queue for served_queue in self._served.values() if kind in served_queue.handlers]
+        if len(serving_queues) != 1:
+            rule = f"{len(serving_queues)} handlers of this worker process it"
             raise BadMessage("kind", NOT_SHOWN, rule, "give the worker exactly one")
-        lease = ExternalLease(self.account, found[0].queue, text, self._settings.lease)
-        await found[0].handlers[kind].handle(lease)
+        lease = ExternalLease(self.account, serving_queues[0].queue, text, self._settings.lease)
+        await serving_queues[0].handlers[kind].handle(lease)
 
     @recipe
     async def poisoned(self, queue: str, count: int = 32) -> list[PoisonMessage]:
@@ -268,16 +271,16 @@ class Worker(Pattern[Account_co]):
         :param count: the maximum number, 1 to 32
         :param message_id: the `id` of the only message to move, among the first `count`; None for all
         """
-        served, sent = self._of(queue), 0
-        for message in await self._received(served, count, message_id):
+        served_queue, sent_count = self._of(queue), 0
+        for message in await self._received(served_queue, count, message_id):
             note = _note(message)
             if note.queue not in (None, queue):
                 continue
             if note.text is not None:
-                await served.queue.send(note.text)
-                sent += 1
-            await served.poison.delete(message)
-        return sent
+                await served_queue.queue.send(note.text)
+                sent_count += 1
+            await served_queue.poison.delete(message)
+        return sent_count
 
     @recipe
     async def drop_poisoned(self, queue: str, count: int = 32, message_id: str | None = None) -> int:
@@ -289,17 +292,22 @@ class Worker(Pattern[Account_co]):
         :param count: the maximum number, 1 to 32
         :param message_id: the `id` of the only message to delete, among the first `count`; None for all
         """
-        served = self._of(queue)
-        return sum([await served.poison.delete(each) for each in await self._received(served, count, message_id)])
+        served_queue = self._of(queue)
+        return sum(
+            [
+                await served_queue.poison.delete(message)
+                for message in await self._received(served_queue, count, message_id)
+            ]
+        )
 
-    async def _received(self, served: ServedQueue, count: int, message_id: str | None) -> list[Message]:
+    async def _received(self, served_queue: ServedQueue, count: int, message_id: str | None) -> list[Message]:
         """Receive messages of a poison queue, and release those with another id."""
-        messages = await served.poison.receive(count, lease=self._settings.lease)
+        messages = await served_queue.poison.receive(count, lease=self._settings.lease)
         if message_id is None:
             return messages
         for message in messages:
             if _note(message).id != message_id:
-                await served.poison.renew(message, lease=0)
+                await served_queue.poison.renew(message, lease=0)
         return [message for message in messages if _note(message).id == message_id]
 
     def _of(self, queue: str) -> ServedQueue:
@@ -309,14 +317,14 @@ class Worker(Pattern[Account_co]):
         return self._served[queue]
 
     async def _once(self, stop: StopSignal) -> Report:
-        return sum([await self._round(served, stop) for served in self._served.values()], Report())
+        return sum([await self._round(served_queue, stop) for served_queue in self._served.values()], Report())
 
     async def _serve(self, queues: Sequence[ServedQueue], stop: StopSignal) -> Report:
         """Poll queues, one after the other, until the worker stops."""
         total, wait = Report(), _FIRST_WAIT
         try:
             while not stop():
-                report = sum([await self._round_or_pause(served, stop) for served in queues], Report())
+                report = sum([await self._round_or_pause(served_queue, stop) for served_queue in queues], Report())
                 total += report
                 wait = _FIRST_WAIT if report.received else min(wait * 2, self._idle)
                 if not report.received:
@@ -326,27 +334,27 @@ class Worker(Pattern[Account_co]):
             raise
         return total
 
-    async def _round_or_pause(self, served: ServedQueue, stop: StopSignal) -> Report:
+    async def _round_or_pause(self, served_queue: ServedQueue, stop: StopSignal) -> Report:
         try:
-            return await self._round(served, stop)
+            return await self._round(served_queue, stop)
         except AzureError as error:
             if not _is_transient(error):
                 raise
             reason = Reason.of(error)
-            extra = {"queue": served.queue.name, "error": reason.error}
-            log.warning("%s cannot be reached; retrying: %s", served.queue.name, reason.text, extra=extra)
+            extra = {"queue": served_queue.queue.name, "error": reason.error}
+            log.warning("%s cannot be reached; retrying: %s", served_queue.queue.name, reason.text, extra=extra)
             return Report()
 
-    async def _round(self, served: ServedQueue, stop: StopSignal) -> Report:
+    async def _round(self, served_queue: ServedQueue, stop: StopSignal) -> Report:
         """Receive as many messages as can be processed at once, and process them."""
         requested_at = self.account.now()
-        messages = await served.queue.receive(self._max_concurrency, lease=self._settings.lease)
+        messages = await served_queue.queue.receive(self._max_concurrency, lease=self._settings.lease)
         if messages:
-            self._settings.observer.received(served.queue.name, len(messages))
-            log.log(logging.DEBUG, "%s: received %d", served.queue.name, len(messages))
+            self._settings.observer.received(served_queue.queue.name, len(messages))
+            log.log(logging.DEBUG, "%s: received %d", served_queue.queue.name, len(messages))
 
         async def process(message: Message) -> Outcome:
-            delivery = Delivery(self.account, served, self._settings, message, requested_at)
+            delivery = Delivery(self.account, served_queue, self._settings, message, requested_at)
             return await (delivery.release() if stop() else delivery.process())
 
         processing = map(process, messages)
@@ -378,11 +386,11 @@ def _note(message: Message) -> PoisonMessage:
     return note if note.id else replace(note, id=message.id)
 
 
-def _by_queue(given: Mapping[str, Iterable[Handler]] | Iterable[QueueHandler]) -> Mapping[str, Iterable[Handler]]:
-    if isinstance(given, Mapping):
-        return cast("Mapping[str, Iterable[Handler]]", given)
+def _by_queue(handlers: Mapping[str, Iterable[Handler]] | Iterable[QueueHandler]) -> Mapping[str, Iterable[Handler]]:
+    if isinstance(handlers, Mapping):
+        return cast("Mapping[str, Iterable[Handler]]", handlers)
     by_queue: dict[str, list[Handler]] = {}
-    for handler in given:
+    for handler in handlers:
         by_queue.setdefault(handler.queue, []).append(handler)
     return by_queue
 

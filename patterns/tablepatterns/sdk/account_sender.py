@@ -33,8 +33,8 @@ class AccountSender:
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
         self._kind = kind
         self._is_possible = "transport" in options and not options.keys() & _UNSUPPORTED
-        used = {name: value for name, value in options.items() if name not in _NOT_ON_TABLES}
-        self._sender = Lazy(lambda: RequestSender(kind, service, used))
+        table_options = {name: value for name, value in options.items() if name not in _NOT_ON_TABLES}
+        self._sender = Lazy(lambda: RequestSender(kind, service, table_options))
 
     async def get(self) -> RequestSender | None:
         """Return the sender; None if the SDK must send the requests."""
@@ -63,7 +63,7 @@ _QUERIES: Final = (
     PageQuery(prop("PartitionKey") == "it's", 10, Position("1!4!YQ--", "1!4!Yg--"), _SELECTED),
 )
 _ROW: Final = b'{"PartitionKey":"it\'s","RowKey":"1","Age":1}'
-_WRITTEN: Final = b"--c\r\n\r\nHTTP/1.1 204 No Content\r\nETag: a\r\n\r\n\r\n"
+_WRITE_RESPONSE: Final = b"--c\r\n\r\nHTTP/1.1 204 No Content\r\nETag: a\r\n\r\n\r\n"
 _VARIABLE: Final = frozenset({"x-ms-client-request-id", "x-ms-date", "date", "authorization"})
 """The headers that differ from request to request, in lower case."""
 
@@ -72,19 +72,19 @@ def _answer(status: int, content_type: str, content: bytes) -> SimpleResponse:
     return SimpleResponse(None, status, "", {"Content-Type": content_type}, content)
 
 
-_OF_TRANSACTION: Final = _answer(202, "multipart/mixed; boundary=b", 2 * _WRITTEN + b"--c--\r\n--b--\r\n")
+_OF_TRANSACTION: Final = _answer(202, "multipart/mixed; boundary=b", 2 * _WRITE_RESPONSE + b"--c--\r\n--b--\r\n")
 _CALLS: Final[Sequence[tuple[SimpleResponse, Callable[[RequestSender], list[Prepared]]]]] = (
     (
         _answer(NO_CONTENT, "", b""),
-        lambda sender: [prepared_single(sender, _TABLE, [each], [()]) for each in _ONE],
+        lambda sender: [prepared_single(sender, _TABLE, [operation], [()]) for operation in _ONE],
     ),
     (
         _answer(200, "application/json", _ROW),
-        lambda sender: [prepared_entity(sender, _TABLE, "it's", "1", each) for each in (None, _SELECTED)],
+        lambda sender: [prepared_entity(sender, _TABLE, "it's", "1", select) for select in (None, _SELECTED)],
     ),
     (
         _answer(200, "application/json", b'{"value":[%s]}' % _ROW),
-        lambda sender: [prepared_page(sender, _TABLE, each) for each in _QUERIES],
+        lambda sender: [prepared_page(sender, _TABLE, query) for query in _QUERIES],
     ),
 )
 """The calls that are tried, and the response to each."""
@@ -97,25 +97,26 @@ async def is_supported(kind: Any) -> bool:
 
     :param kind: the SDK's class of table clients, sync or async
     """
-    known = _supported.get(kind)
-    if known is None:
+    is_same = _supported.get(kind)
+    if is_same is None:
         try:
-            known = await _sends_transactions(kind) and all([await _sends_the_same(kind, *each) for each in _CALLS])
+            is_same = await _sends_transactions(kind) and all([await _sends_the_same(kind, *calls) for calls in _CALLS])
         except Exception:  # noqa: BLE001 - whatever is different in that version, its own call works
-            known = False
-        _supported[kind] = known
-    return known
+            is_same = False
+        _supported[kind] = is_same
+    return is_same
 
 
 async def _sends_transactions(kind: Any) -> bool:
     sender, transport, _ = _trial(kind, _OF_TRANSACTION)
     prepared = prepared_transaction(sender, _TABLE, _TWO, [(), ()])
-    found = await sender.send(prepared, **SILENT)
-    (sent,) = transport.sent
+    etags = await sender.send(prepared, **SILENT)
+    (request,) = transport.sent
     is_signed = (
-        "Authorization" in sent.headers and sent.headers["Content-Type"] == prepared.request.headers["Content-Type"]
+        "Authorization" in request.headers
+        and request.headers["Content-Type"] == prepared.request.headers["Content-Type"]
     )
-    return sent.method == "POST" and sent.url == f"{_TRIAL}/$batch" and is_signed and found == ["a", "a"]
+    return request.method == "POST" and request.url == f"{_TRIAL}/$batch" and is_signed and etags == ["a", "a"]
 
 
 async def _sends_the_same(
@@ -130,8 +131,8 @@ async def _sends_the_same(
         # The result of a write is only that it was made
         if ours is not True and ours != theirs:
             return False
-    sent = [_comparable(request) for request in transport.sent]
-    return len(sent) == 2 * len(calls) and sent[::2] == sent[1::2]
+    requests = [_comparable(request) for request in transport.sent]
+    return len(requests) == 2 * len(calls) and requests[::2] == requests[1::2]
 
 
 def _trial(kind: Any, response: Any) -> tuple[RequestSender, Any, dict[str, Any]]:

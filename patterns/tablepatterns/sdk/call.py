@@ -19,7 +19,7 @@ CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
 _AMBIGUOUS: Final = frozenset({408, 500, 502, 504})
 """Statuses that do not show whether the service executed the request."""
 NO_CONTENT: Final = 204
-_WRITTEN: Final = frozenset({201, NO_CONTENT})
+_WRITE_STATUSES: Final = frozenset({201, NO_CONTENT})
 
 
 class AmbiguousResponse(Exception):
@@ -96,7 +96,7 @@ class CallHook:
         if self._sends_once and self.status in _AMBIGUOUS:
             # The hook sees each response before the retry policy does, which would send the request again
             raise AmbiguousResponse(f"the service responded with {self.status}")
-        if self.status in _WRITTEN and not self._context.options.get("stream"):
+        if self.status in _WRITE_STATUSES and not self._context.options.get("stream"):
             answer = response.http_response
             self.etag = answer.headers.get("ETag")
             response.http_response = SimpleResponse(answer.request, NO_CONTENT, answer.reason, {}, b"")
@@ -159,13 +159,13 @@ async def first_page(pages: Any) -> Any:
         return ()
 
 
-async def each(found: Any) -> AsyncIterator[Any]:
+async def each(results: Any) -> AsyncIterator[Any]:
     """Iterate over the results of an SDK client, sync or async."""
-    if hasattr(found, "__aiter__"):
-        async for entity in found:
+    if hasattr(results, "__aiter__"):
+        async for entity in results:
             yield entity
     else:
-        for entity in found:
+        for entity in results:
             yield entity
 
 

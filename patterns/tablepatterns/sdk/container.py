@@ -112,10 +112,10 @@ class Container:
         except (ResourceExistsError, ResourceModifiedError) as error:
             if code_of(error) not in ("BlobAlreadyExists", "ConditionNotMet"):
                 raise
-            found = await self.facts(name)
-            if found is None or found.write_id != stamp:
+            facts = await self.facts(name)
+            if facts is None or facts.write_id != stamp:
                 raise BlobChanged(f"blob {name!r} changed since it was read; read it again and retry", error) from error
-            return found.etag
+            return facts.etag
         return str(answer["etag"])
 
     async def download(
@@ -129,8 +129,8 @@ class Container:
         :raises BlobChanged: it has another ETag
         """
         try:
-            found = await self._open(name, offset, length, etag)
-            content: bytes | None = None if found is None else await settled(found.readall())
+            download = await self._open(name, offset, length, etag)
+            content: bytes | None = None if download is None else await settled(download.readall())
         except HttpResponseError as error:
             if code_of(error) == "InvalidRange":
                 return b""
@@ -147,8 +147,8 @@ class Container:
         :raises BlobChanged: it was overwritten while it was read
         """
         try:
-            found = await self._open(name, 0, None, None)
-            return None if found is None else (await settled(found.readall()), str(found.properties.etag))
+            download = await self._open(name, 0, None, None)
+            return None if download is None else (await settled(download.readall()), str(download.properties.etag))
         except HttpResponseError as error:
             if error.status_code != 412:
                 raise
@@ -162,9 +162,9 @@ class Container:
         :raises BlobChanged: it was overwritten while it was read
         """
         try:
-            found = await self._open(name, 0, None, etag)
-            if found is not None:
-                async for chunk in each(found.chunks()):
+            download = await self._open(name, 0, None, etag)
+            if download is not None:
+                async for chunk in each(download.chunks()):
                     yield chunk
         except HttpResponseError as error:
             if error.status_code != 412:
@@ -214,8 +214,8 @@ class Container:
         except (ResourceExistsError, ResourceModifiedError) as error:
             if code_of(error) not in ("BlobAlreadyExists", "ConditionNotMet"):
                 raise
-            found = await self.facts(name)
-            return found is not None and found.write_id == stamp
+            facts = await self.facts(name)
+            return facts is not None and facts.write_id == stamp
         return True
 
     async def describe(self, name: str, metadata: Mapping[str, str], *, etag: str | None = None) -> str:
@@ -236,10 +236,10 @@ class Container:
         except ResourceModifiedError as error:
             if code_of(error) != "ConditionNotMet":
                 raise
-            found = await self.facts(name)
-            if found is None or found.write_id != stamp:
+            facts = await self.facts(name)
+            if facts is None or facts.write_id != stamp:
                 raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
-            return found.etag
+            return facts.etag
         return str(answer["etag"])
 
     async def facts(self, name: str) -> BlobFacts | None:
@@ -271,9 +271,9 @@ class Container:
 
         Cost: 1 transaction per 5,000 blobs.
         """
-        found = self._client.list_blobs(name_starts_with=prefix or None, include=["metadata"])
+        blobs = self._client.list_blobs(name_starts_with=prefix or None, include=["metadata"])
         try:
-            async for blob in each(found):
+            async for blob in each(blobs):
                 yield _facts(blob)
         except ResourceNotFoundError as error:
             if code_of(error) != "ContainerNotFound":
@@ -298,16 +298,16 @@ def _condition(etag: str | None) -> dict[str, Any]:
     return {"etag": etag, "match_condition": MatchConditions.IfNotModified}
 
 
-def _facts(found: Any) -> BlobFacts:
-    metadata: dict[str, str] = dict(found.metadata or {})
+def _facts(properties: Any) -> BlobFacts:
+    metadata: dict[str, str] = dict(properties.metadata or {})
     write_id = metadata.pop(_WRITE_ID, None)
     return BlobFacts(
-        found.name,
-        found.size,
-        str(found.etag),
-        found.last_modified,
+        properties.name,
+        properties.size,
+        str(properties.etag),
+        properties.last_modified,
         metadata,
-        found.content_settings.content_type,
-        found.append_blob_committed_block_count,
+        properties.content_settings.content_type,
+        properties.append_blob_committed_block_count,
         write_id,
     )

@@ -89,13 +89,15 @@ def _layout_of(entity: Mapping[str, Any]) -> _Layout:
             encoders.append(_with_stated_type(quoted))
             pieces.append(quoted.replace("%", "%%") + ": %s")
             continue
-        encode, edm = _ENCODERS.get(kind, (_moment, EdmType.DATETIME)) if isinstance(value, datetime) else _known(kind)
+        encode, edm = (
+            _ENCODERS.get(kind, (_moment, EdmType.DATETIME)) if isinstance(value, datetime) else _encoder_of(kind)
+        )
         encoders.append(encode)
         pieces.append(quoted.replace("%", "%%") + ": %s" + _type_of(quoted, edm).replace("%", "%%"))
     return _Layout("{" + ", ".join(pieces) + "}", tuple(encoders))
 
 
-def _known(kind: type[object]) -> tuple[Encode, EdmType | None]:
+def _encoder_of(kind: type[object]) -> tuple[Encode, EdmType | None]:
     try:
         return _ENCODERS[kind]
     except KeyError:

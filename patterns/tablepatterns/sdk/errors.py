@@ -76,7 +76,7 @@ def missing(operation: Operation, error: HttpResponseError | None = None, index:
 
 def lacks_table(error: HttpResponseError, operations: Sequence[Operation]) -> bool:
     """Return whether the table must be created first, which only inserts need."""
-    return code_of(error) == "TableNotFound" and any(each.kind.startswith("insert") for each in operations)
+    return code_of(error) == "TableNotFound" and any(operation.kind.startswith("insert") for operation in operations)
 
 
 def code_of(error: HttpResponseError) -> str:
@@ -84,9 +84,9 @@ def code_of(error: HttpResponseError) -> str:
 
     The SDK's errors have it in `error_code`, except those of `create_entity`, where it is in the response.
     """
-    known: Any = getattr(error, "error_code", None)
-    if known:
-        return str(getattr(known, "value", known))
+    error_code: Any = getattr(error, "error_code", None)
+    if error_code:
+        return str(getattr(error_code, "value", error_code))
     answer: Any = error.response
     if answer is None:
         return ""
@@ -131,5 +131,7 @@ def _failed_index(error: HttpResponseError, operations: Sequence[Operation]) -> 
     if len(operations) == 1:
         return 0
     # The SDK's index is 0 too if the service gave none, so only the text shows the difference
-    named = str(error.message).split(":", 1)[0].strip()
-    return int(named) if _of_batch(error) and named.isdecimal() and int(named) < len(operations) else None
+    index_text = str(error.message).split(":", 1)[0].strip()
+    return (
+        int(index_text) if _of_batch(error) and index_text.isdecimal() and int(index_text) < len(operations) else None
+    )

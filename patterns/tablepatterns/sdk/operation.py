@@ -120,8 +120,10 @@ class Operation:
 
     @classmethod
     def _of(cls, kind: Kind, entity: Mapping[str, Any], etag: str | None, write_ids: WriteIds = ()) -> Operation:
-        sent, size, has_room = _measured(entity)
-        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, has_room, None, size)
+        properties, size, has_room = _measured(entity)
+        return cls(
+            kind, properties["PartitionKey"], properties["RowKey"], etag, properties, write_ids, has_room, None, size
+        )
 
     @property
     def key(self) -> tuple[str, str]:
@@ -168,7 +170,7 @@ class Operation:
 
     def _plain(self) -> dict[str, Any]:
         explicit = EntityProperty
-        return {name: each.value if isinstance(each, explicit) else each for name, each in self.entity.items()}
+        return {name: value.value if isinstance(value, explicit) else value for name, value in self.entity.items()}
 
 
 def _measured(entity: Mapping[str, Any]) -> Measured:
@@ -211,17 +213,17 @@ def check_transaction(operations: Sequence[Operation]) -> None:
             f"an entity group transaction has at most {limits.MAX_TRANSACTION_OPERATIONS}",
             "split it if readers may see a part of it, or use BulkLoad",
         )
-    seen: set[str] = set()
+    row_keys: set[str] = set()
     size = 0
     partition_key = operations[0].partition_key
     for operation in operations:
         if operation.partition_key != partition_key:
             rule = f"a transaction has one partition, and its first operation is in {partition_key!r}"
             raise BadInput("PartitionKey", operation.partition_key, rule, "make one transaction per partition")
-        if operation.row_key in seen:
+        if operation.row_key in row_keys:
             rule = "an entity may be written only once in a transaction"
             raise BadInput("RowKey", operation.row_key, rule, "combine the two writes into one")
-        seen.add(operation.row_key)
+        row_keys.add(operation.row_key)
         size += operation.size
     if _rough_bound(size, len(operations)) < limits.MAX_TRANSACTION_BYTES:
         return

@@ -32,9 +32,9 @@ class Position:
     row_key: str | None
 
     @classmethod
-    def of(cls, given: Mapping[str, str | None] | None) -> Position | None:
+    def of(cls, continuation: Mapping[str, str | None] | None) -> Position | None:
         """Return the position that the SDK's pager reports, or None at the end of the results."""
-        return cls(given.get("PartitionKey"), given.get("RowKey")) if given else None
+        return cls(continuation.get("PartitionKey"), continuation.get("RowKey")) if continuation else None
 
     @classmethod
     def in_headers(cls, headers: Mapping[str, str]) -> Position | None:

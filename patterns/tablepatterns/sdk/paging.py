@@ -32,20 +32,20 @@ async def first_rows(
     """
     if count < 0:
         raise BadInput("count", count, "it must be a number of entities", "ask for 0 or more")
-    taken: list[T] = []
+    items: list[T] = []
     start: Position | None = None
     size = 0
-    others = False
-    while len(taken) < count:
-        size = _next_size(count - len(taken), size if others else 0)
-        found = await table.read_page(PageQuery(where, size, start, select))
-        fitting = [item for item in map(choose, found.entities) if item is not None]
-        others = len(fitting) < len(found.entities)
-        taken += fitting
-        start = found.next
+    has_other_rows = False
+    while len(items) < count:
+        size = _next_size(count - len(items), size if has_other_rows else 0)
+        page = await table.read_page(PageQuery(where, size, start, select))
+        fitting = [item for item in map(choose, page.entities) if item is not None]
+        has_other_rows = len(fitting) < len(page.entities)
+        items += fitting
+        start = page.next
         if start is None:
             break
-    return taken[:count]
+    return items[:count]
 
 
 async def filled_page(
@@ -66,27 +66,27 @@ async def filled_page(
     :raises BadInput: the size is not 1 to 1,000
     :raises BadToken: the token is of another query
     """
-    chosen: list[T] = []
+    chosen_items: list[T] = []
     rows = size
     while True:
         page = await table.page(where, size=rows, token=token, select=select)
-        found: list[T] = []
+        items: list[T] = []
         read = 0
         for row in page.items:
-            if len(chosen) + len(found) == size:
+            if len(chosen_items) + len(items) == size:
                 break
             read += 1
             if (item := await choose(row)) is not None:
-                found.append(item)
+                items.append(item)
         if read < len(page.items):
             # The service's tokens continue after a whole page, so read only up to the last row that is needed
             rows = read
             continue
-        chosen += found
+        chosen_items += items
         token = page.token
-        if token is None or len(chosen) == size or len(found) == read:
-            return Page(tuple(chosen), token)
-        rows = _next_size(size - len(chosen), rows)
+        if token is None or len(chosen_items) == size or len(items) == read:
+            return Page(tuple(chosen_items), token)
+        rows = _next_size(size - len(chosen_items), rows)
 
 
 def _next_size(missing: int, before: int) -> int:

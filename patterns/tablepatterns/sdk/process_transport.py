@@ -64,9 +64,9 @@ class PerProcess:
 
     def __call__(self) -> Any:
         process = os.getpid()
-        made = self._made.get(process)
+        value = self._made.get(process)
         # If two threads are first, both use the value of one of them; neither has been used yet
-        return self._made.setdefault(process, self._make()) if made is None else made
+        return self._made.setdefault(process, self._make()) if value is None else value
 
 
 def with_process_transport(options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -78,5 +78,5 @@ def with_process_transport(options: Mapping[str, Any], defaults: Mapping[str, An
         return dict(options)
     from azure.core.pipeline.transport import RequestsTransport
 
-    given = {**(defaults or {}), **options}
-    return {**options, "transport": ProcessTransport(lambda: RequestsTransport(**given))}
+    transport_options = {**(defaults or {}), **options}
+    return {**options, "transport": ProcessTransport(lambda: RequestsTransport(**transport_options))}

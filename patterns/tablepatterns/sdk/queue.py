@@ -91,13 +91,13 @@ class Queue:
         _check_seconds("delay", delay, 0)
         options = {"visibility_timeout": delay, "time_to_live": lifetime}
         try:
-            sent = await settled(self._client.send_message(text, **options))
+            message = await settled(self._client.send_message(text, **options))
         except ResourceNotFoundError as error:
             if code_of(error) != "QueueNotFound":
                 raise
             await self.create()
-            sent = await settled(self._client.send_message(text, **options))
-        return Message(sent.id, text, sent.inserted_on, sent.next_visible_on, sent.pop_receipt, 0)
+            message = await settled(self._client.send_message(text, **options))
+        return Message(message.id, text, message.inserted_on, message.next_visible_on, message.pop_receipt, 0)
 
     async def receive(self, count: int = 1, *, lease: int = 30) -> list[Message]:
         """Receive up to `count` messages, and hide them from others for `lease` seconds. Cost: 1 transaction.
@@ -109,7 +109,7 @@ class Queue:
         _check_seconds("lease", lease, 1)
         try:
             pages = self._client.receive_messages(messages_per_page=count, visibility_timeout=lease).by_page()
-            return [_received(found) async for found in each(await first_page(pages))]
+            return [_received(message) async for message in each(await first_page(pages))]
         except ResourceNotFoundError as error:
             if code_of(error) != "QueueNotFound":
                 raise
@@ -119,7 +119,7 @@ class Queue:
         """Return up to `count` messages that can be received, without receiving them. Cost: 1 transaction."""
         _check_count(count)
         try:
-            return [_received(found) for found in await settled(self._client.peek_messages(max_messages=count))]
+            return [_received(message) for message in await settled(self._client.peek_messages(max_messages=count))]
         except ResourceNotFoundError as error:
             if code_of(error) != "QueueNotFound":
                 raise
@@ -136,16 +136,18 @@ class Queue:
         _check_seconds("lease", lease, 0)
         if text is not None:
             check_length(text)
-        kept = message.text if text is None else text
+        content = message.text if text is None else text
         try:
             now = await settled(
-                self._client.update_message(message.id, message.pop_receipt, kept, visibility_timeout=lease)
+                self._client.update_message(message.id, message.pop_receipt, content, visibility_timeout=lease)
             )
         except HttpResponseError as error:
             if code_of(error) not in _NOT_OURS:
                 raise
             raise LeaseLost(f"message {message.id}: its lease has ended; it is delivered again", error) from error
-        return Message(message.id, kept, message.inserted_at, now.next_visible_on, now.pop_receipt, message.deliveries)
+        return Message(
+            message.id, content, message.inserted_at, now.next_visible_on, now.pop_receipt, message.deliveries
+        )
 
     async def delete(self, message: Message) -> bool:
         """Delete a message; return False if the lease was lost. Cost: 1 transaction."""
@@ -160,12 +162,12 @@ class Queue:
     async def length(self) -> int:
         """Return the approximate number of messages, including hidden ones. Cost: 1 transaction."""
         try:
-            found = await settled(self._client.get_queue_properties())
+            properties = await settled(self._client.get_queue_properties())
         except ResourceNotFoundError as error:
             if code_of(error) != "QueueNotFound":
                 raise
             return 0
-        return int(found.approximate_message_count or 0)
+        return int(properties.approximate_message_count or 0)
 
 
 def check_queue_name(name: str) -> str:

@@ -71,11 +71,11 @@ async def read_entity(
     :param sender: sends the request; if it is None, the client does
     """
     if sender is None:
-        found: Any = await settled(_entity_by_sdk(partition_key, row_key, select, client))
+        entity: Any = await settled(_entity_by_sdk(partition_key, row_key, select, client))
     else:
         prepared = prepared_entity(sender, client.table_name, partition_key, row_key, select)
-        found = await sender.send(prepared)
-    return found if isinstance(found, Entity) else received(found)
+        entity = await sender.send(prepared)
+    return entity if isinstance(entity, Entity) else received(entity)
 
 
 async def query_page(client: Any, sender: RequestSender | None, query: PageQuery) -> Found:
@@ -85,12 +85,12 @@ async def query_page(client: Any, sender: RequestSender | None, query: PageQuery
     :param sender: sends the request; if it is None, the client does
     """
     if sender is None:
-        found: Found = await settled(_page_by_sdk(query, client))
+        page: Found = await settled(_page_by_sdk(query, client))
     else:
         # The span of the SDK's method ends before the request, which is in one of its own
         _METHOD_SPANS[_method(query)]()
-        found = await sender.send(prepared_page(sender, client.table_name, query))
-    return found
+        page = await sender.send(prepared_page(sender, client.table_name, query))
+    return page
 
 
 # ------------------------------------------------------------------ requests
@@ -151,10 +151,10 @@ def _entity_in(response: PipelineResponse[Any, Any], _: bytes) -> Entity | Resou
 
 def _missing(decoded: Any, answer: Any) -> Any:
     """Return the error that the SDK raises if the entity or the table does not exist; None for any other response."""
-    found = code_and_message(decoded)
-    if found is None or found[0] not in _MISSING:
+    error = code_and_message(decoded)
+    if error is None or error[0] not in _MISSING:
         return None
-    code, message = found
+    code, message = error
     return rejection(ResourceNotFoundError, message, code, answer, _MISSING[code])
 
 
@@ -198,4 +198,4 @@ def _first(pages: Any) -> Found:
 
 
 async def _aio_first(pages: Any) -> Found:
-    return Found([received(each) async for each in await anext(pages)], Position.of(pages.continuation_token))
+    return Found([received(entity) async for entity in await anext(pages)], Position.of(pages.continuation_token))

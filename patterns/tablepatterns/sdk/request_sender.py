@@ -97,8 +97,8 @@ class RequestSender:
 
         :param options: the options of the SDK's call, such as its hooks
         """
-        sent = _sending(prepared.span, is_async=self.is_async)(self, prepared, **options)
-        return await sent if self.is_async else sent
+        result = _sending(prepared.span, is_async=self.is_async)(self, prepared, **options)
+        return await result if self.is_async else result
 
     def request_of(self, prepared: Prepared, options: Mapping[str, Any]) -> PipelineRequest[Any]:
         """Return a request as the SDK's policies take it."""

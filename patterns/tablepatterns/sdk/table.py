@@ -148,12 +148,12 @@ class Table:
     async def policies(self) -> dict[str, TableAccessPolicy | None]:
         """Return the stored access policies by name. Cost: 1 transaction."""
         try:
-            found: dict[str, TableAccessPolicy | None] = await settled(self._client.get_table_access_policy())
+            policies: dict[str, TableAccessPolicy | None] = await settled(self._client.get_table_access_policy())
         except ResourceNotFoundError:
             return {}
         except HttpResponseError as error:
             raise_classified(error)
-        return found
+        return policies
 
     async def put_policies(self, policies: Mapping[str, TableAccessPolicy | None]) -> None:
         """Replace all stored access policies of the table.
@@ -204,31 +204,31 @@ class Table:
             rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
             raise BadInput("size", size, rule, "ask for smaller pages, and continue with their tokens")
         start = Position.parse(token, self.name, where) if token else None
-        found = await self.read_page(PageQuery(where, size, start, select))
-        return Page(tuple(found.entities), found.next.text(self.name, where) if found.next else None)
+        page = await self.read_page(PageQuery(where, size, start, select))
+        return Page(tuple(page.entities), page.next.text(self.name, where) if page.next else None)
 
     async def read_page(self, query: PageQuery) -> Found:
         """Read one page of a query as `page` does, with positions in place of tokens. Cost: 1 transaction."""
         try:
-            found = await query_page(self._client, self._sender or await self._new_sender(), query)
+            page = await query_page(self._client, self._sender or await self._new_sender(), query)
         except HttpResponseError as error:
             if isinstance(error, ResourceNotFoundError) and code_of(error) == "TableNotFound":
                 return Found((), None)
             raise_classified(error)
-        if found.entities and query.where is not None:
+        if page.entities and query.where is not None:
             # If the response belongs to another request, all its entities are wrong, so checking two is enough
             bounds = key_bounds(query.where)
-            for entity in (found.entities[0], found.entities[-1]):
+            for entity in (page.entities[0], page.entities[-1]):
                 self._check_received(entity, bounds)
-        return found
+        return page
 
-    def _check_received(self, entity: Entity, asked: KeyBounds) -> None:
+    def _check_received(self, entity: Entity, bounds: KeyBounds) -> None:
         """Check that a response belongs to this request, and not to one of another process.
 
         :raises ServiceResponseError: it does not
         """
         partition_key, row_key = entity.partition_key, entity.row_key
-        if partition_key is None or row_key is None or asked.contains(partition_key, row_key):
+        if partition_key is None or row_key is None or bounds.contains(partition_key, row_key):
             return
         text = f"table {self.name!r}: the response holds the entity {entity.key!r}, which was not asked for"
         raise ServiceResponseError(f"{text}; do not share a transport between processes, call connect() in each")
@@ -237,12 +237,12 @@ class Table:
         """Yield every entity that matches, page by page. Cost: 1 transaction per page of up to 1,000."""
         query = PageQuery(where, limits.MAX_PAGE_ENTITIES, None, select)
         while True:
-            found = await self.read_page(query)
-            for entity in found.entities:
+            page = await self.read_page(query)
+            for entity in page.entities:
                 yield entity
-            if found.next is None:
+            if page.next is None:
                 return
-            query = query._replace(start=found.next)
+            query = query._replace(start=page.next)
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Execute all operations in one entity group transaction, or none of them; return what is stored then.
@@ -281,24 +281,24 @@ class Table:
 
     async def _repeated(self, operations: Sequence[Operation], write_id: WriteId) -> list[Entity]:
         """Send a transaction until a response comes; its conditions keep it from being executed twice."""
-        lost, made = 0, False
+        lost_responses, is_created = 0, False
         while True:
             hook = CallHook(self._hook)
             try:
                 return await self._send(operations, write_id, hook)
             except CONNECTION_LOST:
-                lost += 1
-                if lost == _ATTEMPTS:
+                lost_responses += 1
+                if lost_responses == _ATTEMPTS:
                     raise
             except HttpResponseError as error:
-                if not made and lacks_table(error, operations):
+                if not is_created and lacks_table(error, operations):
                     await self.create()
-                    made = True
+                    is_created = True
                     continue
-                if lost or hook.was_repeated:
-                    written = await self._own_work(operations, write_id, error)
-                    if written:
-                        return written
+                if lost_responses or hook.was_repeated:
+                    rows = await self._own_work(operations, write_id, error)
+                    if rows:
+                        return rows
                 failure = translated(error, operations)
                 raise failure from (None if failure is error else error)
 
@@ -325,22 +325,22 @@ class Table:
         self, operations: Sequence[Operation], write_id: WriteId, error: Exception
     ) -> list[Entity]:
         rows = await self._rows(operations)
-        found = outcome_of_overwriting(operations, write_id, rows)
-        if found is WriteOutcome.UNKNOWN:
+        outcome = outcome_of_overwriting(operations, write_id, rows)
+        if outcome is WriteOutcome.UNKNOWN:
             raise _unknown(operations) from error
-        if found is WriteOutcome.MADE:
+        if outcome is WriteOutcome.MADE:
             return _read_back(operations, rows, write_id)
         overtaken: EntityAlreadyExists | EntityChanged | None = None
-        begun = monotonic()
+        started_at = monotonic()
         for _ in range(_ATTEMPTS_TO_OVERWRITE):
             try:
                 return await self._repeated(
-                    [each.on(row) for each, row in zip(operations, rows, strict=True)], write_id
+                    [operation.on(row) for operation, row in zip(operations, rows, strict=True)], write_id
                 )
             except (EntityAlreadyExists, EntityChanged) as refused:
                 overtaken = refused
             rows = await self._rows(operations)
-        raise TooMuchContention(_ATTEMPTS_TO_OVERWRITE, monotonic() - begun, overtaken) from overtaken
+        raise TooMuchContention(_ATTEMPTS_TO_OVERWRITE, monotonic() - started_at, overtaken) from overtaken
 
     async def _rows(self, operations: Sequence[Operation]) -> list[Entity | None]:
         return [await self.get(*operation.key) for operation in operations]
@@ -382,10 +382,10 @@ class Table:
         if error.status_code not in (404, 409, 412):
             return None
         rows = await self._rows(operations)
-        found = outcome_of(operations, write_id, rows)
-        if found is WriteOutcome.UNKNOWN:
+        outcome = outcome_of(operations, write_id, rows)
+        if outcome is WriteOutcome.UNKNOWN:
             raise _unknown(operations, error) from error
-        return None if found is WriteOutcome.NOT_MADE else _read_back(operations, rows, write_id)
+        return None if outcome is WriteOutcome.NOT_MADE else _read_back(operations, rows, write_id)
 
 
 def _unknown(operations: Sequence[Operation], error: HttpResponseError | None = None) -> OutcomeUnknown:

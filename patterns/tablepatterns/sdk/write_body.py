@@ -105,7 +105,7 @@ def batch_body(
     start = f"--{changeset}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\nContent-ID: "
     try:
         partition = f"{address}(PartitionKey='{_quoted(operations[0].partition_key)}',RowKey='"
-        texts = iter(entities_json([each.entity for each in operations if each.kind != "delete"]))
+        texts = iter(entities_json([operation.entity for operation in operations if operation.kind != "delete"]))
         tails: dict[WriteIds, str] = {}
         body = [f"--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n"]
         for number, (operation, write_ids) in enumerate(zip(operations, ids, strict=True)):
@@ -169,16 +169,16 @@ def etags_of(content: bytes, count: int) -> list[str | None] | FailedPart | None
 
 
 def _failed_part(content: bytes) -> FailedPart | None:
-    found = _FAILED_PART.search(content)
-    if found is None or found[1] == _TOO_LARGE:
+    match = _FAILED_PART.search(content)
+    if match is None or match[1] == _TOO_LARGE:
         return None
     try:
-        error = code_and_message(json.loads(found[4].decode("utf-8-sig")))
+        error = code_and_message(json.loads(match[4].decode("utf-8-sig")))
     except ValueError:
         return None
-    lines = found[3].decode("latin-1").split("\r\n")[1:]
+    lines = match[3].decode("latin-1").split("\r\n")[1:]
     headers = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     is_json = any(name.lower() == "content-type" and "json" in value for name, value in headers.items())
     if error is None or not is_json:
         return None
-    return FailedPart(int(found[1]), found[2].decode("latin-1"), headers, found[4], *error)
+    return FailedPart(int(match[1]), match[2].decode("latin-1"), headers, match[4], *error)

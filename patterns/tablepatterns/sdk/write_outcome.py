@@ -67,8 +67,10 @@ def is_newest(write_id: WriteId, operation: Operation, row: Entity | None) -> bo
     return _is_as_sent(operation, row) if operation.result is None else same_value(row, operation.result)
 
 
-def _decided(found: Sequence[WriteOutcome]) -> WriteOutcome:
-    return next((each for each in (WriteOutcome.NOT_MADE, WriteOutcome.UNKNOWN) if each in found), WriteOutcome.MADE)
+def _decided(outcomes: Sequence[WriteOutcome]) -> WriteOutcome:
+    return next(
+        (outcome for outcome in (WriteOutcome.NOT_MADE, WriteOutcome.UNKNOWN) if outcome in outcomes), WriteOutcome.MADE
+    )
 
 
 def _of_conditional(operation: Operation, row: Entity | None) -> WriteOutcome:
@@ -93,6 +95,6 @@ def _was_not_overwritten(operation: Operation, row: Entity | None) -> bool:
 def _is_as_sent(operation: Operation, row: Entity | None) -> bool:
     if operation.kind == "delete" or row is None:
         return operation.kind == "delete" and row is None
-    sent = plain(operation.entity)
+    properties = plain(operation.entity)
     merges = operation.kind.endswith("merge")
-    return same_value({name: row.get(name) for name in sent} if merges else row, sent)
+    return same_value({name: row.get(name) for name in properties} if merges else row, properties)

@@ -59,17 +59,17 @@ async def submit(
             prepared = prepare(sender, client.table_name, operations, ids)
     try:
         if sender is None or prepared is None:
-            found: Any = await answered(submit_by_sdk, operations, ids, client, **hook.options)
+            result: Any = await answered(submit_by_sdk, operations, ids, client, **hook.options)
         else:
-            found = await answered(sender.send, prepared, **hook.options)
+            result = await answered(sender.send, prepared, **hook.options)
     except StreamConsumedError:
         # An async response without content cannot be read twice, as the SDK does for a transaction
         reader = new_reader(type(client), client.url, client.table_name, AioEmptyResponse(hook.response))
-        found = await answered(submit_by_sdk, operations, ids, reader, **SILENT)
+        result = await answered(submit_by_sdk, operations, ids, reader, **SILENT)
     if len(operations) == 1:
         return [None]
     # The SDK returns mappings, if it has read the response
-    return [cast("Mapping[str, Any]", part).get("etag") if isinstance(part, Mapping) else part for part in found]
+    return [cast("Mapping[str, Any]", part).get("etag") if isinstance(part, Mapping) else part for part in result]
 
 
 def submit_by_sdk(operations: Sequence[Operation], ids: Sequence[WriteIds], client: Any, **options: Any) -> Any:
@@ -130,8 +130,8 @@ def prepared_transaction(
 def _etags(
     request: HttpRequest, count: int, response: PipelineResponse[Any, Any], content: bytes
 ) -> ETags | TableTransactionError | None:
-    found = etags_of(content, count) if response.http_response.status_code == ACCEPTED else None
-    return _failure(found, request) if isinstance(found, FailedPart) else found
+    etags = etags_of(content, count) if response.http_response.status_code == ACCEPTED else None
+    return _failure(etags, request) if isinstance(etags, FailedPart) else etags
 
 
 def _failure(part: FailedPart, request: HttpRequest) -> Any:

@@ -30,16 +30,20 @@ def isolated(target: str) -> Generator[None, None, None]:
     with connect(target) as storage:
         with Traffic(storage, everywhere=True, max_requests=_MAX_REQUESTS) as traffic:
             yield
-        used = {(each.service, each.resource) for each in traffic.requests if each.resource and 0 < each.status < 400}
+        used_resources = {
+            (request.service, request.resource)
+            for request in traffic.requests
+            if request.resource and 0 < request.status < 400
+        }
         collisions = {
-            (each.service, each.resource)
-            for each in traffic.requests
-            if each.operation in _CREATED and each.resource and each.status == 409
+            (request.service, request.resource)
+            for request in traffic.requests
+            if request.operation in _CREATED and request.resource and request.status == 409
         }
         created = {
-            (each.service, each.resource)
-            for each in traffic.requests
-            if each.resource and each.status in _CREATED.get(each.operation, ())
+            (request.service, request.resource)
+            for request in traffic.requests
+            if request.resource and request.status in _CREATED.get(request.operation, ())
         }
         for service, name in sorted(created):
             with suppress(ResourceNotFoundError):
@@ -49,7 +53,7 @@ def isolated(target: str) -> Generator[None, None, None]:
                     storage.queues.delete_queue(name)
                 else:
                     storage.blobs.delete_container(name)
-    foreign = sorted(f"{service} {name!r}" for service, name in (used | collisions) - created)
+    foreign = sorted(f"{service} {name!r}" for service, name in (used_resources | collisions) - created)
     if foreign:
         raise NotIsolated(
             f"This test used {', '.join(foreign)}, which it did not create with azure_storage or azure_aio_storage: "

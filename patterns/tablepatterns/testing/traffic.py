@@ -71,8 +71,8 @@ class AccountTraffic(Traffic, Span):
         """
         self._check(allow)
         requests = self.requests
-        unseen = Counter(_scan_class(each) for each in self.records if each.query_class is not None)
-        unseen.subtract(each.scan_class for each in requests if each.scan_class is not None)
+        unseen = Counter(_scan_class(record) for record in self.records if record.query_class is not None)
+        unseen.subtract(request.scan_class for request in requests if request.scan_class is not None)
         self._fail(scans_exceeded(requests, allow, unseen, no_line(self._dropped)))
 
     def assert_transactions(self, *, at_most: int) -> None:
@@ -87,7 +87,7 @@ class AccountTraffic(Traffic, Span):
         self._fail(budget_exceeded(requests, at_most, max(0, unseen), no_line(self._dropped)))
 
 
-_CLASSES: Final = {each.label: each for each in QueryClass}
+_CLASSES: Final = {query_class.label: query_class for query_class in QueryClass}
 
 
 def _scan_class(record: Record) -> QueryClass:

@@ -38,20 +38,24 @@ def scans_exceeded(
     :param unseen: the number of queries without a known line, by class
     :param reason: why they have none
     """
-    worse = [each for each in requests if each.scan_class is not None and each.scan_class > allow]
+    worse = [request for request in requests if request.scan_class is not None and request.scan_class > allow]
     hidden = {query_class: number for query_class, number in unseen.items() if number > 0 and query_class > allow}
     if not worse and not hidden:
         return None
     total = len(worse) + sum(hidden.values())
     lines = [f"{counted(total, 'query')} {'is' if total == 1 else 'are'} worse than a {allow.label}:"]
     for site, some in _by_site(worse).items():
-        found = max(some, key=lambda each: each.scan_class or QueryClass.POINT)
-        where = found.resource if found.partition is None else f"{found.resource}, partition {found.partition!r}"
-        label = found.scan_class.label if found.scan_class else ""
+        worst_request = max(some, key=lambda request: request.scan_class or QueryClass.POINT)
+        where = (
+            worst_request.resource
+            if worst_request.partition is None
+            else f"{worst_request.resource}, partition {worst_request.partition!r}"
+        )
+        label = worst_request.scan_class.label if worst_request.scan_class else ""
         lines += [
             *_place(site),
-            f"    {count(len(some))} x {label} of {where}: {_reason(found)}",
-            f"    {_better(found)}",
+            f"    {count(len(some))} x {label} of {where}: {_reason(worst_request)}",
+            f"    {_better(worst_request)}",
         ]
     lines += [f"  {count(number)} x {query_class.label} {reason}" for query_class, number in hidden.items()]
     return "\n".join(lines)
@@ -70,10 +74,13 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int, reas
     lines = [f"{spent}, but at most {count(at_most)} allowed:"]
     for site, some in _by_site(requests).items():
         tally = tallied(some)
-        done = ", ".join(f"{count(each.requests)} x {name}" for name, each in grouped(some, _what).items())
+        operations = ", ".join(
+            f"{count(tally_of_operation.requests)} x {name}"
+            for name, tally_of_operation in grouped(some, _label).items()
+        )
         lines += [
             *_place(site),
-            f"    {counted(tally.transactions, 'transaction')}{_by_service(tally)}: {done}",
+            f"    {counted(tally.transactions, 'transaction')}{_by_service(tally)}: {operations}",
         ]
         lines += [f"    {advice}" for advice in advised(some)]
     if unseen:
@@ -83,15 +90,17 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int, reas
 
 def advised(requests: Sequence[Request]) -> list[str]:
     """Return how these requests of one line could cost less."""
-    found = list(dict.fromkeys(_better(each) for each in requests if each.is_scan))
-    writes = grouped([each for each in requests if each.operation in _WRITES and not each.is_retry], _partition)
+    advice = list(dict.fromkeys(_better(request) for request in requests if request.is_scan))
+    writes = grouped(
+        [request for request in requests if request.operation in _WRITES and not request.is_retry], _partition
+    )
     if any(tally.requests > 1 for tally in writes.values()):
         text = f"up to {MAX_TRANSACTION_OPERATIONS} writes to one partition can be one entity group transaction"
-        found.append(f"better: {text}")
-    retries = sum(each.is_retry for each in requests)
+        advice.append(f"better: {text}")
+    retries = sum(request.is_retry for request in requests)
     if retries:
-        found.append(f"{count(retries)} of them are retries by the SDK")
-    return found
+        advice.append(f"{count(retries)} of them are retries by the SDK")
+    return advice
 
 
 def _reason(request: Request) -> str:
@@ -112,7 +121,7 @@ def _by_service(tally: Tally) -> str:
     return "" if cost.table == cost.transactions else f" ({cost.by_service}, as much as {cost.comparison()})"
 
 
-def _what(request: Request) -> str:
+def _label(request: Request) -> str:
     label = f" ({request.query_class.label})" if request.query_class is not None else ""
     return f"{request.operation}{label}"
 
@@ -122,10 +131,10 @@ def _partition(request: Request) -> str:
 
 
 def _by_site(requests: Iterable[Request]) -> dict[Site | None, list[Request]]:
-    found: dict[Site | None, list[Request]] = {}
-    for each in requests:
-        found.setdefault(each.site, []).append(each)
-    return dict(sorted(found.items(), key=lambda item: -tallied(item[1]).cost.table_operations()))
+    requests_by_site: dict[Site | None, list[Request]] = {}
+    for request in requests:
+        requests_by_site.setdefault(request.site, []).append(request)
+    return dict(sorted(requests_by_site.items(), key=lambda item: -tallied(item[1]).cost.table_operations()))
 
 
 def _place(site: Site | None) -> list[str]:

@@ -46,7 +46,7 @@ def dataframe(requests: Iterable[Request]) -> Any:
     except ModuleNotFoundError as error:
         text = f"a DataFrame needs pandas: {how_to_install('plot')}"
         raise ModuleNotFoundError(text, name="pandas") from error
-    return pandas.DataFrame([_row(each) for each in requests], columns=list(_COLUMNS))
+    return pandas.DataFrame([_row(request) for request in requests], columns=list(_COLUMNS))
 
 
 _COLUMNS = (
@@ -85,28 +85,28 @@ def metrics(requests: Iterable[Request], meter: Meter | None) -> None:
 
     :raises ModuleNotFoundError: there is no meter, and OpenTelemetry is missing
     """
-    made = _installed() if meter is None else meter
-    count = made.create_counter("tablepatterns.requests", "{request}", "Requests to Azure Storage")
-    billed = made.create_counter("tablepatterns.transactions", "{transaction}", "Storage transactions billed")
-    size_in = made.create_counter("tablepatterns.bytes_in", "By", "Bytes of request bodies")
-    size_out = made.create_counter("tablepatterns.bytes_out", "By", "Bytes of response bodies")
-    seconds = made.create_histogram("tablepatterns.seconds", "s", "Seconds until the response")
-    for each in requests:
-        attributes = _attributes(each)
+    used_meter = _installed() if meter is None else meter
+    count = used_meter.create_counter("tablepatterns.requests", "{request}", "Requests to Azure Storage")
+    billed = used_meter.create_counter("tablepatterns.transactions", "{transaction}", "Storage transactions billed")
+    size_in = used_meter.create_counter("tablepatterns.bytes_in", "By", "Bytes of request bodies")
+    size_out = used_meter.create_counter("tablepatterns.bytes_out", "By", "Bytes of response bodies")
+    seconds = used_meter.create_histogram("tablepatterns.seconds", "s", "Seconds until the response")
+    for request in requests:
+        attributes = _attributes(request)
         count.add(1, attributes)
-        billed.add(each.transactions, attributes)
-        size_in.add(each.bytes_in, attributes)
-        size_out.add(each.bytes_out, attributes)
-        seconds.record(each.seconds, attributes)
+        billed.add(request.transactions, attributes)
+        size_in.add(request.bytes_in, attributes)
+        size_out.add(request.bytes_out, attributes)
+        seconds.record(request.seconds, attributes)
 
 
 def _attributes(request: Request) -> dict[str, str]:
-    found = {"service": request.service, "operation": request.operation, "status": str(request.status)}
+    attributes = {"service": request.service, "operation": request.operation, "status": str(request.status)}
     if request.resource is not None:
-        found["resource"] = request.resource
+        attributes["resource"] = request.resource
     if request.query_class is not None:
-        found["query_class"] = request.query_class.label
-    return found
+        attributes["query_class"] = request.query_class.label
+    return attributes
 
 
 def _installed() -> Meter:
@@ -115,5 +115,5 @@ def _installed() -> Meter:
     except ModuleNotFoundError as error:
         text = "metrics need OpenTelemetry: pip install opentelemetry-api, or pass a meter"
         raise ModuleNotFoundError(text, name="opentelemetry") from error
-    found: Meter = api.get_meter("tablepatterns")
-    return found
+    installed_meter: Meter = api.get_meter("tablepatterns")
+    return installed_meter

@@ -69,12 +69,14 @@ class Seen:
         "status",
     )
 
-    def __init__(self, service: str, root: str, sent: Any, site: Site | None, moment: Moment, attempt: int) -> None:
+    def __init__(
+        self, service: str, root: str, http_request: Any, site: Site | None, moment: Moment, attempt: int
+    ) -> None:
         self.service, self.site, self.moment, self.attempt = service, site, moment, attempt
         self.ended, self.status, self.bytes_out = moment, 0, 0
         self.examined: int | None = None
         self.returned: int | None = None
-        self._root, self._method, url = root, sent.method, sent.url
+        self._root, self._method, url = root, http_request.method, http_request.url
         self._url: str = _SIGNATURE.sub(r"\1", url) if "sig=" in url else url
         self._headers = _LITTLE
         self._answer: Any = None
@@ -82,7 +84,7 @@ class Seen:
         self.bytes_in, self._place = 0, _NOWHERE
         # Bodies are not kept: they hold values of properties
         if self._method not in _READS:
-            headers, content = sent.headers, _content(sent)
+            headers, content = http_request.headers, _content(http_request)
             self._headers = {
                 name: _SIGNATURE.sub(r"\1", headers[name]) for name in DISTINCTIVE_HEADERS[service] if name in headers
             }
@@ -124,14 +126,14 @@ class Seen:
         :param fallback: the line of code, if it is not known
         """
         self._read_body()
-        found, plan = self._named or self._read()
+        purpose, plan = self._named or self._read()
         return Request(
             site=self.site or fallback,
             service=self.service,
-            operation=found.operation,
-            resource=found.resource,
-            partition=found.partition,
-            query_class=_class_of(found, plan),
+            operation=purpose.operation,
+            resource=purpose.resource,
+            partition=purpose.partition,
+            query_class=_class_of(purpose, plan),
             reason=plan.reason if plan else "",
             rewrite=plan.rewrite if plan else "",
             moment=_datetime(self.moment),
@@ -146,12 +148,12 @@ class Seen:
         )
 
     def _read(self) -> tuple[Named, Explanation | None]:
-        found = named(self.service, self._root, self._method, self._url, self._headers)
-        plan = None if found.filter is None else plan_of(found.filter)
-        table, partition = found.resource or self._place[0], found.partition
+        purpose = named(self.service, self._root, self._method, self._url, self._headers)
+        plan = None if purpose.filter is None else plan_of(purpose.filter)
+        table, partition = purpose.resource or self._place[0], purpose.partition
         if partition is None:
             partition = self._place[1] if plan is None else plan.searched.partition
-        self._named = found._replace(resource=table, partition=partition, filter=None), plan
+        self._named = purpose._replace(resource=table, partition=partition, filter=None), plan
         self._url, self._headers = "", _LITTLE
         return self._named
 
@@ -160,15 +162,15 @@ def _datetime(moment: Moment) -> datetime:
     return moment.datetime() if isinstance(moment, Ticks) else datetime.fromtimestamp(moment, timezone.utc)
 
 
-def _class_of(found: Named, plan: Explanation | None) -> QueryClass | None:
-    if found.operation == "QueryEntity":
+def _class_of(purpose: Named, plan: Explanation | None) -> QueryClass | None:
+    if purpose.operation == "QueryEntity":
         return QueryClass.POINT
     return None if plan is None else plan.query_class
 
 
-def _content(sent: Any) -> bytes:
+def _content(http_request: Any) -> bytes:
     """Return a request's body; b"" if it can be read only once."""
-    content = sent.content if hasattr(sent, "content") else sent.body
+    content = http_request.content if hasattr(http_request, "content") else http_request.body
     if isinstance(content, str):
         return content.encode()
     return content if isinstance(content, bytes) else b""
@@ -188,8 +190,8 @@ def _place_in(content: bytes, url: str) -> tuple[str | None, str | None]:
     return (unquote(inserted[1].decode()) if inserted else None), _text_at(_KEY.search(content))
 
 
-def _text_at(found: re.Match[bytes] | None) -> str | None:
-    return None if found is None else str(loads(found[1]))
+def _text_at(match: re.Match[bytes] | None) -> str | None:
+    return None if match is None else str(loads(match[1]))
 
 
 _NOTE: Final = "tablepatterns.traffic"
@@ -226,11 +228,11 @@ class Recorder:
         """Return whether to record the requests of a connection."""
         return watch is self.watch or (self.everywhere and watch.account == self.watch.account)
 
-    def record(self, seen: Seen) -> None:
+    def record(self, attempt: Seen) -> None:
         """Record a request."""
         with self._lock:
             self.count += 1
-            self._seen.append(seen)
+            self._seen.append(attempt)
             if len(self._seen) <= self.max_requests:
                 return
             self._dropped.append(self._seen.popleft())
@@ -241,15 +243,15 @@ class Recorder:
     def requests(self) -> list[Request]:
         """Return the requests that are kept, in the order in which they were sent."""
         with self._lock:
-            kept = list(self._seen)
-        return [seen.request(self.site) for seen in kept]
+            attempts = list(self._seen)
+        return [attempt.request(self.site) for attempt in attempts]
 
     def dropped(self) -> dict[Site | None, Tally]:
         """Return the sums over the requests that are not kept, by line of code."""
         with self._lock:
             sums = {site or self.site: deepcopy(tally) for site, tally in self._sums.items()}
-            for seen in self._dropped:
-                request = seen.request(self.site)
+            for attempt in self._dropped:
+                request = attempt.request(self.site)
                 sums.setdefault(request.site, Tally()).add(request)
             return sums
 
@@ -283,12 +285,12 @@ class Watch:
         """
         on_request, on_response = options.get("raw_request_hook"), options.get("raw_response_hook")
 
-        def sent(request: Any) -> None:
+        def on_sent(request: Any) -> None:
             self._sent(service, request)
             if on_request is not None:
                 on_request(request)
 
-        return {**options, "raw_request_hook": sent, "raw_response_hook": _answered(self._now, on_response)}
+        return {**options, "raw_request_hook": on_sent, "raw_response_hook": _response_hook(self._now, on_response)}
 
     @contextmanager
     def held(self) -> Generator[None, None, None]:
@@ -306,33 +308,33 @@ class Watch:
         inside = blocks.get()
         if everywhere:
             inside = (*inside, *everywhere)
-        return [each for each in inside if each.records(self)] if inside else []
+        return [recorder for recorder in inside if recorder.records(self)] if inside else []
 
     def _sent(self, service: str, request: Any) -> None:
         recorders = self._recorders()
-        for each in opened:
-            if each not in recorders and each.watch.account == self.account:
-                each.missed += 1
+        for recorder in opened:
+            if recorder not in recorders and recorder.watch.account == self.account:
+                recorder.missed += 1
         if not recorders:
             return
         context = request.context
         before: Seen | None = context.get(_NOTE)
         attempt = 1 if before is None else before.attempt + 1
-        seen = Seen(service, self._roots[service], request.http_request, call_site(), self._now(), attempt)
-        context[_NOTE] = seen
+        request_attempt = Seen(service, self._roots[service], request.http_request, call_site(), self._now(), attempt)
+        context[_NOTE] = request_attempt
         # A hook passed to the call replaces the client's
         theirs = context.options.get("raw_response_hook")
         if theirs is not None:
-            context.options["raw_response_hook"] = _answered(self._now, theirs)
-        for each in recorders:
-            each.record(seen)
+            context.options["raw_response_hook"] = _response_hook(self._now, theirs)
+        for recorder in recorders:
+            recorder.record(request_attempt)
 
 
-def _answered(now: Callable[[], Moment], then: Callable[[Any], object] | None) -> Callable[[Any], object]:
-    def answered(response: Any) -> object:
-        seen: Seen | None = response.context.get(_NOTE)
-        if seen is not None and not seen.status:
-            seen.end(response.http_response, now())
+def _response_hook(now: Callable[[], Moment], then: Callable[[Any], object] | None) -> Callable[[Any], object]:
+    def on_response(response: Any) -> object:
+        attempt: Seen | None = response.context.get(_NOTE)
+        if attempt is not None and not attempt.status:
+            attempt.end(response.http_response, now())
         return None if then is None else then(response)
 
-    return answered
+    return on_response

@@ -21,7 +21,7 @@ _STYLES: Final = {QueryClass.PARTITION_SCAN: "yellow", QueryClass.TABLE_SCAN: "r
 _BILLED: Final = ("Requests", "Billed")
 _COST: Final = ("In table ops",)
 """Shown if there were requests to other services, which cost more."""
-_OTHERS: Final = ("Scans", "Retries", "Busy", "Conflicts", "In", "Out", "Seconds")
+_OTHER_COLUMNS: Final = ("Scans", "Retries", "Busy", "Conflicts", "In", "Out", "Seconds")
 
 
 def report(
@@ -36,36 +36,39 @@ def report(
     summary = f"{counted(overall.requests, 'request')}, {counted(overall.transactions, 'storage transaction')} billed"
     if overall.cost.table != overall.cost.transactions:
         summary += f" ({overall.cost.by_service}), as much as {overall.cost.comparison()}"
-    lost = f", {count(overall.lost)} without a response" if overall.lost else ""
-    kept = f"; {count(dropped)} dropped, which the partitions do not count" if dropped else ""
+    without_response = f", {count(overall.lost)} without a response" if overall.lost else ""
+    dropped_note = f"; {count(dropped)} dropped, which the partitions do not count" if dropped else ""
     lines = {_line(site): tally for site, tally in sites.items()}
     return Group(
-        Text(summary + lost + kept, style="bold"), _table("Line", lines), Text(), _table("Partition", dict(partitions))
+        Text(summary + without_response + dropped_note, style="bold"),
+        _table("Line", lines),
+        Text(),
+        _table("Partition", dict(partitions)),
     )
 
 
 def _table(title: str, rows: Mapping[str, Tally]) -> Table:
     costs_more = any(tally.cost.table != tally.cost.transactions for tally in rows.values())
-    columns = (_CLASS, *_BILLED, *(_COST if costs_more else ()), *_OTHERS)
-    return listing(title, columns, [(name, _figures(each, costs_more=costs_more)) for name, each in rows.items()])
+    columns = (_CLASS, *_BILLED, *(_COST if costs_more else ()), *_OTHER_COLUMNS)
+    return listing(title, columns, [(name, _figures(tally, costs_more=costs_more)) for name, tally in rows.items()])
 
 
 def listing(
-    title: str, columns: Iterable[str], rows: Sequence[tuple[str, Sequence[str | Text]]], shown: int = SHOWN
+    title: str, columns: Iterable[str], rows: Sequence[tuple[str, Sequence[str | Text]]], max_rows: int = SHOWN
 ) -> Table:
     """Return a table of the first rows, and of how many more there are.
 
     :param title: the heading of the first column, whose cells are the names of the rows
-    :param shown: how many rows to show
+    :param max_rows: how many rows to show
     """
     table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column(title, overflow="fold")
     for name in columns:
         table.add_column(name, justify="left" if name == _CLASS else "right", no_wrap=True)
-    for name, cells in rows[:shown]:
+    for name, cells in rows[:max_rows]:
         table.add_row(Text(name), *cells)
-    if len(rows) > shown:
-        table.add_row(Text(f"and {count(len(rows) - shown)} more", style="dim"))
+    if len(rows) > max_rows:
+        table.add_row(Text(f"and {count(len(rows) - max_rows)} more", style="dim"))
     return table
 
 
@@ -76,8 +79,8 @@ def class_label(query_class: QueryClass | None) -> Text:
 
 def _figures(tally: Tally, *, costs_more: bool) -> tuple[Text, ...]:
     cost = (round(tally.cost.table_operations()),) if costs_more else ()
-    others = (tally.scans, tally.retries, tally.throttled, tally.conflicts)
-    counts = (tally.requests, tally.transactions, *cost, *others)
+    other_counts = (tally.scans, tally.retries, tally.throttled, tally.conflicts)
+    counts = (tally.requests, tally.transactions, *cost, *other_counts)
     figures = [*map(count, counts), size(tally.bytes_in), size(tally.bytes_out), f"{tally.seconds:,.3f}"]
     return (class_label(tally.worst), *map(Text, figures))
 

@@ -129,9 +129,9 @@ def named(service: str, root: str, method: str, url: str, headers: Mapping[str, 
     query = {name: values[0] for name, values in parse_qs(address.query, keep_blank_values=True).items()}
     path = address.path.removeprefix(root).lstrip("/")
     first, _, below = path.partition("/")
-    found = None if first else _account(service, method, query)
-    if found is not None:
-        return Named(found)
+    account_operation = None if first else _account(service, method, query)
+    if account_operation is not None:
+        return Named(account_operation)
     if service == "queue":
         return _queue(method, first, below, query)
     return _blob(method, unquote(first), unquote(below), query, headers)
@@ -146,9 +146,9 @@ def _account(service: str, method: str, query: Mapping[str, str]) -> str:
 
 def parameter(parameters: str, name: str) -> str:
     """Return a parameter of a URL, "" if it is not there; faster than all of them, which logs of gigabytes need."""
-    for each in parameters.split("&"):
-        given, _, value = each.partition("=")
-        if given == name or unquote(given) == name:
+    for pair in parameters.split("&"):
+        parameter_name, _, value = pair.partition("=")
+        if parameter_name == name or unquote(parameter_name) == name:
             return unquote(value.replace("+", " "))
     return ""
 
@@ -158,7 +158,7 @@ def _table(method: str, url: str, root: str, headers: Mapping[str, str]) -> Name
     path = address.partition("//")[2].partition("/")[2]
     name = unquote(f"/{path}".removeprefix(root).lstrip("/"))
     if not name:
-        return Named(_account("table", method, {each: parameter(parameters, each) for each in ("restype", "comp")}))
+        return Named(_account("table", method, {field: parameter(parameters, field) for field in ("restype", "comp")}))
     if name == "$batch":
         return Named("Transaction")
     if name == "Tables":
@@ -200,10 +200,10 @@ def _blob(method: str, container: str, blob: str, query: Mapping[str, str], head
         return Named(_OF_CONTAINER.get(kind, _UNKNOWN).format(action), container)
     if not blob:
         container, blob = "$root", container
-    found = _OF_BLOB.get(kind, _UNKNOWN).format(action)
+    operation = _OF_BLOB.get(kind, _UNKNOWN).format(action)
     if "x-ms-copy-source" in headers:
-        found = _copied(found, headers)
-    return Named(found, container, blob)
+        operation = _copied(operation, headers)
+    return Named(operation, container, blob)
 
 
 def _copied(operation: str, headers: Mapping[str, str]) -> str:
@@ -218,8 +218,8 @@ def _copied(operation: str, headers: Mapping[str, str]) -> str:
 
 def _file_of(package: str) -> str | None:
     """Return the file of a package without importing it."""
-    found = find_spec(package)
-    return None if found is None else found.origin
+    spec = find_spec(package)
+    return None if spec is None else spec.origin
 
 
 _SKIPPED, _USERS, _ENDS = range(3)
@@ -267,13 +267,13 @@ class Site(NamedTuple):
 def call_site() -> Site | None:
     """Return the innermost line on the stack that is not in this package, the SDK or Python's library."""
     frame: FrameType | None = _start()
-    known = _kinds
+    kinds = _kinds
     while frame is not None:
         name = frame.f_code.co_filename
         try:
-            kind = known[name]
+            kind = kinds[name]
         except KeyError:
-            kind = known[name] = _kind(name)
+            kind = kinds[name] = _kind(name)
         if kind:
             if kind == _ENDS:
                 break

@@ -86,10 +86,10 @@ class PartitionLoad:
 
 def tallied(requests: Iterable[Request]) -> Tally:
     """Return the sums over all."""
-    found = Tally()
-    for each in requests:
-        found.add(each)
-    return found
+    total = Tally()
+    for request in requests:
+        total.add(request)
+    return total
 
 
 def summed(tallies: Iterable[Tally]) -> Tally:
@@ -101,12 +101,12 @@ def summed(tallies: Iterable[Tally]) -> Tally:
     """
     total = Tally()
     for tally in tallies:
-        for each in fields(Tally):
-            value, more = getattr(total, each.name), getattr(tally, each.name)
-            if each.name == "worst":
+        for figure in fields(Tally):
+            value, more = getattr(total, figure.name), getattr(tally, figure.name)
+            if figure.name == "worst":
                 total.worst = max((one for one in (value, more) if one is not None), default=None)
             elif more is not None:
-                setattr(total, each.name, more if value is None else value + more)
+                setattr(total, figure.name, more if value is None else value + more)
     return total
 
 
@@ -117,20 +117,20 @@ def grouped(
 
     :param dropped: the sums over further requests, which are changed
     """
-    found = dict(dropped or {})
-    for each in requests:
-        found.setdefault(by(each), Tally()).add(each)
-    return dict(sorted(found.items(), key=lambda item: (-item[1].cost.table_operations(), -item[1].requests)))
+    tallies = dict(dropped or {})
+    for request in requests:
+        tallies.setdefault(by(request), Tally()).add(request)
+    return dict(sorted(tallies.items(), key=lambda item: (-item[1].cost.table_operations(), -item[1].requests)))
 
 
 def partition_loads(requests: Iterable[Request], seconds: float) -> list[PartitionLoad]:
     """Return the load of each partition in each interval with requests."""
     step = timedelta(seconds=seconds)
-    found: dict[tuple[int, str], list[Request]] = {}
-    for each in requests:
-        if each.partition is not None:
-            found.setdefault(((each.moment - _EPOCH) // step, each.place), []).append(each)
+    requests_by_interval: dict[tuple[int, str], list[Request]] = {}
+    for request in requests:
+        if request.partition is not None:
+            requests_by_interval.setdefault(((request.moment - _EPOCH) // step, request.place), []).append(request)
     return [
-        PartitionLoad(place, _EPOCH + number * step, len(some), sum(each.is_throttled for each in some))
-        for (number, place), some in sorted(found.items())
+        PartitionLoad(place, _EPOCH + number * step, len(some), sum(request.is_throttled for request in some))
+        for (number, place), some in sorted(requests_by_interval.items())
     ]

@@ -121,17 +121,19 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         self.kind = f"archive {table}" if kind is None else kind
         self._base64 = base64
         self._messages = self.account.queue(self.queue)
-        for moved in (entity_set, target, *(children or {}).values()):
-            if isinstance(moved, EntitySet):
-                check_not_moved(moved, "Archive")
-        relations = {each: _without_model(to) for each, to in (children or {}).items()}
-        self._children = tuple(_children(entities, target, each, to) for each, to in relations.items())
-        totals = [totals_of(each.parents, each.children, each.names) for each in relations]
-        self._here: Store = Rows(bound_async(entities), entities.key, _joined(totals))
+        for moved_set in (entity_set, target, *(children or {}).values()):
+            if isinstance(moved_set, EntitySet):
+                check_not_moved(moved_set, "Archive")
+        relations = {relation: _without_model(to) for relation, to in (children or {}).items()}
+        self._children = tuple(_children(entities, target, relation, to) for relation, to in relations.items())
+        totals = [totals_of(relation.parents, relation.children, relation.names) for relation in relations]
+        self._here: Store = Rows(bound_async(entities), entities.key, _merge_dicts(totals))
         _check_place(entities, target)
         if isinstance(target, EntitySet):
-            totals = [totals_of(target, to, each.names) for each, to in relations.items() if isinstance(to, EntitySet)]
-            self._there: Store = Rows(bound_async(target), entity_set.key, _joined(totals))
+            totals = [
+                totals_of(target, to, relation.names) for relation, to in relations.items() if isinstance(to, EntitySet)
+            ]
+            self._there: Store = Rows(bound_async(target), entity_set.key, _merge_dicts(totals))
         else:
             self._there = target
 
@@ -223,13 +225,13 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         move = Move(origin, destination, keys, overwrites=not is_back)
         attempt = move.attempt
         if self._children:
-            children = [each.back() if is_back else each for each in self._children]
+            children = [child.back() if is_back else child for child in self._children]
             attempt = FamilyMove(self.account, move, self.entity_set.key.parse(*keys), children).attempt
         await contended(self.account, partial(attempt, lease), RETRY_FOR)
 
     async def _send(self, body: Mapping[str, Any]) -> str:
-        sent = await self._messages.send(Envelope(self.kind, body).text(base64=self._base64))
-        return sent.id
+        message = await self._messages.send(Envelope(self.kind, body).text(base64=self._base64))
+        return message.id
 
     def _parse(self, body: Mapping[str, Any]) -> tuple[Keys, bool]:
         match body:
@@ -255,8 +257,8 @@ def _entity(key: Key, keys: Keys, snapshot: Snapshot) -> Entity:
     return Entity(key.parse(*keys) | dict(snapshot.properties))
 
 
-def _joined(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    return dict(ChainMap(*map(dict, each)))
+def _merge_dicts(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return dict(ChainMap(*map(dict, parts)))
 
 
 def _children(
@@ -306,8 +308,10 @@ def _check_target(entity_set: EntitySet[Account_co, Any], target: EntitySet[Acco
         rule = "one of the two accounts is sync, and the other is not"
         raise BadDesign("target", target.account, rule, "connect to both in the same way")
     for mapping in mappings_of(entity_set).each:
-        same_type = (other for other in mappings_of(target).each if type(other) is type(mapping))
-        if not any({*other.fields} >= {*mapping.fields} for other in same_type):
+        same_type = (
+            target_mapping for target_mapping in mappings_of(target).each if type(target_mapping) is type(mapping)
+        )
+        if not any({*target_mapping.fields} >= {*mapping.fields} for target_mapping in same_type):
             rule = f"it does not map {', '.join(sorted(mapping.fields))} to {mapping.name}"
             raise BadDesign("target", target.table.name, rule, "give it the same mapping")
 

@@ -86,12 +86,12 @@ class FamilyMove:
 
     async def _moves(self) -> list[Move]:
         """Return the moves of all children that are at the origin now; names that are too long are rejected here."""
-        found: list[Move] = []
+        moves: list[Move] = []
         for kind in self.children:
             async for keys in kind.of(self.fields):
                 kind.destination.check(keys)
-                found.append(Move(kind.origin, kind.destination, keys, self.parent.overwrites))
-        return found
+                moves.append(Move(kind.origin, kind.destination, keys, self.parent.overwrites))
+        return moves
 
     async def _move(self, moves: Sequence[Move], lease: Lease) -> None:
         for move in moves:
@@ -103,13 +103,13 @@ def totals_of(one: EntitySet[Account], many: EntitySet[Account], names: Mapping[
     if (one.table.name.lower(), one.account) != (many.table.name.lower(), many.account):
         return {}
     row = tuple(_renamed(text, names) for text in (one.key.partition_template, one.key.row_template))
-    found: dict[str, Any] = {}
-    for each in many.derived:
-        if not isinstance(each, Totals) or each.is_eventual:
+    properties: dict[str, Any] = {}
+    for derived in many.derived:
+        if not isinstance(derived, Totals) or derived.is_eventual:
             continue
-        if (each.layout.partition_template, each.layout.row_template) == row:
-            found |= each.named(each.held(None))
-    return found
+        if (derived.layout.partition_template, derived.layout.row_template) == row:
+            properties |= derived.named(derived.held(None))
+    return properties
 
 
 def _renamed(template: str, names: Mapping[str, str]) -> str:

@@ -83,11 +83,11 @@ class Move:
             text = f"{self.destination.name} has another entity {self.keys}; delete one of the two"
             raise EntityAlreadyExists(text)
         # A row that holds only totals must not overwrite the entity it is a placeholder for
-        kept = there if snapshot.is_placeholder else snapshot
-        if not await self.destination.replace(self.keys, there, kept.properties):
+        snapshot_to_keep = there if snapshot.is_placeholder else snapshot
+        if not await self.destination.replace(self.keys, there, snapshot_to_keep.properties):
             raise Overtaken
 
-    def _differ(self, one: Snapshot, other: Snapshot) -> bool:
-        if other.is_placeholder:
+    def _differ(self, one: Snapshot, another: Snapshot) -> bool:
+        if another.is_placeholder:
             return False
-        return encoded(self.keys, one.properties) != encoded(self.keys, other.properties)
+        return encoded(self.keys, one.properties) != encoded(self.keys, another.properties)

@@ -125,12 +125,12 @@ class Rows(Store):
 
     async def get(self, keys: Keys) -> Snapshot | None:
         """Return the entity with these keys."""
-        found = await self.entities.get(**self._key.parse(*keys))
-        if found is None:
+        entity = await self.entities.get(**self._key.parse(*keys))
+        if entity is None:
             return None
-        own = {name: value for name, value in found.items() if name not in self._key.fields}
-        properties = {name: value for name, value in own.items() if name not in self._totals}
-        return Snapshot(properties, found.etag or "", found, is_placeholder=bool(own) and not properties)
+        own_fields = {name: value for name, value in entity.items() if name not in self._key.fields}
+        properties = {name: value for name, value in own_fields.items() if name not in self._totals}
+        return Snapshot(properties, entity.etag or "", entity, is_placeholder=bool(own_fields) and not properties)
 
     async def insert(self, keys: Keys, properties: Properties) -> bool:
         """Create the entity with all its derived rows, or return False if there is one."""
@@ -198,9 +198,9 @@ def prefix_of(rows: KeyRange) -> str:
     'Sales/empid'
     """
     pairs = zip(rows.lower or "", rows.upper or "", strict=False)
-    known = "".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    common_prefix = "".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     # The last character of a complete key may be escaped, so the prefix leaves it out
-    return f"{_segment(rows.partition_key)}/{quote(known.rstrip('. '), safe=_PLAIN)}"
+    return f"{_segment(rows.partition_key)}/{quote(common_prefix.rstrip('. '), safe=_PLAIN)}"
 
 
 def keys_of(name: str) -> tuple[str, str] | None:
@@ -389,8 +389,8 @@ class FileArchive(Store):
         path = self._path(keys)
         _make_folder(path.parent)
         with self._alone():
-            found = _content(path)
-            if (None if found is None else _version(found)) != version:
+            old_content = _content(path)
+            if (None if old_content is None else _version(old_content)) != version:
                 return False
             if content is None:
                 path.unlink()
@@ -441,8 +441,10 @@ def _private(path: str, flags: int) -> int:
 
 def _make_folder(folder: Path) -> None:
     """Create missing folders, for their owner only; existing ones keep their permissions."""
-    for each in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
-        each.mkdir(mode=_OWNER_ONLY | 0o100, exist_ok=True)
+    for path in reversed(
+        [missing_folder for missing_folder in (folder, *folder.parents) if not missing_folder.exists()]
+    ):
+        path.mkdir(mode=_OWNER_ONLY | 0o100, exist_ok=True)
 
 
 def _make_durable(folder: Path) -> None:

@@ -209,17 +209,17 @@ class BlobLog(Pattern[Account_co]):
         Guide: log data anti-pattern.
         """
         begin, end = in_utc("earliest", earliest), in_utc("latest", latest or self.account.now())
-        wanted = Wanted(begin, end, None if levels is None else frozenset(levels))
+        entry_filter = Wanted(begin, end, None if levels is None else frozenset(levels))
         for prefix in prefixes(self.service, begin, end):
             hour: list[tuple[LogName, BlobFacts]] = []
             async for name, facts in self._blobs(prefix):
                 if hour and name.hour != hour[0][0].hour:
-                    async for entry in merged(self.container, hour, wanted):
+                    async for entry in merged(self.container, hour, entry_filter):
                         yield entry
                     hour = []
-                if facts.size and not wanted.rules_out(facts.metadata):
+                if facts.size and not entry_filter.rules_out(facts.metadata):
                     hour.append((name, facts))
-            async for entry in merged(self.container, hour, wanted):
+            async for entry in merged(self.container, hour, entry_filter):
                 yield entry
 
     @recipe
@@ -270,8 +270,8 @@ class BlobLog(Pattern[Account_co]):
             if created:
                 return Segment(name, coverage, block.first)
             # Each retry means that another writer took a number, so this ends; listing skips all taken numbers
-            async for taken, _ in self._blobs(name.prefix):
-                self._segments.note_number(taken.hour, taken.number)
+            async for other_name, _ in self._blobs(name.prefix):
+                self._segments.note_number(other_name.hour, other_name.number)
 
     def __enter__(self: BlobLog[BlockingAccount]) -> BlobLog[BlockingAccount]:
         return self

@@ -14,7 +14,7 @@ from ...errors import BadInput, said
 
 _LEVEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _.-]{0,30}[A-Za-z0-9])?")
 _SHORT: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_LONG: Final = {written: plain for plain, written in _SHORT.items()}
+_LONG: Final = {escape: plain for plain, escape in _SHORT.items()}
 # The delimiter, everything that a tool may treat as a line end, and lone surrogates, which UTF-8 cannot encode
 _SPECIAL: Final = re.compile("[\\\\;\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|.?)")
@@ -75,10 +75,10 @@ class LogEntry:
         :raises BadInput: the line is not a log entry
         """
         try:
-            at, level, entry_id, message, *rest = line.split(";")
-            fields = (text.split("=", 1) for text in rest)
-            known = {_unescaped(name): _unescaped(text) for name, text in fields}
-            return cls(moment_of(at), level, _unescaped(message), known, UUID(hex=entry_id))
+            at, level, entry_id, message, *field_texts = line.split(";")
+            fields = (text.split("=", 1) for text in field_texts)
+            parsed_fields = {_unescaped(name): _unescaped(text) for name, text in fields}
+            return cls(moment_of(at), level, _unescaped(message), parsed_fields, UUID(hex=entry_id))
         except ValueError as error:
             rule = f"it is not a line of a log ({said(error)})"
             raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
@@ -123,16 +123,16 @@ def _code(character: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(lambda found: _SHORT.get(found[0]) or _code(found[0]), text)
+    return _SPECIAL.sub(lambda match: _SHORT.get(match[0]) or _code(match[0]), text)
 
 
 def _unescaped(text: str) -> str:
     return _ESCAPE.sub(_character, text)
 
 
-def _character(found: re.Match[str]) -> str:
-    if found[1]:
-        return chr(int(found[1], 16))
-    if found[0] not in _LONG:
-        raise ValueError(f"{found[0]!r} is not an escape sequence")
-    return _LONG[found[0]]
+def _character(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(int(match[1], 16))
+    if match[0] not in _LONG:
+        raise ValueError(f"{match[0]!r} is not an escape sequence")
+    return _LONG[match[0]]

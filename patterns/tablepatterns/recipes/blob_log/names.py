@@ -54,15 +54,15 @@ class LogName:
     @classmethod
     def parse(cls, text: str) -> LogName | None:
         """Parse a blob's name; return None if it does not belong to a log."""
-        found = _NAME.fullmatch(text)
-        if not found:
+        match = _NAME.fullmatch(text)
+        if not match:
             return None
-        year, month, day, hour, number = map(int, found.groups()[1:])
+        year, month, day, hour, number = map(int, match.groups()[1:])
         try:
             begins = datetime(year, month, day, hour, tzinfo=timezone.utc)
         except ValueError:
             return None
-        return cls(found[1], begins, number) if begins <= _LAST_HOUR else None
+        return cls(match[1], begins, number) if begins <= _LAST_HOUR else None
 
 
 def check_service(service: str) -> str:

@@ -24,11 +24,11 @@ class _Blob:
     The blob is read up to its size at the time of listing. That never cuts an entry, since each append is atomic.
     """
 
-    def __init__(self, container: Container, facts: BlobFacts, wanted: Wanted) -> None:
+    def __init__(self, container: Container, facts: BlobFacts, entry_filter: Wanted) -> None:
         self._container = container
         self._name = facts.name
         self._end = facts.size
-        self._wanted = wanted
+        self._wanted = entry_filter
         self._read = 0
         self._rest = b""
         self._entries: deque[LogEntry] = deque()
@@ -71,7 +71,7 @@ _Head: TypeAlias = "tuple[datetime, int, _Blob, LogEntry | None]"
 
 
 async def merged(
-    container: Container, blobs: Iterable[tuple[LogName, BlobFacts]], wanted: Wanted
+    container: Container, blobs: Iterable[tuple[LogName, BlobFacts]], entry_filter: Wanted
 ) -> AsyncIterator[LogEntry]:
     """Yield the matching entries of one hour's blobs in time order, each of them once.
 
@@ -79,18 +79,23 @@ async def merged(
     next. An entry that was written twice, because the first response was lost, has the same instant and id.
     """
     heads: list[_Head] = [
-        (wanted.earliest_entry(facts.metadata, name.hour), name.number, _Blob(container, facts, wanted), None)
+        (
+            entry_filter.earliest_entry(facts.metadata, name.hour),
+            name.number,
+            _Blob(container, facts, entry_filter),
+            None,
+        )
         for name, facts in blobs
     ]
     heapify(heads)
     instant: datetime | None = None
-    seen: set[UUID] = set()
+    yielded_ids: set[UUID] = set()
     while heads:
         at, number, blob, entry = heappop(heads)
         if at != instant:
-            instant, seen = at, set()
-        if entry is not None and entry.id not in seen:
-            seen.add(entry.id)
+            instant, yielded_ids = at, set()
+        if entry is not None and entry.id not in yielded_ids:
+            yielded_ids.add(entry.id)
             yield entry
         following = await blob.following()
         if following is not None:

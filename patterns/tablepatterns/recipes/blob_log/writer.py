@@ -68,8 +68,8 @@ class Buffer:
     def take(self) -> list[Line]:
         """Return all lines, and empty the buffer."""
         with self._lock:
-            taken, self._lines, self._bytes = self._lines, [], 0
-        return taken
+            lines, self._lines, self._bytes = self._lines, [], 0
+        return lines
 
     def put_back(self, lines: Iterable[Line]) -> None:
         """Put lines back that could not be written."""
@@ -105,10 +105,10 @@ class Coverage:
         levels = ",".join(sorted(self.levels))
         return metadata | ({"levels": levels} if len(levels) <= _LEVELS_LENGTH else {})
 
-    def widened(self, other: Coverage, last: datetime) -> Coverage:
+    def widened(self, coverage: Coverage, last: datetime) -> Coverage:
         """Return a coverage that includes other entries; it ends later only if `last`, the last of them, does."""
-        reach = self.last if last <= self.last else other.last
-        return Coverage(min(self.first, other.first), reach, self.levels | other.levels)
+        reach = self.last if last <= self.last else coverage.last
+        return Coverage(min(self.first, coverage.first), reach, self.levels | coverage.levels)
 
     def up_to(self, last: datetime) -> Coverage:
         """Return the coverage of a blob that gets no more entries."""
@@ -197,7 +197,7 @@ def blocks(lines: Sequence[Line]) -> Iterator[Block]:
     """Split lines into blocks in time order; entries with the same instant keep their order."""
     lines_of_block: list[Line] = []
     size = 0
-    for line in sorted(lines, key=lambda each: each.at):
+    for line in sorted(lines, key=lambda line: line.at):
         too_long = size + len(line.content) > BLOCK_BYTES
         if lines_of_block and (too_long or hour_of(line.at) != hour_of(lines_of_block[0].at)):
             yield Block(lines_of_block)
@@ -266,12 +266,14 @@ class Segments:
         latest.
         """
         with self._lock:
-            fitting = [each for each in self._idle if each.name.hour == block.hour and each.last <= block.first]
+            fitting = [
+                segment for segment in self._idle if segment.name.hour == block.hour and segment.last <= block.first
+            ]
             if not fitting:
                 return None
-            found = max(fitting, key=lambda each: each.last)
-            self._idle = [each for each in self._idle if each is not found]
-        return found
+            segment = max(fitting, key=lambda segment: segment.last)
+            self._idle = [idle_segment for idle_segment in self._idle if idle_segment is not segment]
+        return segment
 
     def give_back(self, segment: Segment) -> None:
         """Release a reserved or new blob, unless it is full."""
@@ -283,8 +285,8 @@ class Segments:
     def take_all(self) -> list[Segment]:
         """Remove all idle blobs, and return them."""
         with self._lock:
-            taken, self._idle = self._idle, []
-        return taken
+            segments, self._idle = self._idle, []
+        return segments
 
     def next_number(self, hour: datetime) -> int:
         """Return the number after the highest known number of an hour."""
@@ -294,7 +296,7 @@ class Segments:
     def note_number(self, hour: datetime, number: int) -> None:
         """Note that a number is taken."""
         with self._lock:
-            known = self._numbers.pop(hour, 0)
-            self._numbers[hour] = max(known, number)
+            highest = self._numbers.pop(hour, 0)
+            self._numbers[hour] = max(highest, number)
             if len(self._numbers) > _MOST_HOURS:
                 del self._numbers[next(iter(self._numbers))]

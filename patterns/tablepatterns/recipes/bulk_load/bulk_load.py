@@ -142,8 +142,8 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         run = self._run(entities, mode, progress, resume, retry_for)
         try:
             await self._write_window(run, await self._unfinished_window(run))
-            while planned := await self._next_window(run):
-                await self._write_window(run, planned)
+            while window := await self._next_window(run):
+                await self._write_window(run, window)
         except BadToken:
             raise
         except LoadStopped as stopped:
@@ -180,38 +180,38 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     async def _unfinished_window(self, run: _Run) -> list[PlannedEntity]:
         """Return the unwritten entities of the interrupted window, if the input is the same."""
         mark = run.tally.mark
-        planned: list[PlannedEntity] = []
+        unfinished: list[PlannedEntity] = []
         for position, entity in islice(run.input, mark.read):
             with at_input(position):
                 run.digest.add(*primary_keys(self.entity_set, entity))
             if mark.is_open(position):
-                planned.append(await run.planner.new(position, entity))
+                unfinished.append(await run.planner.new(position, entity))
         if run.digest.text() != mark.digest:
             rule = "it is the token of another input or set"
             raise BadToken("resume", mark.text(), rule, "pass the same input from its start")
-        return planned
+        return unfinished
 
     async def _next_window(self, run: _Run) -> list[PlannedEntity]:
-        planned: list[PlannedEntity] = []
-        held = 0
+        window: list[PlannedEntity] = []
+        window_bytes = 0
         for position, entity in islice(run.input, self.window):
-            each = await run.planner.new(position, entity)
-            run.digest.add(*each.key)
-            planned.append(each)
-            held += each.memory
-            if held > _WINDOW_BYTES:
+            entity_plan = await run.planner.new(position, entity)
+            run.digest.add(*entity_plan.key)
+            window.append(entity_plan)
+            window_bytes += entity_plan.memory
+            if window_bytes > _WINDOW_BYTES:
                 break
-        run.planner.check_duplicates(planned)
-        if planned:
-            run.tally.read(len(planned), run.digest.text())
-        return planned
+        run.planner.check_duplicates(window)
+        if window:
+            run.tally.read(len(window), run.digest.text())
+        return window
 
-    async def _write_window(self, run: _Run, planned: Sequence[PlannedEntity]) -> None:
+    async def _write_window(self, run: _Run, window: Sequence[PlannedEntity]) -> None:
         if run.planner.needs_stored:
-            planned = await self._replan(run, planned)
+            window = await self._replan(run, window)
         shares = defaultdict[str, list[PlannedEntity]](list)
-        for each in planned:
-            shares[each.key[0]].append(each)
+        for entity_plan in window:
+            shares[entity_plan.key[0]].append(entity_plan)
         # The slowest partition determines how long the window takes, so start with the largest
         largest_first = sorted(shares.values(), key=len, reverse=True)
         await self.account.gather(
@@ -220,23 +220,23 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         if run.tally.failure:
             raise run.tally.failure
 
-    async def _write_partition(self, run: _Run, planned: Sequence[PlannedEntity]) -> None:
+    async def _write_partition(self, run: _Run, plans: Sequence[PlannedEntity]) -> None:
         """Write the entities of one partition, chunk by chunk, until any partition fails."""
         run.tally.begin_partition()
         try:
-            await (self._write_sharing if run.planner.shares_rows else self._write_separately)(run, planned)
+            await (self._write_sharing if run.planner.shares_rows else self._write_separately)(run, plans)
         except Exception as error:  # noqa: BLE001 - raised once every partition has finished its current chunk
             run.tally.fail(error)
 
-    async def _write_separately(self, run: _Run, planned: Sequence[PlannedEntity]) -> None:
-        for chunk in chunks(planned):
+    async def _write_separately(self, run: _Run, plans: Sequence[PlannedEntity]) -> None:
+        for chunk in chunks(plans):
             if run.tally.failure:
                 return
             await self._write(run, chunk)
 
-    async def _write_sharing(self, run: _Run, planned: Sequence[PlannedEntity]) -> None:
+    async def _write_sharing(self, run: _Run, plans: Sequence[PlannedEntity]) -> None:
         """Write entities that share rows, planning each chunk on the rows that the previous chunks left."""
-        share = SharedRowPlan(run.planner, RowCache(self.entity_set.table, self.max_per_second), planned)
+        share = SharedRowPlan(run.planner, RowCache(self.entity_set.table, self.max_per_second), plans)
         while not (share.is_written or run.tally.failure):
             await self._write_next(run, share)
 
@@ -273,30 +273,30 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
                 return
         await contended(self.account, partial(self._write_replanned, run, chunk.entities), run.retry_for)
 
-    async def _write_replanned(self, run: _Run, planned: Sequence[PlannedEntity]) -> None:
-        left = [each for each in planned if run.tally.mark.is_open(each.position)]
+    async def _write_replanned(self, run: _Run, plans: Sequence[PlannedEntity]) -> None:
+        open_plans = [plan for plan in plans if run.tally.mark.is_open(plan.position)]
         with _retrying(run.planner):
-            for chunk in chunks(await self._replan(run, left)):
+            for chunk in chunks(await self._replan(run, open_plans)):
                 await self._submit(run, chunk)
 
-    async def _replan(self, run: _Run, planned: Sequence[PlannedEntity]) -> list[PlannedEntity]:
+    async def _replan(self, run: _Run, plans: Sequence[PlannedEntity]) -> list[PlannedEntity]:
         """Plan entities on what is stored now; those that exist already are left out."""
         replanned = await self.account.gather(
-            *(run.planner.replan(each) for each in planned), max_concurrency=self.max_concurrency
+            *(run.planner.replan(plan) for plan in plans), max_concurrency=self.max_concurrency
         )
-        for before, after in zip(planned, replanned, strict=True):
+        for before, after in zip(plans, replanned, strict=True):
             if after is None:
                 run.tally.found_stored(before.position)
-        return [each for each in replanned if each is not None]
+        return [plan for plan in replanned if plan is not None]
 
     async def _submit(self, run: _Run, chunk: Chunk) -> list[Entity]:
         await self.max_per_second.turn()
         try:
-            written = await execute_steps(self.entity_set.table, chunk.steps, run.retry_for)
+            rows = await execute_steps(self.entity_set.table, chunk.steps, run.retry_for)
         except AzureError as error:
             raise LoadStopped(error, chunk.position_of(getattr(error, "index", None))) from error
-        run.tally.committed([each.position for each in chunk.entities], chunk.stored_bytes)
-        return written
+        run.tally.committed([entity_plan.position for entity_plan in chunk.entities], chunk.stored_bytes)
+        return rows
 
 
 @contextmanager
@@ -312,7 +312,7 @@ def _retrying(planner: Planner) -> Generator[None, None, None]:
 
 def _interrupted(tally: Tally, error: Exception, position: int | None) -> LoadInterrupted:
     where = "" if position is None else f"entity {position} of the input: "
-    what = said(error) if isinstance(error, AzureError) else repr(error)
-    text = f"{where}{what}; {tally.mark.done} entities are stored; resume with the token of this error"
+    reason = said(error) if isinstance(error, AzureError) else repr(error)
+    text = f"{where}{reason}; {tally.mark.done} entities are stored; resume with the token of this error"
     cause = error if isinstance(error, HttpResponseError) else None
     return LoadInterrupted(text, cause, token=tally.mark.text(), position=position)

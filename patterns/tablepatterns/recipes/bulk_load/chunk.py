@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import limits
 from ...edm import value_size
-from ...entity_set.commit import Step, Write, joined
+from ...entity_set.commit import Step, Write, join_steps
 
 
 class PlannedEntity:
@@ -49,8 +49,8 @@ class PlannedEntity:
         """The approximate number of bytes it holds in memory until it is written, values for blobs included."""
         if not self.write.before:
             return self.payload
-        given = (getattr(value, "value", value) for value in self.fields.values())
-        return self.payload + sum(value_size(value) for value in given if isinstance(value, (str, bytes)))
+        raw_values = (getattr(value, "value", value) for value in self.fields.values())
+        return self.payload + sum(value_size(value) for value in raw_values if isinstance(value, (str, bytes)))
 
 
 @dataclass
@@ -83,21 +83,21 @@ class Chunk:
 
         It does not fit if it writes a row that the chunk writes already, unless entities share that row.
         """
-        changed: dict[str, Step | None] = {}
+        new_steps: dict[str, Step | None] = {}
         payload, count = self.payload, len(self._by_row)
         for step in steps:
             row = step.operation.row_key
-            before = changed.get(row) or self._by_row.get(row)
+            before = new_steps.get(row) or self._by_row.get(row)
             if before is not None and not (before.shares_row and step.shares_row):
                 return False
-            wanted = joined(before, step) if before else step
+            new_step = join_steps(before, step) if before else step
             count += row not in self._by_row
-            payload += _payload(wanted) - _payload(before)
-            changed[row] = wanted
+            payload += _payload(new_step) - _payload(before)
+            new_steps[row] = new_step
         if count > limits.MAX_TRANSACTION_OPERATIONS or payload >= limits.MAX_TRANSACTION_BYTES:
             return False
         self.entities.append(entity)
-        self._by_row |= changed
+        self._by_row |= new_steps
         self.payload = payload
         return True
 
@@ -117,24 +117,24 @@ def _payload(step: Step | None) -> int:
     return step.operation.payload_bound if step else 0
 
 
-def chunks(planned: Iterable[PlannedEntity]) -> Iterator[Chunk]:
+def chunks(plans: Iterable[PlannedEntity]) -> Iterator[Chunk]:
     """Split the entities of one partition into chunks, in order.
 
     Every entity is in exactly one chunk, with all its operations. No chunk has more than 100 operations, reaches 4 MB
     or writes a row twice, provided that no single entity does. Each chunk is as large as possible.
 
-    :param planned: entities of one partition, each of which fits into a transaction
+    :param plans: entities of one partition, each of which fits into a transaction
 
     Guide: entity group transactions.
     """
     chunk = Chunk()
-    written: set[str] = set()
-    for entity in planned:
+    written_rows: set[str] = set()
+    for entity in plans:
         if not chunk.add(entity, entity.steps):
             yield chunk
-            written.update(chunk.rows)
+            written_rows.update(chunk.rows)
             chunk = Chunk()
             chunk.add(entity, entity.steps)
-        chunk.follows = chunk.follows or not written.isdisjoint(entity.rows)
+        chunk.follows = chunk.follows or not written_rows.isdisjoint(entity.rows)
     if chunk.entities:
         yield chunk

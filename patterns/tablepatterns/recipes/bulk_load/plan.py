@@ -65,8 +65,10 @@ class Planner:
         self._mode = mode
         self._pace = max_per_second
         self._resumed = resumed
-        self._sharing = tuple(each for each in entity_set.derived if each.shares_rows and not each.is_eventual)
-        looked_up = (each.looked_up for each in entity_set.derived if isinstance(each, LookedUpFields))
+        self._sharing = tuple(
+            derived for derived in entity_set.derived if derived.shares_rows and not derived.is_eventual
+        )
+        looked_up = (derived.looked_up for derived in entity_set.derived if isinstance(derived, LookedUpFields))
         self._ignored_fields = frozenset(entity_set.key.fields).union(*looked_up)
 
     @property
@@ -98,7 +100,7 @@ class Planner:
         except BadInput as error:
             raise LoadStopped(error, position) from error
 
-    def check_duplicates(self, planned: Iterable[PlannedEntity]) -> None:
+    def check_duplicates(self, plans: Iterable[PlannedEntity]) -> None:
         """Reject two inserts with the same key.
 
         :raises Stopped: at the second of the two
@@ -106,19 +108,19 @@ class Planner:
         if self._mode != "insert":
             return
         positions: dict[tuple[str, str], int] = {}
-        for each in planned:
-            for step in each.steps:
+        for plan in plans:
+            for step in plan.steps:
                 if step.owner is None or isinstance(step.owner, Index):
-                    first = positions.setdefault(step.operation.key, each.position)
-                    if first != each.position:
-                        raise LoadStopped(_repeated(step.operation.key, step.owner, first), each.position)
+                    first = positions.setdefault(step.operation.key, plan.position)
+                    if first != plan.position:
+                        raise LoadStopped(_repeated(step.operation.key, step.owner, first), plan.position)
 
-    async def replan(self, planned: PlannedEntity) -> PlannedEntity | None:
+    async def replan(self, plan: PlannedEntity) -> PlannedEntity | None:
         """Plan the write of an entity again, based on the stored one; None if it is stored already.
 
         Only a resumed load accepts an equal entity.
         """
-        position, fields = planned.position, planned.fields
+        position, fields = plan.position, plan.fields
         if not self.looks_up:
             return await self.new(position, fields)
         await self._pace.turn()
@@ -126,7 +128,7 @@ class Planner:
         if stored is None:
             return await self.new(position, fields)
         if self._may_be_stored:
-            return None if same_value(stored, fields, apart_from=self._ignored_fields) else planned
+            return None if same_value(stored, fields, apart_from=self._ignored_fields) else plan
         stored.clear()
         stored.update(fields)
         with at_input(position):
@@ -138,17 +140,17 @@ class Planner:
         if self._mode == "insert_or_replace" and not self._entity_set.derived:
             # Nothing depends on the stored entity, so the service's upsert is enough
             steps = [step._replace(operation=replace(step.operation, kind=self._mode)) for step in steps]
-        planned = PlannedEntity(position, encoded, steps)
-        if not planned.is_one_transaction:
+        entity_plan = PlannedEntity(position, encoded, steps)
+        if not entity_plan.is_one_transaction:
             check_transaction([step.operation for step in steps])
-        return planned
+        return entity_plan
 
     async def _steps(self, write: Write) -> list[Step]:
         """Return the operations on the entity's own rows; shared rows are planned later, and only checked here."""
-        for each in self._sharing:
+        for derived in self._sharing:
             # Not every kind of derived data knows which rows it changes
             with suppress(BadDesign):
-                each.affected_keys(write.change)
+                derived.affected_keys(write.change)
         return await own_steps(self._entity_set.table, write)
 
     def may_succeed_replanned(self, error: Exception) -> bool:
@@ -159,8 +161,8 @@ class Planner:
         """Return whether the error is due to a change after the operations were planned."""
         if isinstance(error, EntityChanged):
             return True
-        moved = isinstance(error, (EntityAlreadyExists, EntityNotFound))
-        return self.needs_stored and moved and not isinstance(error, (DuplicateIndexValue, ReferenceNotFound))
+        row_differs = isinstance(error, (EntityAlreadyExists, EntityNotFound))
+        return self.needs_stored and row_differs and not isinstance(error, (DuplicateIndexValue, ReferenceNotFound))
 
 
 def _repeated(key: tuple[str, str], index: Index | None, first: int) -> BadKey:

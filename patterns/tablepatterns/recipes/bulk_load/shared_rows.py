@@ -49,20 +49,20 @@ class RowCache:
         self._bytes = 0
 
     def wrote(
-        self, left: Mapping[Keys, Entity | None], operations: Sequence[Operation], written: Sequence[Entity]
+        self, new_rows: Mapping[Keys, Entity | None], operations: Sequence[Operation], written_rows: Sequence[Entity]
     ) -> None:
         """Cache rows after a transaction.
 
-        :param left: their contents by key; None for a deleted row
+        :param new_rows: their contents by key; None for a deleted row
         :param operations: the operations of the transaction
-        :param written: the rows with their new ETags
+        :param written_rows: the rows with their new ETags
         """
-        stored = {row.key: row for row in written}
-        for keys, row in left.items():
+        stored = {row.key: row for row in written_rows}
+        for keys, row in new_rows.items():
             if row is not None:
                 identify(row, stored[keys])
             self._rows[keys] = row
-        self._bytes += sum(each.payload_bound for each in operations if each.key in left)
+        self._bytes += sum(operation.payload_bound for operation in operations if operation.key in new_rows)
         if self._bytes > _MOST_BYTES:
             self.forget()
 
@@ -77,10 +77,10 @@ class SharedRowPlan:
     :param planned: entities of one partition, with the operations on their own rows
     """
 
-    def __init__(self, planner: Planner, rows: RowCache, planned: Sequence[PlannedEntity]) -> None:
+    def __init__(self, planner: Planner, rows: RowCache, plans: Sequence[PlannedEntity]) -> None:
         self._planner = planner
         self._rows = rows
-        self._entities = list(planned)
+        self._entities = list(plans)
         self._done = 0
         self._unconfirmed_count = 0
         self._written: set[str] = set()
@@ -96,11 +96,11 @@ class SharedRowPlan:
         """The entities of the last planned chunk, or the one entity that could not be planned."""
         return self._entities[self._done : self._done + self._unconfirmed_count]
 
-    def renew(self, planned: Sequence[PlannedEntity]) -> None:
+    def renew(self, plans: Sequence[PlannedEntity]) -> None:
         """Discard cached rows, and replace the entities of the last chunk by replanned ones."""
         self._rows.forget()
-        self._entities[self._done : self._done + self._unconfirmed_count] = planned
-        self._unconfirmed_count = len(planned)
+        self._entities[self._done : self._done + self._unconfirmed_count] = plans
+        self._unconfirmed_count = len(plans)
 
     async def chunk(self, most: int | None = None) -> Chunk:
         """Return the next chunk, as large as possible.
@@ -141,12 +141,12 @@ class SharedRowPlan:
             return entity
         return await self._planner.replan(entity) or entity
 
-    def wrote(self, chunk: Chunk, written: Sequence[Entity]) -> None:
+    def wrote(self, chunk: Chunk, rows: Sequence[Entity]) -> None:
         """Note that a chunk is stored.
 
-        :param written: its rows with their new ETags
+        :param rows: its rows with their new ETags
         """
         self._done += len(chunk.entities)
         self._written.update(row for entity in chunk.entities for row in entity.rows)
         steps: list[Step] = chunk.steps
-        self._rows.wrote(self._left, [step.operation for step in steps], written)
+        self._rows.wrote(self._left, [step.operation for step in steps], rows)

@@ -42,13 +42,13 @@ class BlindIndex:
 
         The same value has different hashes in different tables and properties.
         """
-        found: dict[str, str] = {}
+        hashes: dict[str, str] = {}
         for name, hashed in self.names.items():
             value = fields.get(name)
             if value is not None:
                 place = f"{table.lower()}\0{name}\0".encode()
-                found[hashed] = self._digest(place + to_bytes(name, value))
-        return found
+                hashes[hashed] = self._digest(place + to_bytes(name, value))
+        return hashes
 
     def check_fields(self, fields: Mapping[str, Any]) -> None:
         """Reject fields without a blind index.

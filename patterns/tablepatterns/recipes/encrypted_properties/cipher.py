@@ -93,33 +93,33 @@ def to_bytes(name: str, value: Any) -> bytes:
     :raises BadProperty: it is not a property type; the error does not show the value
     """
     try:
-        return _written(typed(name, value))
+        return _to_bytes(typed(name, value))
     except BadInput as error:
         # The original error would show the secret value
         raise BadProperty(name, NOT_SHOWN, error.rule, error.hint) from None
 
 
-def from_bytes(written: bytes) -> Any:
+def from_bytes(data: bytes) -> Any:
     """Return the value of `to_bytes`.
 
     :raises ValueError: the type is unknown
     """
-    kind, rest = written[:1], written[1:]
+    kind, payload = data[:1], data[1:]
     if kind == b"s":
-        return rest.decode("utf-8", "surrogatepass")
+        return payload.decode("utf-8", "surrogatepass")
     if kind == b"b":
-        return rest
+        return payload
     if kind == b"g":
-        return UUID(bytes=rest)
+        return UUID(bytes=payload)
     if kind not in _STRUCTS:
         raise ValueError(f"this version does not know the type {kind!r}")
-    (value,) = struct.unpack(_STRUCTS[kind], rest)
+    (value,) = struct.unpack(_STRUCTS[kind], payload)
     if kind == b"t":
         return Ticks(value) if value % 10 else Ticks(value).datetime()
     return Int64(value) if kind == b"l" else value
 
 
-def _written(value: Any) -> bytes:
+def _to_bytes(value: Any) -> bytes:
     if isinstance(value, str):
         return b"s" + value.encode("utf-8", "surrogatepass")
     if isinstance(value, bytes):

@@ -204,9 +204,9 @@ class EncryptedProperties(PropertyMapping):
         :param fields: values of properties that have a blind index
         :raises BadInput: a property has none
         """
-        given = fields_of(values, fields)
-        self._blind.check_fields(given)
-        return self._blind.hashes(table, given)
+        values_by_name = fields_of(values, fields)
+        self._blind.check_fields(values_by_name)
+        return self._blind.hashes(table, values_by_name)
 
     def is_current(self, stored: Fields, key: tuple[str, str]) -> bool:
         """Return whether a row is encrypted as a write would do it now, with the current keys.
@@ -215,38 +215,43 @@ class EncryptedProperties(PropertyMapping):
         :param key: its PartitionKey and RowKey
         :raises DecryptionFailed: its header cannot be read
         """
-        wanted = {name for name in self._names if stored.get(name) is not None and self._chooses(name, key)}
+        names_to_encrypt = {name for name in self._names if stored.get(name) is not None and self._chooses(name, key)}
         if ENCRYPTED_WITH not in stored:
-            return not wanted
+            return not names_to_encrypt
         header = self._header(stored[ENCRYPTED_WITH], key)
-        return wanted <= header.names and (header.wrapped.kid, header.blind) == (self._ring.current, self._blind.id)
+        return names_to_encrypt <= header.names and (header.wrapped.kid, header.blind) == (
+            self._ring.current,
+            self._blind.id,
+        )
 
     def _stored_size(self, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
         # Text is encrypted in UTF-8, in which a character usually takes one byte
         return _LEAST_SEALED + 1 + (size // 2 if is_text else size), 0
 
     def _added_properties(self, names: Collection[str]) -> dict[str, int]:
-        held = self._names.intersection(names)
-        return {ENCRYPTED_WITH: 2 * (_HEADER + sum(len(name) + 3 for name in held))} if held else {}
+        encrypted_names = self._names.intersection(names)
+        return (
+            {ENCRYPTED_WITH: 2 * (_HEADER + sum(len(name) + 3 for name in encrypted_names))} if encrypted_names else {}
+        )
 
     async def encode(self, fields: Fields, place: Place) -> Encoded:
         """Return the fields with encrypted values, the header and the hashes."""
         for name in sorted({ENCRYPTED_WITH, *self._blind.names.values()}.intersection(fields)):
             raise BadProperty(name, fields[name], f"the name is reserved for {self.name}", "rename the property")
-        chosen = {
+        plain_values = {
             name: to_bytes(name, fields[name])
             for name in self._names.intersection(fields)
             if fields[name] is not None and self._chooses(name, place.key)
         }
-        for name in sorted(name for name in fields.keys() - chosen.keys() if _is_sealed(fields[name])):
+        for name in sorted(name for name in fields.keys() - plain_values.keys() if _is_sealed(fields[name])):
             rule = "it starts like an encrypted value, and would be read as one"
             raise BadProperty(name, NOT_SHOWN, rule, "encrypt this property too, or add a byte in front of its value")
         stored = {**fields, **self._blind.hashes(place.table, fields)}
-        if not chosen:
+        if not plain_values:
             return Encoded(stored)
         content_key = new_content_key()
-        header = Header(await self._ring.wrap(content_key), frozenset(chosen), self._blind.id)
-        for name, plain in chosen.items():
+        header = Header(await self._ring.wrap(content_key), frozenset(plain_values), self._blind.id)
+        for name, plain in plain_values.items():
             stored[name] = _MAGIC + encrypt(content_key, plain, associated(header, place.table, place.key, name))
         return Encoded(stored | {ENCRYPTED_WITH: header.text()})
 
@@ -257,17 +262,17 @@ class EncryptedProperties(PropertyMapping):
         :raises UnknownKey: it was encrypted with an unknown key
         """
         hidden = {ENCRYPTED_WITH, *self._blind.names.values()}
-        found = {name: value for name, value in fields.items() if name not in hidden}
+        decoded = {name: value for name, value in fields.items() if name not in hidden}
         header = self._header(fields[ENCRYPTED_WITH], place.key) if ENCRYPTED_WITH in fields else None
-        sealed = header.names.intersection(found) if header else frozenset[str]()
-        self._check_plain(found, sealed, place)
-        self._check_removed(found, header, place)
+        sealed = header.names.intersection(decoded) if header else frozenset[str]()
+        self._check_plain(decoded, sealed, place)
+        self._check_removed(decoded, header, place)
         if header is None or not sealed:
-            return found
+            return decoded
         content_key = await self._ring.unwrap(header.wrapped, f"the entity {place.key}")
         for name in sorted(sealed):
-            found[name] = _opened(found[name], content_key, header, place, name)
-        return found
+            decoded[name] = _decrypt(decoded[name], content_key, header, place, name)
+        return decoded
 
     def _chooses(self, name: str, key: tuple[str, str]) -> bool:
         return self._when is None or self._when(*key, name)
@@ -278,19 +283,19 @@ class EncryptedProperties(PropertyMapping):
         except ValueError as error:
             raise DecryptionFailed(f"{ENCRYPTED_WITH} of the entity {key} cannot be read: {error}") from error
 
-    def _check_plain(self, found: Fields, sealed: Collection[str], place: Place) -> None:
+    def _check_plain(self, fields: Fields, sealed: Collection[str], place: Place) -> None:
         """Reject encrypted values without a header, and with `require`, plain values that should be encrypted."""
-        for name in sorted(found.keys() - sealed):
-            if _is_sealed(found[name]):
+        for name in sorted(fields.keys() - sealed):
+            if _is_sealed(fields[name]):
                 text = f"{name} of the entity {place.key} is encrypted, and its header is missing or does not name it"
                 raise DecryptionFailed(f"{text}; another program changed the row, so restore it")
             if name in self._names and self._require and self._chooses(name, place.key):
                 text = f"{name} of the entity {place.key} is not encrypted, and `require` is set"
                 raise DecryptionFailed(f"{text}; find out what wrote it, or encrypt it with KeyRotation")
 
-    def _check_removed(self, found: Fields, header: Header | None, place: Place) -> None:
+    def _check_removed(self, fields: Fields, header: Header | None, place: Place) -> None:
         """Reject an entity that lacks a selected property which its header names."""
-        for name in sorted(header.names.difference(found)) if header else ():
+        for name in sorted(header.names.difference(fields)) if header else ():
             if place.read is None or name in place.read:
                 text = f"{name} of the entity {place.key} was encrypted with the others, and is missing"
                 raise DecryptionFailed(f"{text}; another program removed it, so restore the row")
@@ -304,7 +309,7 @@ def _is_sealed(value: object) -> bool:
     return isinstance(value, bytes) and value.startswith(_MAGIC) and len(value) > _LEAST_SEALED
 
 
-def _opened(sealed: object, content_key: bytes, header: Header, place: Place, name: str) -> Any:
+def _decrypt(sealed: object, content_key: bytes, header: Header, place: Place, name: str) -> Any:
     where = f"{name} of the entity {place.key} in {place.table}"
     if not isinstance(sealed, bytes) or not sealed.startswith(_MAGIC):
         raise DecryptionFailed(f"{where} was overwritten with a plain value; restore the row")

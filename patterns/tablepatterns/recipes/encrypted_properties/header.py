@@ -63,5 +63,5 @@ def associated(header: Header, table: str, key: tuple[str, str], name: str) -> b
     Each part is prefixed with its length, so that no two places have the same associated data.
     """
     parts = (f"tablepatterns/{_VERSION}", table.lower(), *key, name, *sorted(header.names))
-    each = [part.encode("utf-8", "surrogatepass") for part in parts]
-    return b"".join(len(part).to_bytes(4, "big") + part for part in each)
+    encoded_parts = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in encoded_parts)

@@ -84,11 +84,11 @@ class KeyRotation(Pattern[Account_co]):
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         check_not_moved(entity_set, "KeyRotation")
-        found = [each for each in mappings_of(entity_set).each if isinstance(each, EncryptedProperties)]
-        if not found:
+        encryptions = [mapping for mapping in mappings_of(entity_set).each if isinstance(mapping, EncryptedProperties)]
+        if not encryptions:
             rule = "it has no mapping for encrypted properties"
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it an EncryptedProperties")
-        (self.encrypted,) = found
+        (self.encrypted,) = encryptions
         self.entity_set = entity_set.without_model()
         self.max_concurrency = max_concurrency
 
@@ -114,13 +114,13 @@ class KeyRotation(Pattern[Account_co]):
         :raises BadToken: the token is not of a rotation of this set
         """
         check_retry_for(retry_for)
-        pace, done = Pace(self.account, max_per_second), RotationProgress(token=resume)
+        pace, rotation = Pace(self.account, max_per_second), RotationProgress(token=resume)
         while True:
-            done = await self._rotate_page(done, pace, retry_for)
+            rotation = await self._rotate_page(rotation, pace, retry_for)
             if progress is not None:
-                check_not_awaitable("progress", progress(done))
-            if done.token is None:
-                return done
+                check_not_awaitable("progress", progress(rotation))
+            if rotation.token is None:
+                return rotation
 
     @recipe
     async def in_use(self) -> dict[str, int]:
@@ -137,22 +137,26 @@ class KeyRotation(Pattern[Account_co]):
             token: str | None = None
             while True:
                 page = await self._page(name, token)
-                counts.update(kid for each in await self._stored(page.items) if (kid := self._kid(*each)) is not None)
+                counts.update(
+                    kid
+                    for key_and_fields in await self._stored(page.items)
+                    if (kid := self._kid(*key_and_fields)) is not None
+                )
                 token = page.token
                 if token is None:
                     break
         return dict(counts)
 
-    async def _rotate_page(self, done: RotationProgress, pace: Pace, retry_for: float) -> RotationProgress:
-        page = await self._page(self._rows.table.name, done.token, pace.page_size)
-        found = await self._stored([row for row in page.items if self._rows.is_primary(row)])
-        stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
-        written = await self.account.gather(
+    async def _rotate_page(self, rotation: RotationProgress, pace: Pace, retry_for: float) -> RotationProgress:
+        page = await self._page(self._rows.table.name, rotation.token, pace.page_size)
+        stored_rows = await self._stored([row for row in page.items if self._rows.is_primary(row)])
+        stale = [key for key, stored in stored_rows if not self.encrypted.is_current(stored, key)]
+        rewrites = await self.account.gather(
             *(self._rewrite(key, pace, retry_for) for key in stale),
             max_concurrency=self.max_concurrency,
             independent=pace.is_unlimited,
         )
-        return RotationProgress(done.seen + len(found), done.rewritten + sum(written), page.token)
+        return RotationProgress(rotation.seen + len(stored_rows), rotation.rewritten + sum(rewrites), page.token)
 
     async def _page(self, table: str, token: str | None, size: int = MAX_PAGE_ENTITIES) -> Page[Entity]:
         selected = self._rows.selected(self._names())
@@ -165,13 +169,16 @@ class KeyRotation(Pattern[Account_co]):
         if not rows.moves:
             return [(keys_of(row), row) for row in page]
         heads = [keys_of(row) for row in page if rows.is_primary(row)]
-        found = await self.account.gather(
+        stored_entities = await self.account.gather(
             *(rows.stored(key, self._names()) for key in heads),
             max_concurrency=self.max_concurrency,
             independent=True,
         )
-        others = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
-        return [*others, *((key, stored) for key, stored in zip(heads, found, strict=True) if stored is not None)]
+        derived_rows = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
+        return [
+            *derived_rows,
+            *((key, stored) for key, stored in zip(heads, stored_entities, strict=True) if stored is not None),
+        ]
 
     async def _rewrite(self, key: Keys, pace: Pace, retry_for: float) -> bool:
         """Write an entity unchanged; return False if it has been deleted."""

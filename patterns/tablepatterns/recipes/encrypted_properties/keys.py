@@ -126,12 +126,12 @@ class VaultKey:
 
     async def wrap_key(self, key: bytes) -> bytes:
         """Return a content key, encrypted by the vault."""
-        wrapped: bytes = (await settled(self._client.wrap_key(_named(self._algorithm), key))).encrypted_key
+        wrapped: bytes = (await settled(self._client.wrap_key(_key_wrap_algorithm(self._algorithm), key))).encrypted_key
         return wrapped
 
     async def unwrap_key(self, key: bytes, algorithm: str) -> bytes:
         """Return the content key that the vault encrypted."""
-        plain: bytes = (await settled(self._client.unwrap_key(_named(algorithm), key))).key
+        plain: bytes = (await settled(self._client.unwrap_key(_key_wrap_algorithm(algorithm), key))).key
         return plain
 
     def get_kid(self) -> str:
@@ -146,7 +146,7 @@ class VaultKey:
         return f"<VaultKey {self._kid}>"
 
 
-def _named(algorithm: str) -> Any:
+def _key_wrap_algorithm(algorithm: str) -> Any:
     """Return an algorithm as the enum of the vault's client."""
     return import_module("azure.keyvault.keys.crypto").KeyWrapAlgorithm(algorithm)
 
@@ -168,17 +168,17 @@ class KeyRing:
     """
 
     def __init__(self, keys: KeyEncryptionKey | Sequence[KeyEncryptionKey], resolve: Resolve | None = None) -> None:
-        given = list(keys) if isinstance(keys, Sequence) else [keys]
-        if not given:
-            raise BadDesign("keys", given, "there are none", "pass at least one key")
-        for each in given:
-            if not isinstance(each, KeyEncryptionKey):
+        key_list = list(keys) if isinstance(keys, Sequence) else [keys]
+        if not key_list:
+            raise BadDesign("keys", key_list, "there are none", "pass at least one key")
+        for key in key_list:
+            if not isinstance(key, KeyEncryptionKey):
                 rule = "it lacks wrap_key, unwrap_key, get_kid or get_key_wrap_algorithm"
-                raise BadDesign("key", type(each).__name__, rule, "pass a LocalKey, a VaultKey, or one of your own")
-        self._keys = {each.get_kid(): each for each in given}
-        if len(self._keys) < len(given):
+                raise BadDesign("key", type(key).__name__, rule, "pass a LocalKey, a VaultKey, or one of your own")
+        self._keys = {key.get_kid(): key for key in key_list}
+        if len(self._keys) < len(key_list):
             raise BadDesign("keys", list(self._keys), "two keys have the same id", "use a different id for each")
-        self._current = given[0]
+        self._current = key_list[0]
         self._resolve = resolve
 
     @property

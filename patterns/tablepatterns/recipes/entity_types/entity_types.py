@@ -114,8 +114,8 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: point query; retrieving heterogeneous types (the type is known).
         """
-        entities, asked = self.registry.encoded_fields(entity_class, fields_of(key, fields))
-        row = await entities.table.get(*entities.key.format(asked))
+        entities, key_fields = self.registry.encoded_fields(entity_class, fields_of(key, fields))
+        row = await entities.table.get(*entities.key.format(key_fields))
         return None if row is None else await self._typed_entity(entity_class, row)
 
     @recipe
@@ -126,8 +126,8 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: retrieving heterogeneous types (property bag, resolver).
         """
-        others = self.registry.others
-        row = await others.table.get(*others.key.format({"PartitionKey": partition_key, "RowKey": row_key}))
+        untyped_set = self.registry.others
+        row = await untyped_set.table.get(*untyped_set.key.format({"PartitionKey": partition_key, "RowKey": row_key}))
         return None if row is None else await self._typed_entity(object, row)
 
     @recipe
@@ -140,9 +140,9 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: intra-partition secondary index pattern; retrieving heterogeneous types.
         """
-        given = fields_of(key, fields)
-        search = RowQuery.of(self.registry, entity_class, via, None, given)
-        row = await search.table.get(*search.point(given))
+        key_fields = fields_of(key, fields)
+        search = RowQuery.of(self.registry, entity_class, via, None, key_fields)
+        row = await search.table.get(*search.point(key_fields))
         return None if row is None else await self._typed_entity(entity_class, row, via)
 
     @stream
@@ -330,24 +330,26 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: concurrency; modifying heterogeneous types.
         """
-        entities, asked = self.registry.encoded_fields(entity_class, fields_of(key, fields))
-        written: list[T] = []
+        entities, key_fields = self.registry.encoded_fields(entity_class, fields_of(key, fields))
+        values: list[T] = []
 
         def apply(entity: Entity) -> None:
             typed_entity = self._mapper.typed_entity(entity_class, entity, entities)
             if typed_entity is None:
                 raise _OfAnotherClass
-            value = _changed(typed_entity.value, change, tuple(each.entity_class for each in self.registry.types))
-            changed = self._mapper.changed(typed_entity, value)
+            value = _apply_change(
+                typed_entity.value, change, tuple(entity_type.entity_class for entity_type in self.registry.types)
+            )
+            new_entity = self._mapper.changed(typed_entity, value)
             entity.clear()
-            entity.update(changed)
-            written[:] = [value]
+            entity.update(new_entity)
+            values[:] = [value]
 
         try:
-            entity = await _inside(entities).update(apply, asked, retry_for=retry_for)
+            entity = await _inside(entities).update(apply, key_fields, retry_for=retry_for)
         except _OfAnotherClass:
-            raise EntityNotFound(f"the entity {asked} is of another class; read it with get_any") from None
-        return TypedEntity(written[0], entity, entities)
+            raise EntityNotFound(f"the entity {key_fields} is of another class; read it with get_any") from None
+        return TypedEntity(values[0], entity, entities)
 
     # ------------------------------------------------------------------ entity group transactions
 
@@ -387,14 +389,14 @@ class EntityTypes(Pattern[Account_co]):
         return None if home is None or entity is None else self._mapper.typed_entity(entity_class, entity, home)
 
 
-def _changed(value: T, change: Callable[[T], T | None], declared: tuple[type[Any], ...]) -> T:
+def _apply_change(value: T, change: Callable[[T], T | None], entity_classes: tuple[type[Any], ...]) -> T:
     """Return the value after the caller's callback has changed it in place or returned a new one."""
     returned: object = change(value)
     _close(returned)
     if returned is None:
         return value
     # A value of another declared class is rejected later, with its own error
-    if not isinstance(returned, (type(value), *declared)):
+    if not isinstance(returned, (type(value), *entity_classes)):
         rule = f"it must change the {type(value).__name__} in place and return None, or return a changed one"
         hint = f"return None or a {type(value).__name__}, from a function without async"
         raise BadInput("change", type(returned).__name__, rule, hint)

@@ -77,20 +77,22 @@ class Mapper:
         :raises UnrecognizedEntity: it is of a newer version, does not fit its class, or is of unknown type and such
             entities are rejected
         """
-        asked = cast("type[Any]", entity_class)
+        value_class = cast("type[Any]", entity_class)
         info = self._registry.type_info(entity, home)
         if isinstance(info, KnownType):
-            if not issubclass(info.type.entity_class, asked):
+            if not issubclass(info.type.entity_class, value_class):
                 return None
             return TypedEntity(cast("T", info.type.model.value(entity, info.version)), entity, home)
         is_asked_for = (
-            asked is not object and info.newer_of is not None and issubclass(info.newer_of.entity_class, asked)
+            value_class is not object
+            and info.newer_of is not None
+            and issubclass(info.newer_of.entity_class, value_class)
         )
         if self._rejects_unknown or is_asked_for:
             text = f"unrecognized entity {entity.key}: {info.reason}; declare its type, or update the program"
             raise UnrecognizedEntity(text)
         # A copy, so that changes can be detected
-        return TypedEntity(cast("T", copy.copy(entity)), entity, home) if asked is object else None
+        return TypedEntity(cast("T", copy.copy(entity)), entity, home) if value_class is object else None
 
     def reread(self, typed_entity: TypedEntity[T], entity: Entity) -> TypedEntity[T]:
         """Return a typed entity as it is after a write."""
@@ -157,14 +159,14 @@ class Mapper:
         type_property = self._registry.type_property
         if type_property is not None and type_property in changes:
             raise BadProperty(type_property, changes[type_property], "an entity keeps its type", "leave it out")
-        given = {name: value for name, value in changes.items() if value is not None}
+        new_values = {name: value for name, value in changes.items() if value is not None}
         info = self._registry.type_info(entity, typed_entity.entity_set)
         if isinstance(info, UnknownType):
-            return given
+            return new_values
         if info.version != info.type.version:
             rule = f"it is of version {info.version}; a merge would mix it with version {info.type.version}"
             raise BadInput("entity", typed_entity.key, rule, "replace it, which upgrades it")
-        stored = {name: info.type.model.field(name, value) for name, value in given.items()}
+        stored = {name: info.type.model.field(name, value) for name, value in new_values.items()}
         entity.update(stored)
         info.type.model.value(entity, info.version)
         return stored
@@ -191,12 +193,15 @@ def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
     :param ranges: at least one
     :raises BadInput: they are in several partitions
     """
-    partitions = sorted({each.partition_key for each in ranges})
+    partitions = sorted({key_range.partition_key for key_range in ranges})
     if len(partitions) > 1:
         rule = "the types are in several partitions, and a range query reads one"
         raise BadInput("PartitionKey", partitions, rule, "query each type separately")
-    lowest = min(ranges, key=lambda each: (ordinal(each.lower or ""), not each.lower_inclusive))
-    highest = max(ranges, key=lambda each: (each.upper is None, ordinal(each.upper or ""), each.upper_inclusive))
+    lowest = min(ranges, key=lambda key_range: (ordinal(key_range.lower or ""), not key_range.lower_inclusive))
+    highest = max(
+        ranges,
+        key=lambda key_range: (key_range.upper is None, ordinal(key_range.upper or ""), key_range.upper_inclusive),
+    )
     return KeyRange(partitions[0], lowest.lower, lowest.lower_inclusive, highest.upper, highest.upper_inclusive)
 
 
@@ -226,10 +231,10 @@ class RowQuery:
         :raises BadKey: the fields do not make a range
         :raises BadFilter: the condition cannot be applied to stored properties, or makes the query a scan
         """
-        found = cls._of(registry, entity_class, via, where, fields)
+        query = cls._of(registry, entity_class, via, where, fields)
         if where is not None:
-            check_class(found.filter, allow)
-        return found
+            check_class(query.filter, allow)
+        return query
 
     @classmethod
     def _of(
@@ -245,30 +250,34 @@ class RowQuery:
             return cls._via(registry.indexed(entity_class, via), via, where, types[0].model.key_fields(fields))
         ranges: list[KeyRange] = []
         conditions: set[Filter | None] = set()
-        for each in types:
-            asked = each.model.key_fields(fields)
-            conditions.add(_condition(each.entity_set, primary_layout(each.entity_set), where, asked))
-            ranges.append(each.entity_set.key.range(asked))
+        for entity_type in types:
+            key_fields = entity_type.model.key_fields(fields)
+            conditions.add(
+                _condition(entity_type.entity_set, primary_layout(entity_type.entity_set), where, key_fields)
+            )
+            ranges.append(entity_type.entity_set.key.range(key_fields))
         if len(conditions) > 1:
             rule = "the types do not store its fields in the same way: some of them in their keys"
             raise BadFilter("where", str(where), rule, "query each type with range_of, or give it as a keyword")
         keys = bounding_range(ranges)
         is_of_all = entity_class is object and not any(
-            name in each.entity_set.key.row_fields for each in types for name in fields
+            name in entity_type.entity_set.key.row_fields for entity_type in types for name in fields
         )
         # An entity of unknown type may be anywhere in the partition
         keys = KeyRange.beginning_with(keys.partition_key, "") if is_of_all else keys
         return cls(types[0].entity_set.table, keys, conditions.pop())
 
     @classmethod
-    def _via(cls, entities: EntitySet[Any], via: Index, where: Filter | None, asked: Mapping[str, Any]) -> RowQuery:
+    def _via(
+        cls, entities: EntitySet[Any], via: Index, where: Filter | None, key_fields: Mapping[str, Any]
+    ) -> RowQuery:
         shape = via.shape(entities.key)
         if not shape.is_complete:
             rule = "its rows have only some properties, and a value needs all"
             raise BadInput("index", via.name, rule, "query the set, which returns entities")
-        where = _condition(entities, shape, where, asked)
+        where = _condition(entities, shape, where, key_fields)
         table = entities.table if shape.table is None else derived_rows(entities).table(shape.table)
-        return cls(table, via.key.range(asked), where)
+        return cls(table, via.key.range(key_fields), where)
 
     @property
     def filter(self) -> Filter:
@@ -288,9 +297,9 @@ class RowQuery:
 
 
 def _condition(
-    entities: EntitySet[Any], shape: RowLayout, where: Filter | None, asked: Mapping[str, Any]
+    entities: EntitySet[Any], shape: RowLayout, where: Filter | None, key_fields: Mapping[str, Any]
 ) -> Filter | None:
     if where is None:
         return None
     check_filter(entities, where)
-    return condition(shape, where, asked)
+    return condition(shape, where, key_fields)

@@ -58,9 +58,11 @@ class TypeRegistry:
         self.types = tuple(types)
         self.type_property = type_property
         self._resolver = resolver
-        self.sets: tuple[EntitySet[Any], ...] = tuple(dict.fromkeys(each.entity_set for each in self.types))
-        self._named = {each.name: each for each in self.types}
-        self._by_class = {each.entity_class: each for each in self.types}
+        self.sets: tuple[EntitySet[Any], ...] = tuple(
+            dict.fromkeys(entity_type.entity_set for entity_type in self.types)
+        )
+        self._named = {entity_type.name: entity_type for entity_type in self.types}
+        self._by_class = {entity_type.entity_class: entity_type for entity_type in self.types}
         self._check_one_table()
         self._check_unique()
         self._check_keys()
@@ -77,11 +79,11 @@ class TypeRegistry:
 
         :raises BadInput: its class was not declared
         """
-        found = self._by_class.get(type(value))
-        if found is None:
-            rule = f"the declared classes are {', '.join(each.entity_class.__name__ for each in self.types)}"
+        entity_type = self._by_class.get(type(value))
+        if entity_type is None:
+            rule = f"the declared classes are {', '.join(known.entity_class.__name__ for known in self.types)}"
             raise BadInput("type", type(value).__name__, rule, "declare it with an EntityType")
-        return found
+        return entity_type
 
     def encoded_fields(self, entity_class: object, fields: Mapping[str, Any]) -> tuple[EntitySet[Any], dict[str, Any]]:
         """Return the only set with values of a class, and the key fields as it stores them.
@@ -90,9 +92,9 @@ class TypeRegistry:
         :raises BadKey: a value does not fit its field
         """
         types = self.types_of(entity_class)
-        sets = list(dict.fromkeys(each.entity_set for each in types))
+        sets = list(dict.fromkeys(entity_type.entity_set for entity_type in types))
         if len(sets) > 1:
-            rule = f"it has several keys, those of {', '.join(each.name for each in types)}"
+            rule = f"it has several keys, those of {', '.join(entity_type.name for entity_type in types)}"
             raise BadInput(
                 "type", getattr(entity_class, "__name__", entity_class), rule, "use one of these, or get_any"
             )
@@ -103,13 +105,17 @@ class TypeRegistry:
 
         :raises BadInput: no set has it, or several have
         """
-        found = list(
-            dict.fromkeys(each.entity_set for each in self.types_of(entity_class) if via in each.entity_set.derived)
+        sets = list(
+            dict.fromkeys(
+                entity_type.entity_set
+                for entity_type in self.types_of(entity_class)
+                if via in entity_type.entity_set.derived
+            )
         )
-        if len(found) != 1:
-            rule = f"{len(found)} of the sets of this class have it"
+        if len(sets) != 1:
+            rule = f"{len(sets)} of the sets of this class have it"
             raise BadInput("index", via.name, rule, "use an index of the set of the class")
-        return found[0]
+        return sets[0]
 
     def types_of(self, base: object) -> list[EntityType[Any]]:
         """Return the types of a class and its subclasses.
@@ -120,11 +126,11 @@ class TypeRegistry:
             raise BadInput(
                 "type", base, "it is not a class", "pass a declared dataclass, or a base class of declared ones"
             )
-        found = [each for each in self.types if issubclass(each.entity_class, base)]
-        if not found:
-            rule = f"none of {', '.join(each.entity_class.__name__ for each in self.types)} is a subclass"
+        types = [entity_type for entity_type in self.types if issubclass(entity_type.entity_class, base)]
+        if not types:
+            rule = f"none of {', '.join(entity_type.entity_class.__name__ for entity_type in self.types)} is a subclass"
             raise BadInput("type", base.__name__, rule, "declare it with an EntityType")
-        return found
+        return types
 
     def tagged(self, fields: dict[str, Any], kind: EntityType[Any]) -> dict[str, Any]:
         """Return fields with the type property added."""
@@ -134,10 +140,10 @@ class TypeRegistry:
 
     def set_of_row(self, row: Entity) -> EntitySet[Any] | None:
         """Return the set of a row, or None if the row is derived."""
-        named = self._tagged_set(row)
-        if named is None and self._is_derived(row):
+        tagged_set = self._tagged_set(row)
+        if tagged_set is None and self._is_derived(row):
             return None
-        return named or self._matching_set(row)
+        return tagged_set or self._matching_set(row)
 
     def set_of(self, entity: Entity) -> EntitySet[Any]:
         """Return the set of an entity that was read or written."""
@@ -145,47 +151,50 @@ class TypeRegistry:
 
     def _tagged_set(self, row: Entity) -> EntitySet[Any] | None:
         type_property = None if self.type_property is None else row.get(self.type_property)
-        named = self._named.get(_parse(type_property)[0])
-        return named.entity_set if named is not None and _fits(named.entity_set, row) else None
+        entity_type = self._named.get(_parse(type_property)[0])
+        return entity_type.entity_set if entity_type is not None and _fits(entity_type.entity_set, row) else None
 
     def _matching_set(self, row: Entity) -> EntitySet[Any]:
-        fitting = [each for each in self.sets if _fits(each, row)]
+        fitting = [entity_set for entity_set in self.sets if _fits(entity_set, row)]
         return fitting[0] if len(fitting) == 1 else self.others
 
     def type_info(self, entity: Entity, home: EntitySet[Any]) -> KnownType | UnknownType:
         """Determine the type of an entity of a set."""
-        types = [each for each in self.types if each.entity_set is home]
+        types = [entity_type for entity_type in self.types if entity_type.entity_set is home]
         if not types:
             return UnknownType("its keys do not belong to a declared type")
         if self.type_property is None or self.type_property not in entity:
             return self._untagged_type(entity, types)
         name, version = _parse(entity[self.type_property])
-        found = next((each for each in types if each.name == name), None)
-        if found is None:
+        entity_type = next((candidate for candidate in types if candidate.name == name), None)
+        if entity_type is None:
             return UnknownType(f"{self.type_property} is {entity[self.type_property]!r}, which was not declared")
-        if version > found.version:
-            rule = f"{self.type_property} is {entity[self.type_property]!r}, newer than version {found.version}"
-            return UnknownType(rule, found)
-        return KnownType(found, version)
+        if version > entity_type.version:
+            rule = f"{self.type_property} is {entity[self.type_property]!r}, newer than version {entity_type.version}"
+            return UnknownType(rule, entity_type)
+        return KnownType(entity_type, version)
 
     def _untagged_type(self, entity: Entity, types: Sequence[EntityType[Any]]) -> KnownType | UnknownType:
         if self._resolver is not None:
             entity_class = self._resolver(entity)
-            found = next((each for each in types if each.entity_class is entity_class), None)
+            entity_type = next((candidate for candidate in types if candidate.entity_class is entity_class), None)
             return (
                 UnknownType("it has no type property, and the resolver does not know it")
-                if found is None
-                else KnownType(found, 1)
+                if entity_type is None
+                else KnownType(entity_type, 1)
             )
         if len(types) > 1:
             return UnknownType("it has no type property, and its set has several types")
         return KnownType(types[0], 1)
 
     def _is_derived(self, row: Entity) -> bool:
-        for each in self.sets:
-            table = each.table.name
-            for derived in each.derived:
-                if derived.table(table).lower() == table.lower() and derived.primary_keys_of(each.key, row) is not None:
+        for entity_set in self.sets:
+            table = entity_set.table.name
+            for derived in entity_set.derived:
+                if (
+                    derived.table(table).lower() == table.lower()
+                    and derived.primary_keys_of(entity_set.key, row) is not None
+                ):
                     return True
         return False
 
@@ -194,22 +203,22 @@ class TypeRegistry:
     def _check_one_table(self) -> None:
         if not self.types:
             raise BadDesign("types", (), "there are none", "pass at least one EntityType")
-        for one, other in combinations(self.sets, 2):
-            if one.account is not other.account or one.table.name.lower() != other.table.name.lower():
+        for one, another in combinations(self.sets, 2):
+            if one.account is not another.account or one.table.name.lower() != another.table.name.lower():
                 rule = f"other types are in {one.table.name!r}, and all must be in one table of one account"
                 raise BadDesign(
-                    "types", other.table.name, rule, "make the sets on one table, or give each its own types"
+                    "types", another.table.name, rule, "make the sets on one table, or give each its own types"
                 )
 
     def _check_unique(self) -> None:
-        for one, other in combinations(self.types, 2):
-            if one.name == other.name or one.entity_class is other.entity_class:
+        for one, another in combinations(self.types, 2):
+            if one.name == another.name or one.entity_class is another.entity_class:
                 rule = "two types have this name or class"
-                raise BadDesign("types", other.name, rule, "declare each class once, with a unique name")
+                raise BadDesign("types", another.name, rule, "declare each class once, with a unique name")
 
     def _check_keys(self) -> None:
-        for one, other in combinations(self.sets, 2):
-            if one.key == other.key:
+        for one, another in combinations(self.sets, 2):
+            if one.key == another.key:
                 rule = "two sets have this key, so their entities cannot be distinguished"
                 raise BadDesign("types", one.key.row_template, rule, "use one set for both types")
 
@@ -220,22 +229,24 @@ class TypeRegistry:
                 raise BadDesign(
                     "types", second.name, rule, "set type_property, or give each type a set with its own keys"
                 )
-        for each in self.types:
-            if each.model.upgrades:
-                raise BadDesign("upgrades", each.name, "there is no property for the version", "set type_property")
+        for entity_type in self.types:
+            if entity_type.model.upgrades:
+                raise BadDesign(
+                    "upgrades", entity_type.name, "there is no property for the version", "set type_property"
+                )
 
     def _check_type_property(self, type_property: str) -> None:
         storable(type_property, "")
-        for each in self.types:
+        for entity_type in self.types:
             mappings: Collection[str] = [
-                name for mapping in mappings_of(each.entity_set).each for name in mapping.fields
+                name for mapping in mappings_of(entity_type.entity_set).each for name in mapping.fields
             ]
             if (
-                type_property in each.model.members
+                type_property in entity_type.model.members
                 or type_property in mappings
-                or type_property in each.entity_set.key.fields
+                or type_property in entity_type.entity_set.key.fields
             ):
-                rule = f"{each.name} has a field with this name, or its set maps or keys by it"
+                rule = f"{entity_type.name} has a field with this name, or its set maps or keys by it"
                 raise BadDesign("type_property", type_property, rule, "use another name")
 
 
@@ -245,5 +256,5 @@ def _fits(entities: EntitySet[Any], row: Entity) -> bool:
 
 def _parse(text: object) -> tuple[str, int]:
     """Return the name and version in a type property; the name is "" if it cannot be parsed."""
-    found = _TYPE.fullmatch(text) if isinstance(text, str) else None
-    return ("", 1) if found is None else (found[1], int(found[2] or 1))
+    match = _TYPE.fullmatch(text) if isinstance(text, str) else None
+    return ("", 1) if match is None else (match[1], int(match[2] or 1))

@@ -46,16 +46,16 @@ class BlobName:
     is_text: bool
 
     def __str__(self) -> str:
-        each = (self.table.lower(), *map(escaped, (*self.key, self.field)), self.id)
-        return "/".join(each) + (".txt" if self.is_text else ".bin")
+        parts = (self.table.lower(), *map(escaped, (*self.key, self.field)), self.id)
+        return "/".join(parts) + (".txt" if self.is_text else ".bin")
 
     @classmethod
     def parse(cls, text: str) -> BlobName | None:
         """Parse a blob's name, or return None if it is not the name of a large value."""
-        found = _NAME.fullmatch(text)
-        if not found:
+        match = _NAME.fullmatch(text)
+        if not match:
             return None
-        table, partition_key, row_key, field, number, ending = found.groups()
+        table, partition_key, row_key, field, number, ending = match.groups()
         try:
             key = (_unescaped(partition_key), _unescaped(row_key))
             return cls(table, key, _unescaped(field), number, ending == "txt")
@@ -110,22 +110,22 @@ def linked(value: object, container: str) -> BlobName | None:
     :param container: the container of the large values
     :raises LargeValueMissing: the address is in another container
     """
-    found = _LINK.fullmatch(value) if isinstance(value, str) else None
-    name = BlobName.parse(found[2]) if found else None
-    if found and name and found[1] != container:
-        text = f"{name.field} of the entity {name.key} is in the container {found[1]!r}, not in {container!r}"
+    match = _LINK.fullmatch(value) if isinstance(value, str) else None
+    name = BlobName.parse(match[2]) if match else None
+    if match and name and match[1] != container:
+        text = f"{name.field} of the entity {name.key} is in the container {match[1]!r}, not in {container!r}"
         raise LargeValueMissing(f"{text}; use that container, or copy the blobs")
     return name
 
 
-def _spelled(found: re.Match[str]) -> str:
-    return "".join(f"~{byte:02X}" for byte in found.group().encode("utf-8", "surrogatepass"))
+def _spelled(match: re.Match[str]) -> str:
+    return "".join(f"~{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))
 
 
 def _unescaped(text: str) -> str:
     if text == "~":
         return ""
-    plain = _SPELLED.sub(lambda found: _read(found.group()), text)
+    plain = _SPELLED.sub(lambda match: _read(match.group()), text)
     if escaped(plain) != text:
         raise ValueError(f"{text!r} is not a segment of a name")
     return plain
@@ -160,12 +160,12 @@ class Batch:
     @property
     def first(self) -> str:
         """The first RowKey of the entities, in the order of the service."""
-        return min((kept.name.key[1] for kept in self.blobs), key=ordinal)
+        return min((blob.name.key[1] for blob in self.blobs), key=ordinal)
 
     @property
     def last(self) -> str:
         """The last RowKey of the entities."""
-        return max((kept.name.key[1] for kept in self.blobs), key=ordinal)
+        return max((blob.name.key[1] for blob in self.blobs), key=ordinal)
 
     def add(self, name: BlobName, facts: BlobFacts) -> None:
         """Add a blob, or the mark of the previous blob."""

@@ -121,14 +121,14 @@ class LargeProperties(PropertyMapping):
         stored = {name: self._plain(name, value) for name, value in fields.items()}
         container = place.account.container(self.container)
         before: list[Action] = []
-        kept = {
+        reused_addresses = {
             name: place.stored[name]
             for name in self._names.intersection(fields)
             if self._keeps_blob(name, stored[name], place)
         }
-        stored |= kept
+        stored |= reused_addresses
         for name in self._too_large(stored, place):
-            if name in kept:
+            if name in reused_addresses:
                 continue
             value = stored[name]
             blob = BlobName(place.table, place.key, name, uuid4().hex, isinstance(value, str)).check()
@@ -148,8 +148,8 @@ class LargeProperties(PropertyMapping):
             return dict(fields)
         container = place.account.container(self.container)
         downloads = (_downloaded(container, blob, place) for blob in blobs.values())
-        found = await place.account.gather(*downloads, independent=True)
-        return {**fields, **dict(zip(blobs, found, strict=True))}
+        values = await place.account.gather(*downloads, independent=True)
+        return {**fields, **dict(zip(blobs, values, strict=True))}
 
     def link(self, stored: object, table: str, key: tuple[str, str], name: str) -> BlobName | None:
         """Return the blob that a stored property has the address of, or None if it holds its value itself.
@@ -171,9 +171,9 @@ class LargeProperties(PropertyMapping):
 
     def _keeps_blob(self, name: str, value: object, place: Place) -> bool:
         """Whether a value is the one that was read from the entity's own blob: blobs never change, so it can stay."""
-        known = place.before.get(name)
+        old_value = place.before.get(name)
         # Values of other types may have been changed in place
-        if type(value) not in (str, bytes) or type(known) is not type(value) or known != value:
+        if type(value) not in (str, bytes) or type(old_value) is not type(value) or old_value != value:
             return False
         blob = linked(place.stored.get(name), self.container)
         return blob is not None and blob.is_of(place.table, place.key, name)
@@ -222,8 +222,8 @@ def _sending(container: Container, blob: str, name: str, value: Any) -> Sending:
 
 
 async def _downloaded(container: Container, blob: BlobName, place: Place) -> str | bytes:
-    found = await container.download(str(blob))
-    if found is None:
+    content = await container.download(str(blob))
+    if content is None:
         text = f"{blob.field} of the entity {place.key} should be in the blob {blob}, which does not exist"
         raise LargeValueMissing(f"{text}; read the entity again, or check it with LargePropertyStore.verify")
-    return found.decode("utf-8", "surrogatepass") if blob.is_text else found
+    return content.decode("utf-8", "surrogatepass") if blob.is_text else content

@@ -116,11 +116,11 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     @checked
     def __init__(self, entity_set: EntitySet[Account_co, E] | WideEntity[Account_co, E]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        found = [each for each in mappings_of(entity_set).each if isinstance(each, LargeProperties)]
-        if not found:
+        large_mappings = [mapping for mapping in mappings_of(entity_set).each if isinstance(mapping, LargeProperties)]
+        if not large_mappings:
             rule = "it has no mapping for large properties"
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it a LargeProperties")
-        (self.large,) = found
+        (self.large,) = large_mappings
         self.entity_set = entity_set.without_model()
         self._models = adapter_or_none(entity_set)
         self.container = self.account.container(self.large.container)
@@ -175,8 +175,10 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         since = self._before(grace)
         total = CollectionReport()
         async for batch in self._batches():
-            done = await self._collect(batch, since)
-            total = CollectionReport(total.seen + done.seen, total.marked + done.marked, total.deleted + done.deleted)
+            batch_report = await self._collect(batch, since)
+            total = CollectionReport(
+                total.seen + batch_report.seen, total.marked + batch_report.marked, total.deleted + batch_report.deleted
+            )
         return total
 
     @recipe
@@ -192,8 +194,8 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         Guide: large entities pattern.
         """
         since = self._before(grace)
-        listed = {str(kept.name): kept async for batch in self._batches() for kept in batch.blobs}
-        named: set[str] = set()
+        blobs_by_name = {str(blob.name): blob async for batch in self._batches() for blob in batch.blobs}
+        referenced: set[str] = set()
         missing: list[BlobReference] = []
         foreign: list[BlobReference] = []
         async for row in self._rows.table.query(None, select=self._selected()):
@@ -202,58 +204,62 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
                 BlobReference(key, name, blob) for blob, name, is_own in self._addresses(row) if key and not is_own
             ]
             for blob in self._links(row) if key else ():
-                named.add(blob)
-                if key and blob not in listed and (found := await self._missing(key, blob)):
-                    missing.append(found)
-        unnamed = [kept for blob, kept in sorted(listed.items()) if blob not in named and kept.since <= since]
-        named |= await self._moved(unnamed)
-        orphans = tuple(blob for kept in unnamed if (blob := str(kept.name)) not in named)
+                referenced.add(blob)
+                if key and blob not in blobs_by_name and (reference := await self._missing(key, blob)):
+                    missing.append(reference)
+        unnamed = [
+            blob for name, blob in sorted(blobs_by_name.items()) if name not in referenced and blob.since <= since
+        ]
+        referenced |= await self._moved(unnamed)
+        orphans = tuple(name for blob_entry in unnamed if (name := str(blob_entry.name)) not in referenced)
         return LargePropertyReport(tuple(missing), orphans, tuple(foreign))
 
     async def _collect(self, batch: Batch, since: datetime) -> CollectionReport:
         """Mark and delete what is due among the blobs of one partition."""
-        due = [kept for kept in batch.blobs if kept.since <= since]
+        due = [blob for blob in batch.blobs if blob.since <= since]
         # The blobs were listed before the rows are read: an address that is not in them will not be written later
-        needed = await self._needed(replace(batch, blobs=due)) if due else frozenset[str]()
-        orphans = [kept for kept in due if str(kept.name) not in needed]
-        unmarked = [kept for kept in orphans if kept.marked is None]
-        marked = await self.account.gather(*map(self._mark, unmarked), independent=True)
-        over = [kept for kept in orphans if kept.marked is not None and kept.marked <= since]
+        referenced = await self._needed(replace(batch, blobs=due)) if due else frozenset[str]()
+        orphans = [blob for blob in due if str(blob.name) not in referenced]
+        unmarked = [blob for blob in orphans if blob.marked is None]
+        marks = await self.account.gather(*map(self._mark, unmarked), independent=True)
+        over = [blob for blob in orphans if blob.marked is not None and blob.marked <= since]
         await self.account.gather(*map(self._delete, over), independent=True)
-        kept_on = [kept for kept in due if kept.marked is not None and str(kept.name) in needed]
-        leftovers = [*(f"{kept.name}{ORPHAN}" for kept in kept_on), *batch.stray_marks]
+        kept_on = [blob for blob in due if blob.marked is not None and str(blob.name) in referenced]
+        leftovers = [*(f"{blob.name}{ORPHAN}" for blob in kept_on), *batch.stray_marks]
         await self.account.gather(*map(self.container.delete, leftovers), independent=True)
-        return CollectionReport(len(batch.blobs), sum(marked), len(over))
+        return CollectionReport(len(batch.blobs), sum(marks), len(over))
 
-    async def _mark(self, kept: ListedBlob) -> bool:
+    async def _mark(self, blob: ListedBlob) -> bool:
         try:
-            await self.container.upload(f"{kept.name}{ORPHAN}", b"", etag=ABSENT)
+            await self.container.upload(f"{blob.name}{ORPHAN}", b"", etag=ABSENT)
         except BlobChanged:
             # Another collection was faster
             return False
         return True
 
-    async def _delete(self, kept: ListedBlob) -> None:
+    async def _delete(self, blob: ListedBlob) -> None:
         # The mark is deleted last: without it, the blob would have to be marked again
-        await self.container.delete(str(kept.name))
-        await self.container.delete(f"{kept.name}{ORPHAN}")
+        await self.container.delete(str(blob.name))
+        await self.container.delete(f"{blob.name}{ORPHAN}")
 
     async def _needed(self, batch: Batch) -> frozenset[str]:
         """Return the names of the blobs in a batch whose address is in an entity."""
-        where = self._rows.where({kept.name.key for kept in batch.blobs})
-        found: set[str] = set()
+        where = self._rows.where({blob.name.key for blob in batch.blobs})
+        referenced: set[str] = set()
         async for row in self._rows.table.query(where, select=self._selected()):
             if self._rows.key_of(row):
-                found.update(self._links(row))
-        return frozenset(found | await self._moved([kept for kept in batch.blobs if str(kept.name) not in found]))
+                referenced.update(self._links(row))
+        return frozenset(
+            referenced | await self._moved([blob for blob in batch.blobs if str(blob.name) not in referenced])
+        )
 
     async def _moved(self, unseen: Collection[ListedBlob]) -> set[str]:
         """Return the blobs whose addresses were missed because they moved between rows while these were read."""
         if not self._rows.moves:
             return set()
-        keys = sorted({kept.name.key for kept in unseen})
-        each = await self.account.gather(*map(self._links_of, keys), independent=True)
-        return {blob for links in each for blob in links}
+        keys = sorted({blob.name.key for blob in unseen})
+        link_lists = await self.account.gather(*map(self._links_of, keys), independent=True)
+        return {blob for links in link_lists for blob in links}
 
     async def _missing(self, key: Keys, blob: str) -> BlobReference | None:
         """Return the reference, if the entity still has the address and the blob still does not exist."""

@@ -56,10 +56,10 @@ class SpreadTable(Table):
         except EntityAlreadyExists:
             self._is_checked = self._agrees(await self._table.get(*self._key))
 
-    def _agrees(self, found: Entity | None) -> bool:
-        if found is None:
+    def _agrees(self, row: Entity | None) -> bool:
+        if row is None:
             return False
-        stored = {name: found.get(name) for name in self._settings}
+        stored = {name: row.get(name) for name in self._settings}
         if stored != self._settings:
             rule = f"the table {self.name!r} has the settings {stored}, so entities would be in other buckets"
             raise BadDesign("spread", dict(self._settings), rule, "use those, or load the entities into another table")

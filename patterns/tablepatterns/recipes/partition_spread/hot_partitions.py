@@ -100,19 +100,19 @@ def hot_partitions(requests: Iterable[Request], *, target: float = PARTITION_ENT
     seconds: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter[int])
     throttled: Counter[tuple[str, str]] = Counter()
     tables: Counter[str] = Counter()
-    for each in requests:
-        if each.table is None or each.partition is None:
+    for request in requests:
+        if request.table is None or request.partition is None:
             continue
-        work = max(1, each.examined + each.written)
-        seconds[each.table, each.partition][int(each.moment) // _TICKS_PER_SECOND] += work
-        throttled[each.table, each.partition] += each.status == _BUSY
-        tables[each.table] += work
-    found = [
+        work = max(1, request.examined + request.written)
+        seconds[request.table, request.partition][int(request.moment) // _TICKS_PER_SECOND] += work
+        throttled[request.table, request.partition] += request.status == _BUSY
+        tables[request.table] += work
+    partitions = [
         HotPartition(*place, max(work.values()), sum(work.values()) / tables[place[0]], throttled[place])
         for place, work in seconds.items()
     ]
-    hot = [each for each in found if each.throttled or each.peak >= _HOT * target]
-    return sorted(hot, key=lambda each: (-each.peak, each.table, each.partition))
+    hot = [partition for partition in partitions if partition.throttled or partition.peak >= _HOT * target]
+    return sorted(hot, key=lambda partition: (-partition.peak, partition.table, partition.partition))
 
 
 @checked

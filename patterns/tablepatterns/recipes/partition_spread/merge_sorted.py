@@ -48,8 +48,8 @@ async def merged(
     :param max_concurrency: how many first pages are read at a time
     """
     buffers = [_Buffer(query) for query in queries]
-    has_items = await account.gather(*(each.fill() for each in buffers), max_concurrency=max_concurrency)
-    heads = [(order(each.items[0]), number) for number, each in enumerate(buffers) if has_items[number]]
+    has_items = await account.gather(*(buffer.fill() for buffer in buffers), max_concurrency=max_concurrency)
+    heads = [(order(buffer.items[0]), number) for number, buffer in enumerate(buffers) if has_items[number]]
     heapq.heapify(heads)
     while heads:
         _, number = heads[0]

@@ -148,10 +148,10 @@ class PartitionSpread(Pattern[Account_co]):
 
         Guide: prepend/append anti-pattern.
         """
-        placed = self.placed(entity)
+        entity_in_bucket = self.placed(entity)
         if self._models is not None:
-            self._models.check(placed)
-        return await self.entity_set.insert(placed, retry_for=retry_for)
+            self._models.check(entity_in_bucket)
+        return await self.entity_set.insert(entity_in_bucket, retry_for=retry_for)
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -184,8 +184,8 @@ class PartitionSpread(Pattern[Account_co]):
 
         The parameters are those of `EntitySet.range`, without the bucket. Guide: range query.
         """
-        index, given = via_and_fields(via, key, fields)
-        async for entity in self._merged(MAX_PAGE_ENTITIES, index, where, allow, select, given):
+        index, key_fields = via_and_fields(via, key, fields)
+        async for entity in self._merged(MAX_PAGE_ENTITIES, index, where, allow, select, key_fields):
             yield entity
 
     @recipe
@@ -210,16 +210,16 @@ class PartitionSpread(Pattern[Account_co]):
         check_least("count", count, 0)
         if count == 0:
             return []
-        found: list[Entity] = []
-        index, given = via_and_fields(via, key, fields)
+        first_entities: list[Entity] = []
+        index, key_fields = via_and_fields(via, key, fields)
         async with aclosing(
-            self._merged(min(count, MAX_PAGE_ENTITIES), index, where, allow, select, given)
+            self._merged(min(count, MAX_PAGE_ENTITIES), index, where, allow, select, key_fields)
         ) as entities:
             async for entity in entities:
-                found.append(entity)
-                if len(found) == count:
+                first_entities.append(entity)
+                if len(first_entities) == count:
                     break
-        return found
+        return first_entities
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:

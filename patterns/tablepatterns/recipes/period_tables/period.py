@@ -55,12 +55,12 @@ class Period(Enum):
         """
         at = instant_of(moment)
         try:
-            found = self._floor(at.astimezone(timezone.utc))
-            self.shifted(found, 1)
+            first_instant = self._floor(at.astimezone(timezone.utc))
+            self.shifted(first_instant, 1)
         except (OverflowError, ValueError):
             rule = f"its {self.value} is not within the years 1 to 9999"
             raise BadKey("moment", moment, rule, "use another instant") from None
-        return found
+        return first_instant
 
     def _floor(self, at: datetime) -> datetime:
         hour = at.replace(minute=0, second=0, microsecond=0)
@@ -101,10 +101,10 @@ class Period(Enum):
         >>> Period.WEEK.parse("2014W31"), Period.DAY.parse("20140231")
         (datetime.datetime(2014, 7, 28, 0, 0, tzinfo=datetime.timezone.utc), None)
         """
-        found = re.fullmatch(_LABELS[self.value], label, re.ASCII)
-        if not found:
+        match = re.fullmatch(_LABELS[self.value], label, re.ASCII)
+        if not match:
             return None
-        numbers = [int(each) for each in found.groups()]
+        numbers = [int(group) for group in match.groups()]
         try:
             if self is Period.WEEK:
                 return self.start(datetime.fromisocalendar(numbers[0], numbers[1], 1).replace(tzinfo=timezone.utc))
@@ -284,13 +284,13 @@ def slots_before(period: Period, points: int, count: int, until: datetime) -> li
         rule = f"{points} points do not divide a {period.value} evenly"
         raise BadInput("points", points, rule, "use a number such as 24 for a day")
     last = (instant_of(until).astimezone(timezone.utc) - start) // (length // points)
-    found: list[tuple[datetime, range]] = []
+    slots: list[tuple[datetime, range]] = []
     try:
         while count > 0:
             first = max(0, last + 1 - count)
-            found.append((start, range(first, last + 1)))
+            slots.append((start, range(first, last + 1)))
             count -= last + 1 - first
             start, last = period.shifted(start, -1), points - 1
     except OverflowError:
         raise BadInput("count", count, "the first point would be before the year 1", "ask for fewer") from None
-    return found[::-1]
+    return slots[::-1]

@@ -140,18 +140,18 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     # -- which table
 
     @checked
-    def of(self, what: datetime | Ticks | Mapping[str, Any]) -> Set_co:
+    def of(self, place: datetime | Ticks | Mapping[str, Any]) -> Set_co:
         """Return the set of one period, without sending a request.
 
         Use it for everything else that the set can do. The set of an expired period can be read while its table exists;
         writes raise `PeriodExpired`.
 
-        :param what: an aware datetime, `Ticks`, or an entity with the field `at`
+        :param place: an aware datetime, `Ticks`, or an entity with the field `at`
         :raises BadKey: it is not an instant
 
         Guide: high volume delete pattern.
         """
-        return self._set(self.period.start(self._moment(what) if isinstance(what, Mapping) else what))
+        return self._set(self.period.start(self._moment(place) if isinstance(place, Mapping) else place))
 
     @checked
     def period_of(self, table: str) -> datetime | None:
@@ -182,21 +182,23 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
     def _set(self, start: datetime) -> Set_co:
         name = self._table_name(start)
-        made = self._factory(cast("Account_co", self.account), name)
-        if not isinstance(made, (EntitySet, DataSeries)):
-            rule = f"it returned a {type(made).__name__}, and must return an EntitySet or a DataSeries"
-            raise BadDesign("factory", made, rule, "return EntitySet(account, table, key)")
-        if made.table.name != name:
-            rule = f"it returned a set of the table {made.table.name!r}, and this period's table is {name!r}"
-            raise BadDesign("factory", made, rule, "use the table name that the factory receives")
-        if isinstance(made, EntitySet):
-            check_within(name, made.derived, made.account)
-            check_unnamed(made.table, "period tables")
-        key = made.key if isinstance(made, EntitySet) else made.rows
-        made.table = PeriodTable(
-            made.table, lambda sent: self._check_write(start, key, sent), lambda: self._check_drop(start)
+        period_set = self._factory(cast("Account_co", self.account), name)
+        if not isinstance(period_set, (EntitySet, DataSeries)):
+            rule = f"it returned a {type(period_set).__name__}, and must return an EntitySet or a DataSeries"
+            raise BadDesign("factory", period_set, rule, "return EntitySet(account, table, key)")
+        if period_set.table.name != name:
+            rule = f"it returned a set of the table {period_set.table.name!r}, and this period's table is {name!r}"
+            raise BadDesign("factory", period_set, rule, "use the table name that the factory receives")
+        if isinstance(period_set, EntitySet):
+            check_within(name, period_set.derived, period_set.account)
+            check_unnamed(period_set.table, "period tables")
+        key = period_set.key if isinstance(period_set, EntitySet) else period_set.rows
+        period_set.table = PeriodTable(
+            period_set.table,
+            lambda operation: self._check_write(start, key, operation),
+            lambda: self._check_drop(start),
         )
-        return made
+        return period_set
 
     def _check_write(self, start: datetime, key: Key, operations: Sequence[Operation]) -> None:
         if not self.is_kept(start):
@@ -223,11 +225,11 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         :raises BadInput: the tables hold data series
         """
-        made: Inner = self._set(start)
-        if isinstance(made, DataSeries):
+        period_set: Inner = self._set(start)
+        if isinstance(period_set, DataSeries):
             rule = "its tables hold data series, which have no entities"
             raise BadInput("factory", self.table_prefix, rule, "use preceding(), or of(moment) for one period")
-        return made.without_model()
+        return period_set.without_model()
 
     # -- entities
 
@@ -246,8 +248,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         Guide: high volume delete pattern.
         """
-        known = {name: value for name, value in entity.items() if value is not None}
-        stamped = {self.at: self.account.now()} | known
+        entity_fields = {name: value for name, value in entity.items() if value is not None}
+        stamped = {self.at: self.account.now()} | entity_fields
         start = self.period.start(self._moment(stamped))
         inner, models = self._entity_set(start), adapter_or_none(cast("EntitySet[Account]", self._set(start)))
         if isinstance(inner, LogTail):
@@ -267,11 +269,13 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         Guide: high volume delete pattern (finding single entities); point query.
         """
-        given = fields_of(key, fields)
-        start = self.period.start(self._moment(given))
+        key_fields = fields_of(key, fields)
+        start = self.period.start(self._moment(key_fields))
         if start < self._retention.first_kept(self.account.now()):
             return None
-        return await self._entity_set(start).get({name: given[name] for name in given if name in self.key.fields})
+        return await self._entity_set(start).get(
+            {name: key_fields[name] for name in key_fields if name in self.key.fields}
+        )
 
     @recipe
     async def search(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -285,12 +289,12 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         Guide: high volume delete pattern (finding single entities).
         """
-        given = fields_of(key, fields)
-        self.key.format(given)
+        key_fields = fields_of(key, fields)
+        self.key.format(key_fields)
         for start in reversed(await self._kept()):
-            found = await self._entity_set(start).get(given)
-            if found is not None:
-                return found
+            entity = await self._entity_set(start).get(key_fields)
+            if entity is not None:
+                return entity
         return None
 
     @stream
@@ -337,12 +341,12 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             # The tables are limited to the span, so most rows read are within it
             allow = QueryClass.PARTITION_SCAN
             where = self._within(earliest, latest, where)
-        given = fields_of(span, fields_of(key, fields))
+        key_fields = fields_of(span, fields_of(key, fields))
         # Otherwise wrong fields would not be noticed before there is a table
-        self.key.range(given)
+        self.key.range(key_fields)
         starts = await self._kept(earliest, latest)
         for start in reversed(starts) if backwards else starts:
-            async for entity in self._entity_set(start).range(given, where=where, allow=allow, select=select):
+            async for entity in self._entity_set(start).range(key_fields, where=where, allow=allow, select=select):
                 yield entity
 
     def _within(self, earliest: datetime, latest: datetime | None, where: Filter | None) -> Filter:
@@ -367,9 +371,9 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         Guide: high volume delete pattern; log tail pattern.
         """
         self._check_newest_first(count)
-        given = fields_of(key, partition)
-        self.key.range(given)
-        return await self._newest(await self._kept(), count, given)
+        key_fields = fields_of(key, partition)
+        self.key.range(key_fields)
+        return await self._newest(await self._kept(), count, key_fields)
 
     @recipe
     async def latest_of_each(
@@ -385,11 +389,11 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         The errors are those of `latest`. Guide: high volume delete pattern; log tail pattern.
         """
-        asked = partitions_of(self.key, partitions, max_concurrency)
+        partition_fields = partitions_of(self.key, partitions, max_concurrency)
         self._check_newest_first(count)
-        starts = await self._kept() if asked else []
+        starts = await self._kept() if partition_fields else []
         return await self.account.gather(
-            *(self._newest(starts, count, each) for each in asked),
+            *(self._newest(starts, count, fields) for fields in partition_fields),
             max_concurrency=max_concurrency,
             independent=True,
         )
@@ -402,12 +406,12 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             raise BadInput("latest", count, rule, f"use a LogTail, or start the RowKey with {{{self.at}:inverted}}")
 
     async def _newest(self, starts: Sequence[datetime], count: int, partition: Mapping[str, Any]) -> list[Entity]:
-        found: list[Entity] = []
+        entities: list[Entity] = []
         for start in reversed(starts):
-            if len(found) >= count:
+            if len(entities) >= count:
                 break
-            found += await self._entity_set(start).take(count - len(found), partition)
-        return found
+            entities += await self._entity_set(start).take(count - len(entities), partition)
+        return entities
 
     # -- data series
 
@@ -429,23 +433,27 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         Guide: data series pattern; high volume delete pattern.
         """
-        made: Inner = self._set(self.period.start(until))
-        if not isinstance(made, DataSeries):
+        series_set: Inner = self._set(self.period.start(until))
+        if not isinstance(series_set, DataSeries):
             rule = "its tables hold entities, and only a DataSeries has points"
             raise BadInput("factory", self.table_prefix, rule, "use range(), or return a DataSeries from the factory")
-        given = fields_of(key, fields)
+        key_fields = fields_of(key, fields)
         windows = [
-            (start, slots, made.fields_at(self.at, start, given) if self.at in made.key.fields else given)
-            for start, slots in slots_before(self.period, made.points, count, until)
+            (
+                start,
+                slots,
+                series_set.fields_at(self.at, start, key_fields) if self.at in series_set.key.fields else key_fields,
+            )
+            for start, slots in slots_before(self.period, series_set.points, count, until)
         ]
-        for _, _, each in windows:
-            made.key.format(each)
+        for _, _, series_key in windows:
+            series_set.key.format(series_key)
 
-        async def read(start: datetime, slots: Sequence[int], each: Mapping[str, Any]) -> list[Any]:
+        async def read(start: datetime, slots: Sequence[int], series_key: Mapping[str, Any]) -> list[Any]:
             if not self.is_kept(start):
                 return [None] * len(slots)
             series = cast("DataSeries[Account, Any]", self._set(start))
-            return await series.read(slots, each)
+            return await series.read(slots, series_key)
 
         parts = await self.account.gather(*(read(*window) for window in windows), independent=True)
         return [point for part in parts for point in part]
@@ -484,7 +492,11 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         if cutoff > clock:
             rule = f"it is after the current time {clock.isoformat()}, so some periods may still be written"
             raise BadInput("now", now, rule, "omit it, or pass an instant in the past")
-        return [each for each in await self._existing(None, None) if each < self._retention.first_kept(cutoff)]
+        return [
+            period_start
+            for period_start in await self._existing(None, None)
+            if period_start < self._retention.first_kept(cutoff)
+        ]
 
     @recipe
     async def drop_expired(self, now: datetime | None = None) -> list[str]:

@@ -27,7 +27,7 @@ def check_sets(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> No
     if is_same_table(old_set, new_set) and old_set.key.overlaps(new_set.key):
         rule = "in one table, a row could belong to both sets"
         raise BadDesign("new_set", new_set.key, rule, "move to another table, or begin the keys with different text")
-    old, new = (adapter_or_none(each) for each in (old_set, new_set))
+    old, new = (adapter_or_none(entity_set) for entity_set in (old_set, new_set))
     if (old and old.model.model_class) is not (new and new.model.model_class):
         raise BadDesign("new_set", new_set, "the sets have different models", "give both the same model, or none")
     if old is not None and new is not None:
@@ -37,7 +37,7 @@ def check_sets(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> No
 
 def name_of(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> str:
     """Return a name that no other move between these tables has."""
-    keys = [f"{each.partition_template}\n{each.row_template}" for each in (old_set.key, new_set.key)]
+    keys = [f"{key.partition_template}\n{key.row_template}" for key in (old_set.key, new_set.key)]
     digest = blake2b("\n".join(keys).encode(), digest_size=4).hexdigest()
-    names = (each.table.name.lower()[:20] for each in (old_set, new_set))
+    names = (entity_set.table.name.lower()[:20] for entity_set in (old_set, new_set))
     return f"{'-'.join(names)}-{digest}"

@@ -73,7 +73,7 @@ class RekeyReport:
 
     def of(self, mismatch: Mismatch) -> list[Difference]:
         """Return the differences of one kind."""
-        return [each for each in self.differences if each.mismatch is mismatch]
+        return [difference for difference in self.differences if difference.mismatch is mismatch]
 
 
 RekeyProgress: TypeAlias = Callable[[RekeyReport], None]

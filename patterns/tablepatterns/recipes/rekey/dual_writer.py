@@ -139,14 +139,14 @@ class DualWriter(Pattern[Account_co]):
 
         :param state: one in which writers wait
         """
-        seen, since, pause = state, self.account.now(), _FIRST_WAIT
+        last_state, since, pause = state, self.account.now(), _FIRST_WAIT
         while True:
             await self.account.sleep(pause)
             now = await self.read_state()
             if not now.phase.is_paused:
                 return now
-            if now.etag != seen.etag:
-                seen, since = now, self.account.now()
+            if now.etag != last_state.etag:
+                last_state, since = now, self.account.now()
             elif (self.account.now() - since).total_seconds() >= self.max_pause:
                 with suppress(Overtaken):
                     return await self.change_state(now, phase=now.phase.canceled)
@@ -162,10 +162,10 @@ class DualWriter(Pattern[Account_co]):
 
     def claim(self, *versions: Mapping[str, Any] | None) -> Claim:
         """Return the claim on the rows of an entity before and after a change."""
-        known = [fields for fields in versions if fields is not None]
+        field_lists = [fields for fields in versions if fields is not None]
         old, new = (
-            tuple(dict.fromkeys(keys for fields in known if (keys := keys_or_none(each, fields))))
-            for each in (self.old_set, self.new_set)
+            tuple(dict.fromkeys(keys for fields in field_lists if (keys := keys_or_none(entity_set, fields))))
+            for entity_set in (self.old_set, self.new_set)
         )
         return Claim(old, new)
 
@@ -187,7 +187,7 @@ class DualWriter(Pattern[Account_co]):
             mirror = self.mirror(state)
             try:
                 await lease.renew_if_due()
-                written = await act(under_lease(mirror.source, lease))
+                entity = await act(under_lease(mirror.source, lease))
                 break
             except LeaseLost:
                 # The process stalled, and has written nothing; the phase may have changed
@@ -195,14 +195,14 @@ class DualWriter(Pattern[Account_co]):
             except _REJECTED:
                 await self._finish(lease, mirror, claim, retry_for)
                 raise
-        lease = await self._still_announced(lease, [claim], mirror, written)
+        lease = await self._still_announced(lease, [claim], mirror, entity)
         if lease is None:
-            return written
+            return entity
         sources, targets = mirror.sources(claim), mirror.targets(claim)
-        known = {keys: written for keys in sources if written is None or written.key == keys}
+        known_entities = {keys: entity for keys in sources if entity is None or entity.key == keys}
         had = None if before is None else keys_or_none(mirror.target, before)
-        await self._finish(lease, mirror, claim, retry_for, known, [keys for keys in targets if keys != had])
-        return written
+        await self._finish(lease, mirror, claim, retry_for, known_entities, [keys for keys in targets if keys != had])
+        return entity
 
     async def begin(self, claims: Sequence[Claim]) -> tuple[Lease | None, State]:
         """Announce a change, and return the lease of its message with the state that holds until it is deleted.
@@ -223,11 +223,11 @@ class DualWriter(Pattern[Account_co]):
         return None, state
 
     async def _announce(self, claims: Sequence[Claim]) -> Lease:
-        body = {"entities": [each.plain() for each in claims]}
+        body = {"entities": [claim.plain() for claim in claims]}
         return await Lease.on_new(self.account, self._messages, Envelope(self.kind, body), self.lease)
 
     async def _still_announced(
-        self, lease: Lease, claims: Sequence[Claim], mirror: Mirror, written: Entity | None
+        self, lease: Lease, claims: Sequence[Claim], mirror: Mirror, entity: Entity | None
     ) -> Lease | None:
         """Check after a write that its message existed until then, so that the phase cannot have changed before.
 
@@ -236,22 +236,22 @@ class DualWriter(Pattern[Account_co]):
         """
         try:
             await lease.renew_if_due()
-        except LeaseLost as lost:
+        except LeaseLost as error:
             # A worker that received the message may have read the entity before it was written
             if (await self.read_state()).phase is not Phase.COMMITTED:
                 lease = await self._announce(claims)
             state = await self.read_state()
             if state.phase.has_new_primary == mirror.is_new_primary:
                 return None if state.phase is Phase.COMMITTED else lease
-            if state.phase is Phase.COMMITTED and written is not None:
+            if state.phase is Phase.COMMITTED and entity is not None:
                 # No program reads the old table any more
                 with suppress(EntityChanged, EntityNotFound):
-                    await mirror.source.delete(written)
+                    await mirror.source.delete(entity)
             await self.handle(lease)
             await lease.complete()
             change = "committed" if state.phase is Phase.COMMITTED else "cut over or rolled back"
             text = f"the write took so long that the move to new keys was {change} before it ended, so it may have"
-            raise OutcomeUnknown(f"{text} no effect; read the entity, and repeat the write if it lacks it") from lost
+            raise OutcomeUnknown(f"{text} no effect; read the entity, and repeat the write if it lacks it") from error
         return lease
 
     async def _finish(
@@ -260,7 +260,7 @@ class DualWriter(Pattern[Account_co]):
         mirror: Mirror,
         claim: Claim,
         retry_for: float,
-        known: Mapping[Any, Entity | None] | None = None,
+        known_entities: Mapping[Any, Entity | None] | None = None,
         absent: Sequence[Any] = (),
     ) -> None:
         """Update the copies after a write, and delete its message.
@@ -268,7 +268,7 @@ class DualWriter(Pattern[Account_co]):
         The change itself is made. If this fails, the failure is logged, and a worker does it when the message appears.
         """
         try:
-            await self.note(await mirror.settle(lease, claim, retry_for, known, absent))
+            await self.note(await mirror.settle(lease, claim, retry_for, known_entities, absent))
             await lease.complete()
         except AzureError as error:
             _log.warning("%s: the copy of an entity is left to a worker (%s)", self.kind, type(error).__name__)
@@ -297,8 +297,8 @@ class DualWriter(Pattern[Account_co]):
             await mirror.fence(claim, RETRY_FOR)
             return await mirror.settle(lease, claim, RETRY_FOR)
 
-        found = await self.account.gather(*map(settle, claims), independent=True)
-        await self.note([each for problems in found for each in problems])
+        problem_lists = await self.account.gather(*map(settle, claims), independent=True)
+        await self.note([problem for problems in problem_lists for problem in problems])
 
     async def process_messages(self, seconds: int) -> int:
         """Process all messages that can be received now, and return how many there were.

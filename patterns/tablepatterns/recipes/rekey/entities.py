@@ -154,14 +154,14 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         Guide: intra-partition secondary index pattern.
         """
-        given = fields_of(key, fields)
+        key_fields = fields_of(key, fields)
 
         async def read(state: State) -> tuple[EntitySet[Account], Entity | None]:
             entity_set, is_copy = self._set_with(via, state)
-            found = await entity_set.find(via, given)
-            if not is_copy or found is None:
-                return entity_set, self._shown(found)
-            return entity_set, await self._primary_of(found, state)
+            entity = await entity_set.find(via, key_fields)
+            if not is_copy or entity is None:
+                return entity_set, self._shown(entity)
+            return entity_set, await self._primary_of(entity, state)
 
         return cast("E | None", await self._read(read))
 
@@ -194,9 +194,9 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         Guide: range query.
         """
-        index, given = via_and_fields(via, key, fields)
-        entity_set, is_copy = await self._set_for(index, given)
-        async for entity in entity_set.range(index, given, where=where, allow=allow, select=select):
+        index, key_fields = via_and_fields(via, key, fields)
+        entity_set, is_copy = await self._set_for(index, key_fields)
+        async for entity in entity_set.range(index, key_fields, where=where, allow=allow, select=select):
             await self._check_readable(entity_set)
             yield cast("E", self._shown(entity, is_copy=is_copy))
         await self._check_readable(entity_set)
@@ -223,9 +223,9 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         The other errors are those of `range`. Guide: continuation tokens; page size.
         """
-        index, given = via_and_fields(via, key, fields)
-        entity_set, is_copy = await self._set_for(index, given)
-        page = await entity_set.page(index, given, size=size, token=token, where=where, allow=allow, select=select)
+        index, key_fields = via_and_fields(via, key, fields)
+        entity_set, is_copy = await self._set_for(index, key_fields)
+        page = await entity_set.page(index, key_fields, size=size, token=token, where=where, allow=allow, select=select)
         await self._check_readable(entity_set)
         return Page(tuple(self._shown(entity, is_copy=is_copy) for entity in page.items), page.token)
 
@@ -246,9 +246,9 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         Cost, parameters and errors are those of `EntitySet.take` and `range`. Guide: large result sets (take n).
         """
-        index, given = via_and_fields(via, key, fields)
-        entity_set, is_copy = await self._set_for(index, given)
-        entities = await entity_set.take(count, index, given, where=where, allow=allow, select=select)
+        index, key_fields = via_and_fields(via, key, fields)
+        entity_set, is_copy = await self._set_for(index, key_fields)
+        entities = await entity_set.take(count, index, key_fields, where=where, allow=allow, select=select)
         await self._check_readable(entity_set)
         return [self._shown(entity, is_copy=is_copy) for entity in entities]
 
@@ -265,8 +265,8 @@ class RekeyedEntities(Modeled[Account_co, E]):
         """
         check_least("max_concurrency", max_concurrency, 1)
         reads = [self._found(fields) for fields in keys]
-        found: list[Any] = await self.account.gather(*reads, max_concurrency=max_concurrency)
-        return found
+        entities: list[Any] = await self.account.gather(*reads, max_concurrency=max_concurrency)
+        return entities
 
     @stream
     async def query(
@@ -310,9 +310,9 @@ class RekeyedEntities(Modeled[Account_co, E]):
         Guide: index entities pattern.
         """
         entity_set, _ = self._set_with(via, await self._writer.recent_state())
-        found = await entity_set.keys_of(via, fields_of(key, fields))
+        key_list = await entity_set.keys_of(via, fields_of(key, fields))
         await self._check_readable(entity_set)
-        return found
+        return key_list
 
     @recipe
     async def find_all(
@@ -326,9 +326,9 @@ class RekeyedEntities(Modeled[Account_co, E]):
         Guide: index entities pattern.
         """
         entity_set, is_copy = self._set_with(via, await self._writer.recent_state())
-        found = await entity_set.find_all(via, fields_of(key, fields), max_concurrency=max_concurrency)
+        entities = await entity_set.find_all(via, fields_of(key, fields), max_concurrency=max_concurrency)
         await self._check_readable(entity_set)
-        return [self._shown(entity, is_copy=is_copy) for entity in found]
+        return [self._shown(entity, is_copy=is_copy) for entity in entities]
 
     @recipe
     async def totals(
@@ -340,9 +340,9 @@ class RekeyedEntities(Modeled[Account_co, E]):
         they may be stale. Guide: denormalization pattern; one-to-many relationships.
         """
         entity_set, _ = self._set_with(via, await self._writer.recent_state())
-        found = await entity_set.totals(via, fields_of(key, fields), retry_for=retry_for)
+        totals = await entity_set.totals(via, fields_of(key, fields), retry_for=retry_for)
         await self._check_readable(entity_set)
-        return found
+        return totals
 
     @recipe
     async def create_table(self) -> bool:
@@ -355,13 +355,13 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
     def entity_of(self, instance: E) -> Entity:
         """Return the entity of a model instance; nothing is sent. See `EntitySet.entity_of`."""
-        found: Any = instance if self._adapter is None else self._adapter.entity_of(instance)
-        return cast("Entity", found)
+        entity: Any = instance if self._adapter is None else self._adapter.entity_of(instance)
+        return cast("Entity", entity)
 
     def instance_of(self, entity: Entity) -> E:
         """Return the model instance of an entity of this move; nothing is sent. See `EntitySet.instance_of`."""
-        found: Any = entity if self._adapter is None else self._adapter.instance_of(entity)
-        return cast("E", found)
+        instance_or_entity: Any = entity if self._adapter is None else self._adapter.instance_of(entity)
+        return cast("E", instance_or_entity)
 
     inserting = replacing = merging = deleting = renaming = _rejected(
         "a transaction changes one table, and during a move each write changes two",
@@ -397,8 +397,8 @@ class RekeyedEntities(Modeled[Account_co, E]):
         check_retry_for(retry_for)
         fields = {name: value for name, value in entity.items() if value is not None}
         act: Act = lambda primary: primary.insert(fields, retry_for=retry_for)  # noqa: E731
-        written = await self._writer.write(act, None, fields, retry_for)
-        return cast("E", self._shown(written))
+        entity_written = await self._writer.write(act, None, fields, retry_for)
+        return cast("E", self._shown(entity_written))
 
     @writing
     async def replace(
@@ -428,8 +428,8 @@ class RekeyedEntities(Modeled[Account_co, E]):
         async def write(current: Entity) -> Entity:
             return await self._changed(current, fields, retry_for)
 
-        written = await self._conditional(entity, write, etag, force=force, retry_for=retry_for, in_full=True)
-        return cast("E", written)
+        result = await self._conditional(entity, write, etag, force=force, retry_for=retry_for, in_full=True)
+        return cast("E", result)
 
     @writing
     async def merge(
@@ -450,10 +450,10 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         The other parameters and errors are those of `replace`. Guide: concurrency; merge or replace.
         """
-        given = {name: value for name, value in changes.items() if value is not None}
+        new_values = {name: value for name, value in changes.items() if value is not None}
 
         async def write(current: Entity) -> Entity:
-            return await self._changed(current, {**current, **given}, retry_for)
+            return await self._changed(current, {**current, **new_values}, retry_for)
 
         return cast("E", await self._conditional(entity, write, etag, force=force, retry_for=retry_for))
 
@@ -529,13 +529,13 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         Guide: concurrency.
         """
-        given = fields_of(key, fields)
+        key_fields = fields_of(key, fields)
 
         async def write(current: Entity | None) -> Entity:
-            entity = _existing(current, given)
+            entity = _existing(current, key_fields)
             return await self._changed(entity, {**entity}, retry_for)
 
-        return cast("E", await self._from_current(given, write, retry_for, change))
+        return cast("E", await self._from_current(key_fields, write, retry_for, change))
 
     @writing
     async def rename(
@@ -559,8 +559,8 @@ class RekeyedEntities(Modeled[Account_co, E]):
         The errors are those of `EntitySet.rename` and `replace`. Guide: modifying entities; entity group transactions.
         """
         check_retry_for(retry_for)
-        given = fields_of(key, fields)
-        return cast("E", await self._changed(entity, {**entity, **given}, retry_for, renamed=given))
+        key_fields = fields_of(key, fields)
+        return cast("E", await self._changed(entity, {**entity, **key_fields}, retry_for, renamed=key_fields))
 
     # ------------------------------------------------------------------ which table
 
@@ -573,17 +573,17 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         async def read(state: State) -> tuple[EntitySet[Account], Entity | None]:
             primary, copies = self._sets(state)
-            if (own := _part(primary.key, fields)) is not None:
-                entity = self._shown(await primary.get(own))
+            if (primary_key := _part(primary.key, fields)) is not None:
+                entity = self._shown(await primary.get(primary_key))
                 return primary, entity if entity is None or not is_exact or _has(entity, fields) else None
-            other = _part(copies.key, fields)
-            if other is None:
+            copy_key = _part(copies.key, fields)
+            if copy_key is None:
                 # Raises the error that names what is missing
-                return primary, self._shown(await primary.get(_known(primary.key, fields)))
+                return primary, self._shown(await primary.get(_present_key_fields(primary.key, fields)))
             self._check_copies(state, fields)
-            copied = await copies.get(other)
-            found = None if copied is None else await self._primary_of(copied, state)
-            return copies, found if found is None or _has(found, fields) else None
+            copied = await copies.get(copy_key)
+            original = None if copied is None else await self._primary_of(copied, state)
+            return copies, original if original is None or _has(original, fields) else None
 
         return await self._read(read)
 
@@ -599,8 +599,8 @@ class RekeyedEntities(Modeled[Account_co, E]):
     async def _primary_of(self, copied: Entity, state: State) -> Entity | None:
         """Return the entity of a copy. Cost: 1 transaction."""
         primary, _ = self._sets(state)
-        own = _part(primary.key, copied)
-        return None if own is None else self._shown(await primary.get(own))
+        primary_key = _part(primary.key, copied)
+        return None if primary_key is None else self._shown(await primary.get(primary_key))
 
     def _sets(self, state: State) -> tuple[EntitySet[Account], EntitySet[Account]]:
         """Return the set of the primary table and that of the copies."""
@@ -642,13 +642,13 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
     def _check_known(self, fields: Mapping[str, Any]) -> None:
         for name in fields:
-            if not any(name in each.key.fields for each in self._sets(State())):
+            if not any(name in entity_set.key.fields for entity_set in self._sets(State())):
                 rule = f"the keys have the fields {', '.join(self._key_fields)}"
                 raise BadKey(name, fields[name], rule, "leave it out")
 
     @property
     def _key_fields(self) -> list[str]:
-        return [*dict.fromkeys(name for each in self._sets(State()) for name in each.key.fields)]
+        return [*dict.fromkeys(name for entity_set in self._sets(State()) for name in entity_set.key.fields)]
 
     async def _check_readable(self, entity_set: EntitySet[Account]) -> None:
         if not await self._writer.is_readable(entity_set):
@@ -689,10 +689,12 @@ class RekeyedEntities(Modeled[Account_co, E]):
                 raise BadInput("entity", getattr(entity, "key", None), rule, "read it whole with get, then write it")
             self._identity.check(entity)
             condition = read.inner.source.etag
-        given = {name: entity[name] for name in self._key_fields if entity.get(name) is not None}
+        key_fields = {name: entity[name] for name in self._key_fields if entity.get(name) is not None}
         if condition == ANY:
-            return await self._from_current(given, lambda current: write(_existing(current, given)), retry_for)
-        current = _existing(await self._found(given, is_exact=False), given)
+            return await self._from_current(
+                key_fields, lambda current: write(_existing(current, key_fields)), retry_for
+            )
+        current = _existing(await self._found(key_fields, is_exact=False), key_fields)
         if current.etag != condition:
             raise EntityChanged(
                 f"the entity {current.key} has changed since it had the ETag {condition}; read it again"
@@ -700,18 +702,18 @@ class RekeyedEntities(Modeled[Account_co, E]):
         return await write(current)
 
     async def _upserted(
-        self, fields: Mapping[str, Any], merged: Callable[[Entity], Mapping[str, Any]], retry_for: float
+        self, fields: Mapping[str, Any], merge_into: Callable[[Entity], Mapping[str, Any]], retry_for: float
     ) -> Entity:
-        given = {name: fields[name] for name in self._key_fields if name in fields}
+        key_fields = {name: fields[name] for name in self._key_fields if name in fields}
 
         async def write(current: Entity | None) -> Entity:
             if current is None:
                 inserted: Entity = await bound_insert(fields, retry_for=retry_for)
                 return inserted
-            return await self._changed(current, merged(current), retry_for)
+            return await self._changed(current, merge_into(current), retry_for)
 
         bound_insert: Any = self.insert
-        return await self._from_current(given, write, retry_for)
+        return await self._from_current(key_fields, write, retry_for)
 
     async def _from_current(
         self,
@@ -758,11 +760,11 @@ class RekeyedEntities(Modeled[Account_co, E]):
             current.update(after)
             return await primary.replace(current, retry_for=retry_for)
 
-        written = cast("Entity", await self._writer.write(act, before, after, retry_for))
+        stored = cast("Entity", await self._writer.write(act, before, after, retry_for))
         entity.clear()
-        entity.update(written)
-        identify(entity, written)
-        remember(entity, reading_of(written))
+        entity.update(stored)
+        identify(entity, stored)
+        remember(entity, reading_of(stored))
         self._shown(entity)
         return entity
 
@@ -780,13 +782,13 @@ class RekeyedEntities(Modeled[Account_co, E]):
                 return current
             text = f"the table was cut over or rolled back since the entity {entity.key} was read; read it again"
             raise EntityChanged(text)
-        own = _part(primary.key, read.inner.fields)
-        found = None if own is None else await primary.get(own)
-        if found is None:
+        primary_key = _part(primary.key, read.inner.fields)
+        stored = None if primary_key is None else await primary.get(primary_key)
+        if stored is None:
             raise EntityNotFound(f"there is no entity any more for the copy {entity.key} that was read")
-        if not same(found, read.inner.fields):
+        if not same(stored, read.inner.fields):
             raise EntityChanged(f"the entity of the copy {entity.key} has changed since it was read; read it again")
-        return found
+        return stored
 
 
 def _check_filter(where: Filter | None) -> None:
@@ -816,13 +818,13 @@ def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:
     return current
 
 
-def _known(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _present_key_fields(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: fields[name] for name in key.fields if fields.get(name) is not None}
 
 
 def _part(key: Key, fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the fields of a key; None if one is missing."""
-    part = _known(key, fields)
+    part = _present_key_fields(key, fields)
     return part if len(part) == len(key.fields) else None
 
 

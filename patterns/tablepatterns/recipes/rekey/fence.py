@@ -62,22 +62,22 @@ class FencedTable(Table):
 
     async def read_page(self, query: PageQuery) -> Found:
         """Read one page of a query, without tombstones. Cost: 1 transaction."""
-        found = await super().read_page(query._replace(select=query.select and (*query.select, TOMBSTONE)))
-        return found._replace(entities=[row for row in found.entities if TOMBSTONE not in row])
+        page = await super().read_page(query._replace(select=query.select and (*query.select, TOMBSTONE)))
+        return page._replace(entities=[row for row in page.entities if TOMBSTONE not in row])
 
     async def remove_tombstones(self) -> None:
         """Delete all tombstones that no entity replaces meanwhile. Cost: a scan of the table, and 1 for each."""
         query = PageQuery(prop(TOMBSTONE) == True, MAX_PAGE_ENTITIES, None, None)  # noqa: E712 - a filter
         while True:
-            found = await super().read_page(query)
-            for row in found.entities:
+            page = await super().read_page(query)
+            for row in page.entities:
                 keys = row["PartitionKey"], row["RowKey"]
                 if self._is_primary(keys):
                     with suppress(EntityChanged, EntityNotFound):
                         await super().submit(Operation.delete(*keys, row.etag or ANY))
-            if found.next is None:
+            if page.next is None:
                 return
-            query = query._replace(start=found.next)
+            query = query._replace(start=page.next)
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Submit the operations as one entity group transaction, in which primary rows become tombstones.
@@ -87,28 +87,28 @@ class FencedTable(Table):
 
         :raises LeaseLost: the message was delivered to another process; nothing has changed
         """
-        sent = [*map(self._fenced, operations)]
+        fenced = [*map(self._fenced, operations)]
         replaced: set[int] = set()
         while True:
             try:
-                written = await super().submit(*sent)
+                rows = await super().submit(*fenced)
             except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
                 index: int = error.index or 0
                 if index in replaced:
-                    text = f"another process inserted the entity {sent[index].key} at the same time"
+                    text = f"another process inserted the entity {fenced[index].key} at the same time"
                     raise EntityAlreadyExists(text, error, index=index) from error
-                tombstone = await self._tombstone(sent[index])
+                tombstone = await self._tombstone(fenced[index])
                 if tombstone is None or not isinstance(error, EntityAlreadyExists):
                     raise
                 if self._lease is not None:
                     await self._lease.renew_if_due()
                 replaced.add(index)
                 ids = write_ids_of(tombstone)
-                sent[index] = replace(sent[index], kind="replace", etag=tombstone.etag or ANY, write_ids=ids)
+                fenced[index] = replace(fenced[index], kind="replace", etag=tombstone.etag or ANY, write_ids=ids)
                 continue
             return [
                 entity_of_keys(*operation.key, None, ()) if operation.kind == "delete" else row
-                for operation, row in zip(operations, written, strict=True)
+                for operation, row in zip(operations, rows, strict=True)
             ]
 
     def _fenced(self, operation: Operation) -> Operation:

@@ -51,7 +51,7 @@ class Claim:
         :raises BadMessage: the body holds no claims
         """
         try:
-            return [cls(_all_keys(each["old"]), _all_keys(each["new"])) for each in body["entities"]]
+            return [cls(_all_keys(claim["old"]), _all_keys(claim["new"])) for claim in body["entities"]]
         except (KeyError, TypeError, ValueError) as error:
             rule = 'it has "entities" with their keys in the "old" and the "new" table'
             hint = "process it with the version of the library that sent it"
@@ -110,8 +110,8 @@ class Mirror:
                 place = None if entity is None else self.place(keys, entity)
                 if place is not None and not isinstance(place, Difference):
                     places[place] = None
-            for each, rows in ((self.source, self.sources(claim)), (self.target, places)):
-                table = fenced_table(each)
+            for entity_set, rows in ((self.source, self.sources(claim)), (self.target, places)):
+                table = fenced_table(entity_set)
                 for keys in rows if table.is_fenced else ():
                     await table.bump(keys)
 
@@ -122,7 +122,7 @@ class Mirror:
         lease: Lease,
         claim: Claim,
         retry_for: float,
-        known: Mapping[Keys, Entity | None] | None = None,
+        known_entities: Mapping[Keys, Entity | None] | None = None,
         absent: Iterable[Keys] = (),
     ) -> list[Difference]:
         """Update the copies that a claim names, until their entities have not changed during the update.
@@ -130,23 +130,23 @@ class Mirror:
         The process must have the message that names the claim: as long as the message exists, the phase in which this
         set is the primary one does not end.
 
-        :param known: entities that were just written, by their keys, None for a deleted one; these are not read first
+        :param known_entities: entities just written, by their keys, None for a deleted one; these are not read first
         :param absent: the keys of copies that most likely do not exist; these are not read first
         :return: the entities that cannot be copied
         :raises LeaseLost: the message was delivered to another process
         :raises TooMuchContention: others wrote the entities during every attempt
         """
-        seen: dict[Keys, Entity | None] = dict(known or {})
+        entities_by_key: dict[Keys, Entity | None] = dict(known_entities or {})
         expected_absent = set(absent)
 
         async def attempt() -> list[Difference]:
             entities = {
-                keys: seen.pop(keys) if keys in seen else await get_row(self.source, keys)
+                keys: entities_by_key.pop(keys) if keys in entities_by_key else await get_row(self.source, keys)
                 for keys in self.sources(claim)
             }
             problems = await self._settled(lease, claim, entities, expected_absent)
             for keys, entity in entities.items():
-                seen[keys] = now = await get_row(self.source, keys)
+                entities_by_key[keys] = now = await get_row(self.source, keys)
                 if (now and now.etag) != (entity and entity.etag):
                     raise Overtaken
             return problems
@@ -157,31 +157,31 @@ class Mirror:
         self, lease: Lease, claim: Claim, entities: Mapping[Keys, Entity | None], absent: set[Keys]
     ) -> list[Difference]:
         problems: list[Difference] = []
-        wanted: dict[Keys, tuple[Keys, Entity]] = {}
+        copies: dict[Keys, tuple[Keys, Entity]] = {}
         for keys, entity in entities.items():
             if entity is None:
                 continue
-            found = self.place(keys, entity)
-            if isinstance(found, Difference):
-                problems.append(found)
-            elif found in wanted:
-                problems.append(Difference(Mismatch.SAME_KEY, keys, found, wanted[found][0]))
+            copy_key = self.place(keys, entity)
+            if isinstance(copy_key, Difference):
+                problems.append(copy_key)
+            elif copy_key in copies:
+                problems.append(Difference(Mismatch.SAME_KEY, keys, copy_key, copies[copy_key][0]))
             else:
-                wanted[found] = keys, entity
+                copies[copy_key] = keys, entity
         # First the copies that are needed, so that an entity with a new key always has one
         duplicates: list[Keys] = []
-        for place, (keys, entity) in wanted.items():
+        for place, (keys, entity) in copies.items():
             problem = await self._put(lease, place, keys, entity, is_absent=place in absent)
             if isinstance(problem, DuplicateIndexValue):
                 duplicates.append(place)
             else:
                 problems += [problem] if problem else []
         for place in self.targets(claim):
-            if place not in wanted:
+            if place not in copies:
                 await self._remove(lease, place, entities.keys())
         for place in duplicates:
             # The copy that has the unique value may have been the entity's own, under its key before the change
-            keys, entity = wanted[place]
+            keys, entity = copies[place]
             problem = await self._put(lease, place, keys, entity, is_absent=False)
             if isinstance(problem, DuplicateIndexValue):
                 if not await self._is_duplicate(place, keys, entity):
@@ -272,10 +272,10 @@ class Mirror:
             return None
         before = await get_row(self.source, keys)
         for _ in range(_ATTEMPTS):
-            found = None if before is None else await self._compared(keys, before)
+            difference = None if before is None else await self._compared(keys, before)
             after = await get_row(self.source, keys)
-            if found is None or (after and after.etag) == (before and before.etag):
-                return found
+            if difference is None or (after and after.etag) == (before and before.etag):
+                return difference
             before = after
         return None
 
@@ -307,13 +307,13 @@ class Mirror:
         return None if await self._has(owner, place) else Difference(Mismatch.ORPHANED, owner, place)
 
 
-def same(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+def same(some: Mapping[str, Any], other_fields: Mapping[str, Any]) -> bool:
     """Whether two entities have the same fields, as their sets return them."""
     try:
-        return same_value(some, others)
+        return same_value(some, other_fields)
     except BadProperty:
         # A mapping may return values that no property could have
-        return dict(some) == dict(others)
+        return dict(some) == dict(other_fields)
 
 
 async def get_row(entity_set: EntitySet[Account], keys: Keys) -> Entity | None:

@@ -102,19 +102,19 @@ class PhaseStore:
 
         :raises Overtaken: it has changed since
         """
-        wanted = replace(state, **changes)
-        wanted = replace(wanted, was_cut_over=wanted.was_cut_over or wanted.phase.has_new_primary)
+        new_state = replace(state, **changes)
+        new_state = replace(new_state, was_cut_over=new_state.was_cut_over or new_state.phase.has_new_primary)
         properties: dict[str, Any] = {
             "PartitionKey": self._keys[0],
             "RowKey": self._keys[1],
-            "Phase": wanted.phase.value,
-            "IsVerified": wanted.is_verified,
-            "WasCutOver": wanted.was_cut_over,
+            "Phase": new_state.phase.value,
+            "IsVerified": new_state.is_verified,
+            "WasCutOver": new_state.was_cut_over,
         }
-        if wanted.committed_at is not None:
-            properties["CommittedAt"] = wanted.committed_at
-        if wanted.verification is not None:
-            properties["Verification"] = wanted.verification
+        if new_state.committed_at is not None:
+            properties["CommittedAt"] = new_state.committed_at
+        if new_state.verification is not None:
+            properties["Verification"] = new_state.verification
         row = state.row
         operation = (
             Operation.insert(properties)
@@ -122,7 +122,7 @@ class PhaseStore:
             else Operation.replace(properties, row.etag or ANY, write_ids=write_ids_of(row))
         )
         try:
-            (written,) = await self._table.submit(operation)
+            (row_written,) = await self._table.submit(operation)
         except OVERTAKEN as error:
             raise Overtaken from error
-        return replace(wanted, row=written)
+        return replace(new_state, row=row_written)

@@ -210,15 +210,15 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         await self._require(Phase.COPYING)
         mark = Mark.parse(resume, f"copy {self.kind}")
         async for _, items, following in pages([rows.primaries], mark, pace):
-            own = [row for row in items if rows.is_primary(row)]
-            for start in range(0, len(own), _BATCH):
-                entities = [await entity_of(old_set, row) for row in own[start : start + _BATCH]]
-                found = [entity for entity in entities if entity is not None]
-                written, problems = await self._copy_batch(found, pace, max_concurrency, retry_for)
+            primary_rows = [row for row in items if rows.is_primary(row)]
+            for start in range(0, len(primary_rows), _BATCH):
+                entities = [await entity_of(old_set, row) for row in primary_rows[start : start + _BATCH]]
+                batch = [entity for entity in entities if entity is not None]
+                copy_count, problems = await self._copy_batch(batch, pace, max_concurrency, retry_for)
                 report = replace(
                     report,
-                    entities=report.entities + len(found),
-                    copies=report.copies + written,
+                    entities=report.entities + len(batch),
+                    copies=report.copies + copy_count,
                     differences=report.differences + tuple(problems),
                 )
             report = replace(report, token=following.text() if following else None)
@@ -253,24 +253,26 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         pace = Pace(self.account, max_per_second)
         verification = await self._begin_verification(resume)
         mirror = self._writer.mirror(await self._require(Phase.COPYING, Phase.CUT_OVER))
-        stores = [derived_rows(each) for each in (mirror.source, mirror.target)]
+        stores = [derived_rows(entity_set) for entity_set in (mirror.source, mirror.target)]
         report = RekeyReport()
 
         async def look_at(row: Entity, number: int) -> Difference | None:
             await pace.turn()
             return await (entity_difference(mirror, row) if number == 0 else copy_difference(mirror, row))
 
-        async for number, items, following in pages([each.primaries for each in stores], verification.mark, pace):
-            own = [row for row in items if stores[number].is_primary(row)]
-            found = await self.account.gather(
-                *(look_at(row, number) for row in own), max_concurrency=max_concurrency, independent=pace.is_unlimited
+        async for number, items, following in pages([store.primaries for store in stores], verification.mark, pace):
+            primary_rows = [row for row in items if stores[number].is_primary(row)]
+            comparisons = await self.account.gather(
+                *(look_at(row, number) for row in primary_rows),
+                max_concurrency=max_concurrency,
+                independent=pace.is_unlimited,
             )
-            differences = tuple(each for each in found if each is not None)
+            differences = tuple(difference for difference in comparisons if difference is not None)
             verification = replace(verification, is_clean=verification.is_clean and not differences)
             report = replace(
                 report,
-                entities=report.entities + (len(own) if number == 0 else 0),
-                copies=report.copies + (len(own) if number == 1 else 0),
+                entities=report.entities + (len(primary_rows) if number == 0 else 0),
+                copies=report.copies + (len(primary_rows) if number == 1 else 0),
                 differences=report.differences + differences,
                 token=replace(verification, mark=following).text() if following else None,
             )
@@ -308,21 +310,21 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         check_least("max_concurrency", max_concurrency, 1)
         check_retry_for(retry_for)
         pace = Pace(self.account, max_per_second)
-        found = report or await self.verify(max_per_second=max_per_second, max_concurrency=max_concurrency)
+        repairable_report = report or await self.verify(max_per_second=max_per_second, max_concurrency=max_concurrency)
         state = await self._require(Phase.COPYING, Phase.CUT_OVER)
 
-        async def correct(each: Difference) -> None:
+        async def correct(difference: Difference) -> None:
             await pace.turn()
-            claim = self._writer.mirror(state).claim(each.entity, each.copy)
+            claim = self._writer.mirror(state).claim(difference.entity, difference.copy)
             lease, now = await self._writer.begin([claim])
             if lease is None:
                 return
             await self._writer.note(await self._writer.mirror(now).settle(lease, claim, retry_for))
             await lease.complete()
 
-        needed = [each for each in found.differences if each.is_repairable]
-        await self.account.gather(*map(correct, needed), max_concurrency=max_concurrency)
-        return len(needed)
+        differences = [difference for difference in repairable_report.differences if difference.is_repairable]
+        await self.account.gather(*map(correct, differences), max_concurrency=max_concurrency)
+        return len(differences)
 
     @recipe
     async def cut_over(self) -> RekeyStatus:
@@ -425,11 +427,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
                 return False
 
             async for _, items, _ in pages([rows.primaries], Mark("clean up"), pace):
-                own = [row for row in items if rows.is_primary(row)]
-                done = await self.account.gather(
-                    *map(delete, own), max_concurrency=max_concurrency, independent=pace.is_unlimited
+                primary_rows = [row for row in items if rows.is_primary(row)]
+                deletions = await self.account.gather(
+                    *map(delete, primary_rows), max_concurrency=max_concurrency, independent=pace.is_unlimited
                 )
-                deleted += sum(done)
+                deleted += sum(deletions)
         until = self._writer.fenced_until(state)
         if until is None or self.account.now() >= until:
             await fenced_table(self._writer.new_set).remove_tombstones()
@@ -461,15 +463,15 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
     async def _status(self, state: State) -> RekeyStatus:
         names = self.old_set.table.name, self.new_set.table.name
-        primary, other = reversed(names) if state.phase.has_new_primary else names
-        copies = None if state.phase is Phase.COMMITTED else other
+        primary, secondary = reversed(names) if state.phase.has_new_primary else names
+        copies = None if state.phase is Phase.COMMITTED else secondary
         waiting, poison = await self._writer.waiting(), await self._poison.length()
-        left, rows = 0, derived_rows(self._writer.old_set)
+        left_count, rows = 0, derived_rows(self._writer.old_set)
         if state.phase is Phase.COMMITTED:
             page = await rows.primaries.page(None, size=MAX_PAGE_ENTITIES, select=("PartitionKey", "RowKey"))
-            left = sum(map(rows.is_primary, page.items))
+            left_count = sum(map(rows.is_primary, page.items))
         until = self._writer.fenced_until(state)
-        return RekeyStatus(state.phase, state.is_verified, primary, copies, waiting, poison, left, until)
+        return RekeyStatus(state.phase, state.is_verified, primary, copies, waiting, poison, left_count, until)
 
     async def _require(self, *phases: Phase) -> State:
         """Return the state, if its phase is one of these.
@@ -482,7 +484,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return state
         if state.phase.is_paused:
             raise RekeyNotReady(f"the move is {state.phase.value}; wait for it, or run cut_over or roll_back")
-        rule = f"this needs the phase {' or '.join(each.value for each in phases)}"
+        rule = f"this needs the phase {' or '.join(phase.value for phase in phases)}"
         raise BadInput("phase", state.phase.value, rule, "see status, and docs/moving-to-new-keys.md")
 
     async def _copy_batch(
@@ -497,12 +499,14 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         async def copy(entity: Entity, claim: Claim) -> list[Difference]:
             await pace.turn()
-            known = {cast("Keys", entity.key): entity}
-            return await mirror.settle(lease, claim, retry_for, known, mirror.targets(claim))
+            known_entities = {cast("Keys", entity.key): entity}
+            return await mirror.settle(lease, claim, retry_for, known_entities, mirror.targets(claim))
 
         calls = map(copy, entities, claims)
-        found = await self.account.gather(*calls, max_concurrency=max_concurrency, independent=pace.is_unlimited)
-        problems = [each for some in found for each in some]
+        problem_lists = await self.account.gather(
+            *calls, max_concurrency=max_concurrency, independent=pace.is_unlimited
+        )
+        problems = [problem for some in problem_lists for problem in some]
         await self._writer.note(problems)
         await lease.complete()
         return len(entities) - len(problems), problems
@@ -574,10 +578,10 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         :param seconds: how long it may take; None for as long as writers wait
         """
-        begun, pause = self.account.now(), 0.05
+        started_at, pause = self.account.now(), 0.05
         longest = self._writer.max_pause if seconds is None else seconds
         while await self._writer.waiting():
-            if (self.account.now() - begun).total_seconds() >= longest:
+            if (self.account.now() - started_at).total_seconds() >= longest:
                 return False
             if not await self._writer.process_messages(self._writer.lease):
                 await self.account.sleep(pause)

@@ -34,11 +34,11 @@ class Verification:
 
         :raises BadToken: it is not a token of this move's verification
         """
-        found, _, rest = token.partition("-")
-        clean, _, mark = rest.partition("-")
+        run_id, _, remainder = token.partition("-")
+        clean, _, mark = remainder.partition("-")
         if clean not in ("0", "1"):
             raise BadToken("resume", token, "it is not a token of verify", "begin without one")
-        return cls(found, Mark.parse(mark, f"verify {kind}"), clean == "1")
+        return cls(run_id, Mark.parse(mark, f"verify {kind}"), clean == "1")
 
 
 async def entity_difference(mirror: Mirror, row: Entity) -> Difference | None:

@@ -139,8 +139,10 @@ class WideEntity(Modeled[Account_co, E]):
         super().__init__(account)
         self.key = key
         self._layout = Layout(tuple(properties), part_bytes)
-        given = [*mappings]
-        self._mappings = Mappings.of(account, table, key, given if model is None else mapped(model, table, given))
+        mapping_list = [*mappings]
+        self._mappings = Mappings.of(
+            account, table, key, mapping_list if model is None else mapped(model, table, mapping_list)
+        )
         self.transaction_bytes = transaction_bytes
         # Without a separator, the part number could be read as the end of the last field
         separator = "_" if key.row_template.endswith("}") else ""
@@ -189,11 +191,11 @@ class WideEntity(Modeled[Account_co, E]):
         Guide: wide entities pattern; server-side projection.
         """
         check_retry_for(retry_for)
-        given = fields_of(key, fields)
-        self.key.format(given)
+        key_fields = fields_of(key, fields)
+        self.key.format(key_fields)
         names = None if select is None else self._mappings.stored(select)
-        found = await self._part_with(names or (), given) or await self._stored(given, retry_for, names)
-        return self._entity(found, await self._decoded(found)) if found.parts else None
+        value = await self._part_with(names or (), key_fields) or await self._stored(key_fields, retry_for, names)
+        return self._entity(value, await self._decoded(value)) if value.parts else None
 
     @writing
     async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
@@ -254,18 +256,18 @@ class WideEntity(Modeled[Account_co, E]):
 
         Guide: wide entities pattern; merge or replace.
         """
-        given = self._properties(changes)
+        changed_properties = self._properties(changes)
         for name in self.key.fields:
             if name in changes:
                 raise BadKey(name, changes[name], "it is a part of the key, which stays", "leave it out")
         self._mappings.check_merge()
         if force:
-            return await self._merge_into_any(entity, given, retry_for)
+            return await self._merge_into_any(entity, changed_properties, retry_for)
         state, read = self._read_state(entity)
-        if not given:
+        if not changed_properties:
             return read  # type: ignore[return-value] # as in _entity
-        now = await self._merged(state.stored, await self._encoded(state.stored, given, read), retry_for)
-        return self._entity(now, {**state.fields, **given} if self._mappings.each else now.fields, read)
+        now = await self._merged(state.stored, await self._encoded(state.stored, changed_properties, read), retry_for)
+        return self._entity(now, {**state.fields, **changed_properties} if self._mappings.each else now.fields, read)
 
     @updating
     async def update(
@@ -298,9 +300,9 @@ class WideEntity(Modeled[Account_co, E]):
             modify(entity, change)
             return await self.replace(entity, retry_for=retry_for)
 
-        given = fields_of(key, fields)
-        self.key.range(given)
-        return await self._retry_on_current(given, write, retry_for)
+        key_fields = fields_of(key, fields)
+        self.key.range(key_fields)
+        return await self._retry_on_current(key_fields, write, retry_for)
 
     @writing
     async def delete(self, entity: Mapping[str, Any], *, force: bool = False, retry_for: float = RETRY_FOR) -> None:
@@ -333,10 +335,10 @@ class WideEntity(Modeled[Account_co, E]):
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         """
-        given = fields_of(key, fields)
-        self.key.format(given)
-        found = await self._stored(given, retry_for, ())
-        return await self._discard(found, found.orphans)
+        key_fields = fields_of(key, fields)
+        self.key.format(key_fields)
+        value = await self._stored(key_fields, retry_for, ())
+        return await self._discard(value, value.orphans)
 
     @property
     def location(self) -> str:
@@ -370,14 +372,14 @@ class WideEntity(Modeled[Account_co, E]):
     async def _rows_at_once(self, where: Filter, select: Sequence[str] | None) -> list[Entity]:
         return await rows_at_once(self.table, where, select)
 
-    async def _decoded(self, found: Stored) -> dict[str, Any]:
+    async def _decoded(self, value: Stored) -> dict[str, Any]:
         """Return the decoded fields of a stored value."""
-        return await self._mappings.decode_at(self._place(found), found.fields) if self._mappings.each else found.fields
+        return await self._mappings.decode_at(self._place(value), value.fields) if self._mappings.each else value.fields
 
-    def _place(self, found: Stored) -> Place:
+    def _place(self, value: Stored) -> Place:
         # The keys of the head, since a property may move to another part
-        key = found.partition_key, found.first
-        room, read = MAX_PARTS * self._layout.part_bytes, None if found.is_whole else ()
+        key = value.partition_key, value.first
+        room, read = MAX_PARTS * self._layout.part_bytes, None if value.is_whole else ()
         return Place(self.account, self.table.name, key, room=room, read=read)
 
     def _key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -390,27 +392,27 @@ class WideEntity(Modeled[Account_co, E]):
         fixed = (*limits.SYSTEM_PROPERTIES, PARTS, WRITE_ID)
         return None if names is None else (*fixed, *(name for name in names if name not in self.key.fields))
 
-    def _entity(self, found: Stored, fields: Fields, into: Entity | None = None) -> E:
+    def _entity(self, value: Stored, fields: Fields, into: Entity | None = None) -> E:
         """Return the entity for the caller, with its read state."""
         entity = Entity() if into is None else into
-        keys = self._rows.parse(found.partition_key, found.first)
+        keys = self._rows.parse(value.partition_key, value.first)
         entity.clear()
         entity.update({name: keys[name] for name in self.key.fields} | dict(fields))
-        head = found.parts[0]
-        entity.partition_key, entity.row_key, entity.etag = found.partition_key, head.row_key, head.etag
-        remember(entity, ReadState(found, fields, self._identity))
+        head = value.parts[0]
+        entity.partition_key, entity.row_key, entity.etag = value.partition_key, head.row_key, head.etag
+        remember(entity, ReadState(value, fields, self._identity))
         # Recipes run on the view without a model, where E is Entity; the adapter makes the instances
         return entity  # type: ignore[return-value]
 
     async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity, retry_for: float) -> E:
         """Write a whole entity in place of an old one, or none."""
         check_retry_for(retry_for)
-        given = self._properties(entity)
-        encoded = await self._encoded(old, given, into)
+        new_properties = self._properties(entity)
+        encoded = await self._encoded(old, new_properties, into)
         parts = self._layout.arrange(encoded.fields, old.places)
         now = await self._put(old, parts, rewritten(old, parts), encoded.before, retry_for)
         await self._discard(old, old.orphans)
-        return self._entity(now, given if self._mappings.each else now.fields, into)
+        return self._entity(now, new_properties if self._mappings.each else now.fields, into)
 
     async def _merged(self, old: Stored, encoded: Encoded, retry_for: float) -> Stored:
         """Overwrite some of the stored properties, and return the new stored value."""
@@ -419,25 +421,27 @@ class WideEntity(Modeled[Account_co, E]):
         parts = self._layout.arrange(old.fields | encoded.fields, old.places)
         return await self._put(old, parts, merged(old, parts, encoded.fields), encoded.before, retry_for)
 
-    async def _merge_into_any(self, fields: Mapping[str, Any], given: dict[str, Any], retry_for: float) -> E:
+    async def _merge_into_any(
+        self, fields: Mapping[str, Any], changed_properties: dict[str, Any], retry_for: float
+    ) -> E:
         nothing = self._empty(fields)
-        encoded = await self._encoded(nothing, given, Entity())
-        known = Entity(self._key_fields(fields) | given)
-        if self._layout.names and given:
+        encoded = await self._encoded(nothing, changed_properties, Entity())
+        merged_entity = Entity(self._key_fields(fields) | changed_properties)
+        if self._layout.names and changed_properties:
             parts = enumerate(self._layout.arrange(encoded.fields, {}))
             writes = [Operation.merge(nothing.keys(number) | part, ANY) for number, part in parts if part]
             await _run_before(encoded.before, writes)
             # If the value has another generation or lacks a part, its rows must be read first
             with suppress(EntityNotFound, EntityChanged):
                 await self._submit(nothing, writes)
-                return known  # type: ignore[return-value] # as in _entity
+                return merged_entity  # type: ignore[return-value] # as in _entity
 
         async def write(old: Stored) -> Stored:
             return await self._merged(old, encoded, retry_for)
 
         now = await self._retry_on_current(fields, write, retry_for)
         # With mappings, the other stored fields are not decoded
-        return known if self._mappings.each else self._entity(now, now.fields)  # type: ignore[return-value] # as above
+        return merged_entity if self._mappings.each else self._entity(now, now.fields)  # type: ignore[return-value] # as above
 
     async def _delete(self, old: Stored) -> None:
         await self._submit(old, old.deletions(old.parts))
@@ -523,11 +527,11 @@ class WideEntity(Modeled[Account_co, E]):
                 count += 1
         return count
 
-    async def _encoded(self, old: Stored, given: dict[str, Any], entity: Entity) -> Encoded:
+    async def _encoded(self, old: Stored, properties: dict[str, Any], entity: Entity) -> Encoded:
         """Return the encoded fields, and the actions that must come first; `entity` is what was read."""
         state = reading_of(entity)
         before: Fields = state.fields if isinstance(state, ReadState) and state.stored is old else {}
-        return await self._mappings.encode_at(replace(self._place(old), stored=old.fields, before=before), given)
+        return await self._mappings.encode_at(replace(self._place(old), stored=old.fields, before=before), properties)
 
     def _properties(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
@@ -557,17 +561,20 @@ class WideEntity(Modeled[Account_co, E]):
         owner = ("wide", place[1], self._rows.partition_template, self._rows.row_template)
         # A generation has 32 hexadecimal digits; the format `float` has 16
         generation = "_{WideGeneration1:float}{WideGeneration2:float}"
-        written = Key(self._rows.partition_template, self._rows.row_template + generation)
-        return [RowKind(place, rows, owner, f"wide entities of {self.table.name!r}") for rows in (self._rows, written)]
+        generation_key = Key(self._rows.partition_template, self._rows.row_template + generation)
+        return [
+            RowKind(place, rows, owner, f"wide entities of {self.table.name!r}")
+            for rows in (self._rows, generation_key)
+        ]
 
     def _check_design(self) -> None:
         for name in sorted(_OWN_FIELDS.intersection(self.key.fields)):
             raise BadDesign("field", name, "the name is reserved", "rename the field")
-        known = {*self.key.fields, PARTS}
+        reserved = {*self.key.fields, PARTS}
         for name in self._layout.names:
-            if name in known:
+            if name in reserved:
                 raise BadDesign("properties", name, "it is a key field, or given twice", "list each name once")
-            known.add(name)
+            reserved.add(name)
         for option, value, most in (
             ("part_bytes", self._layout.part_bytes, PART_BYTES),
             ("transaction_bytes", self.transaction_bytes, limits.MAX_TRANSACTION_BYTES),
@@ -577,13 +584,13 @@ class WideEntity(Modeled[Account_co, E]):
 
     def _check_mapped(self) -> None:
         """Reject mappings that store properties without a part."""
-        if PARTS in self._mappings.written([name for each in self._mappings.each for name in each.fields]):
+        if PARTS in self._mappings.written([name for mapping in self._mappings.each for name in mapping.fields]):
             raise BadDesign("mappings", PARTS, "the name is reserved", "use another name")
         for name in self._layout.names:
-            for each in self._mappings.written([name]):
-                if each not in self._layout.names:
-                    rule = f"{name} is stored with {each}, which is not declared"
-                    raise BadDesign("properties", each, rule, f"append {each} to properties")
+            for stored_name in self._mappings.written([name]):
+                if stored_name not in self._layout.names:
+                    rule = f"{name} is stored with {stored_name}, which is not declared"
+                    raise BadDesign("properties", stored_name, rule, f"append {stored_name} to properties")
 
 
 async def _run_before(before: Sequence[Action], writes: Sequence[Operation]) -> None:

@@ -182,7 +182,7 @@ def _is_log(path: Path) -> bool:
 
 
 def read_logs(
-    paths: Iterable[Path], *, skipped: Skipped | None = None, on_read: Callable[[int], None] | None = None
+    paths: Iterable[Path], *, skipped_records: Skipped | None = None, on_read: Callable[[int], None] | None = None
 ) -> Iterator[LogRecord]:
     """Yield the requests to the Table service from log files.
 
@@ -191,13 +191,13 @@ def read_logs(
     current hour often ends in one.
 
     :param paths: the files, as `log_files` returns them
-    :param skipped: counts what is skipped
+    :param skipped_records: counts what is skipped
     :param on_read: called after each file with the number of bytes that it has
     :raises BadInput: a file is neither JSON nor CSV of this table
     :raises OSError: a file cannot be read
     """
     columns = "moment, operation, tbl, partition, filter, status, status_text, seconds, server_seconds, bytes_in"
-    with requests_table(paths, skipped or Skipped(), on_read, with_uris=True) as database:
+    with requests_table(paths, skipped_records or Skipped(), on_read, with_uris=True) as database:
         rows = database.execute(f"SELECT {columns}, bytes_out, agent, uri FROM requests")  # noqa: S608 - constants
         yield from (LogRecord(*row) for row in rows_of(rows))
 
@@ -210,7 +210,11 @@ def rows_of(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
 
 @contextmanager
 def requests_table(
-    paths: Iterable[Path], skipped: Skipped, on_read: Callable[[int], None] | None = None, *, with_uris: bool = False
+    paths: Iterable[Path],
+    skipped_records: Skipped,
+    on_read: Callable[[int], None] | None = None,
+    *,
+    with_uris: bool = False,
 ) -> Generator[DuckDBPyConnection, None, None]:
     """Load the requests of log files into the table `requests` of a database in a temporary folder.
 
@@ -221,7 +225,7 @@ def requests_table(
         settings |= {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         with duckdb.connect(str(Path(folder, "logs.duckdb")), config=settings) as database:
             database.execute(_NUMBER)
-            reader = _Reader(database, Path(folder), skipped, with_uris)
+            reader = _Reader(database, Path(folder), skipped_records, with_uris)
             reader.create()
             try:
                 for path in paths:
@@ -236,8 +240,8 @@ def requests_table(
 class _Reader:
     """Loads log files into a database."""
 
-    def __init__(self, database: DuckDBPyConnection, folder: Path, skipped: Skipped, with_uris: bool) -> None:
-        self._database, self._skipped, self._with_uris = database, skipped, with_uris
+    def __init__(self, database: DuckDBPyConnection, folder: Path, skipped_records: Skipped, with_uris: bool) -> None:
+        self._database, self._skipped, self._with_uris = database, skipped_records, with_uris
         self._copy = folder / "readable"
 
     def create(self) -> None:
@@ -250,7 +254,7 @@ class _Reader:
         start = _start(path)
         if start.startswith("["):
             with (
-                io.TextIOWrapper(_opened(path), encoding="utf-8-sig", errors="replace") as source,
+                io.TextIOWrapper(_open(path), encoding="utf-8-sig", errors="replace") as source,
                 self._copy.open("w", encoding="utf-8", newline="\n") as copy,
             ):
                 self._copy_elements(source, copy, path)
@@ -261,7 +265,7 @@ class _Reader:
             self._load_csv(path, path, *columns) if columns else self._load_json(path, path)
         except duckdb.Error:
             self._database.rollback()
-            with _opened(path) as source, self._copy.open("wb") as lines:
+            with _open(path) as source, self._copy.open("wb") as lines:
                 self._copy_lines(source, lines, path, is_csv=columns is not None)
             self._load_csv(self._copy, path, *columns) if columns else self._load_json(self._copy, path)
 
@@ -323,9 +327,9 @@ class _Reader:
         self._database.commit()
         counts = """SELECT count(*) FILTER (state = 'other'), count(*) FILTER (state = 'damaged'),
             min(line) FILTER (state = 'damaged') FROM requests WHERE state <> 'request'"""
-        others, damaged, line = self._database.execute(counts).fetchall()[0]
+        other_count, damaged, line = self._database.execute(counts).fetchall()[0]
         self._database.execute("DELETE FROM requests WHERE state <> 'request'")
-        self._skipped.others += others
+        self._skipped.others += other_count
         return _Damaged(damaged, line) if damaged else None
 
     def _copy_lines(self, source: BinaryIO, copy: BinaryIO, path: Path, *, is_csv: bool) -> None:
@@ -348,24 +352,24 @@ class _Reader:
         """Copy each element of a JSON array to a line, up to where the file is damaged."""
         # Numbers stay text: Python limits the digits of an integer
         decode = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
-        rest, number = source.read(_CHUNK).lstrip(), 1
+        remainder, number = source.read(_CHUNK).lstrip(), 1
         at = 1
         while True:
-            at = _BETWEEN.match(rest, at).end()  # type: ignore[union-attr]
-            if rest.startswith("]", at):
+            at = _BETWEEN.match(remainder, at).end()  # type: ignore[union-attr]
+            if remainder.startswith("]", at):
                 return
             try:
-                _, end = decode(rest, at)
+                _, end = decode(remainder, at)
             except (ValueError, RecursionError):
-                rest, chunk, at = rest[at:], "", 0
+                remainder, chunk, at = remainder[at:], "", 0
                 with suppress(*_UNREADABLE):
-                    chunk = source.read(_CHUNK) if len(rest) < _LONGEST else ""
+                    chunk = source.read(_CHUNK) if len(remainder) < _LONGEST else ""
                 if not chunk:
                     self._skipped.add(path, number)
                     return
-                rest += chunk
+                remainder += chunk
                 continue
-            copy.write(rest[at:end].replace("\n", " ").replace("\r", " ") + "\n")
+            copy.write(remainder[at:end].replace("\n", " ").replace("\r", " ") + "\n")
             at, number = end, number + 1
 
 
@@ -376,7 +380,7 @@ class _Damaged(NamedTuple):
     record: int
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open(path: Path) -> BinaryIO:
     return cast("BinaryIO", gzip.open(path)) if path.suffix == _COMPRESSED else path.open("rb")
 
 
@@ -388,7 +392,7 @@ def _source(file: Path) -> dict[str, Any]:
 
 def _start(path: Path) -> str:
     """Return the first line that is not blank, up to 64 KiB; "" if it cannot be read."""
-    with _opened(path) as source, suppress(*_UNREADABLE):
+    with _open(path) as source, suppress(*_UNREADABLE):
         return source.read(_START).decode("utf-8-sig", "replace").lstrip().partition("\n")[0]
     return ""
 
@@ -396,7 +400,7 @@ def _start(path: Path) -> str:
 def _line_of(file: Path, record: int) -> int:
     """Return the number of the line of a record; blank lines are no records."""
     number = 0
-    with _opened(file) as source, suppress(*_UNREADABLE):
+    with _open(file) as source, suppress(*_UNREADABLE):
         while record and (line := source.readline(_LONGEST)):
             number += 1
             record -= not line.isspace()

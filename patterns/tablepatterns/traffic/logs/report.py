@@ -18,52 +18,60 @@ _CURRENCY: Final = "USD"
 _MEDIAN, _SLOW = 0.5, 0.99
 
 
-def report(found: LogSummary, shown: int) -> RenderableType:
+def report(summary: LogSummary, max_rows: int) -> RenderableType:
     """Return the report of some logs.
 
-    :param shown: how many rows of each table to show
+    :param max_rows: how many rows of each table to show
     """
-    parts: list[RenderableType] = [Text(_headline(found), style="bold"), Text(_rates(found)), *_skipped(found)]
+    parts: list[RenderableType] = [
+        Text(_headline(summary), style="bold"),
+        Text(_rates(summary)),
+        *_skipped_lines(summary),
+    ]
     columns = ("Class", "Requests", "Median", "99 %", "Out")
-    parts += _table("Queries by time", columns, map(_query, found.queries), shown)
-    parts += [_advice(each, each.plan) for each in found.queries[:shown] if each.is_scan and each.plan is not None]
-    parts += _table("Operations", ("Requests", "Busy", "Failed", "Median", "99 %"), _sums(found.operations), shown)
-    columns = ("Requests", "Busy", f"Most in {found.interval:g} s", "At (UTC)", "Of target")
-    parts += _table("Busiest partitions", columns, map(_partition, found.partitions), shown)
-    parts += _table("Clients", ("Requests", "Busy", "Failed", "Median", "99 %"), _sums(found.clients), shown)
-    errors = ((name, (count(times),)) for name, times in found.errors.items())
-    parts += _table("Errors", ("Requests",), errors, shown)
+    parts += _table("Queries by time", columns, map(_query, summary.queries), max_rows)
+    parts += [
+        _advice(query, query.plan) for query in summary.queries[:max_rows] if query.is_scan and query.plan is not None
+    ]
+    parts += _table("Operations", ("Requests", "Busy", "Failed", "Median", "99 %"), _sums(summary.operations), max_rows)
+    columns = ("Requests", "Busy", f"Most in {summary.interval:g} s", "At (UTC)", "Of target")
+    parts += _table("Busiest partitions", columns, map(_partition, summary.partitions), max_rows)
+    parts += _table("Clients", ("Requests", "Busy", "Failed", "Median", "99 %"), _sums(summary.clients), max_rows)
+    errors = ((name, (count(times),)) for name, times in summary.errors.items())
+    parts += _table("Errors", ("Requests",), errors, max_rows)
     return Group(*parts)
 
 
-def as_data(found: LogSummary, shown: int) -> dict[str, Any]:
+def as_data(summary: LogSummary, max_rows: int) -> dict[str, Any]:
     """Return the report of some logs as data for JSON.
 
-    :param shown: how many of each kind to list
+    :param max_rows: how many of each kind to list
     """
     return {
-        "start": found.start.isoformat(),
-        "end": found.end.isoformat(),
-        "requests": found.overall.requests,
-        "scans": found.scans,
-        "monthly_cost": round(found.monthly_cost, 2),
-        "overall": _data(found.overall),
+        "start": summary.start.isoformat(),
+        "end": summary.end.isoformat(),
+        "requests": summary.overall.requests,
+        "scans": summary.scans,
+        "monthly_cost": round(summary.monthly_cost, 2),
+        "overall": _data(summary.overall),
         "queries": [
             {
-                "table": each.table,
-                "filter": each.filter,
-                "class": None if each.query_class is None else each.query_class.label,
-                "reason": "" if each.plan is None else each.plan.reason,
-                "better": "" if each.plan is None else each.plan.rewrite,
-                **_data(each.sums),
+                "table": query.table,
+                "filter": query.filter,
+                "class": None if query.query_class is None else query.query_class.label,
+                "reason": "" if query.plan is None else query.plan.reason,
+                "better": "" if query.plan is None else query.plan.rewrite,
+                **_data(query.sums),
             }
-            for each in found.queries[:shown]
+            for query in summary.queries[:max_rows]
         ],
-        "operations": {name: _data(sums) for name, sums in found.operations.items()},
-        "partitions": [each._asdict() | {"start": each.start.isoformat()} for each in found.partitions[:shown]],
-        "clients": {name: _data(sums) for name, sums in list(found.clients.items())[:shown]},
-        "errors": found.errors,
-        "skipped": asdict(found.skipped),
+        "operations": {name: _data(sums) for name, sums in summary.operations.items()},
+        "partitions": [
+            partition._asdict() | {"start": partition.start.isoformat()} for partition in summary.partitions[:max_rows]
+        ],
+        "clients": {name: _data(sums) for name, sums in list(summary.clients.items())[:max_rows]},
+        "errors": summary.errors,
+        "skipped": asdict(summary.skipped),
     }
 
 
@@ -81,36 +89,36 @@ def _data(sums: RequestSums) -> dict[str, Any]:
     }
 
 
-def _headline(found: LogSummary) -> str:
-    requests = counted(found.overall.requests, "request")
-    return f"{requests} from {found.start:%Y-%m-%d %H:%M} to {found.end:%Y-%m-%d %H:%M} (UTC)"
+def _headline(summary: LogSummary) -> str:
+    requests = counted(summary.overall.requests, "request")
+    return f"{requests} from {summary.start:%Y-%m-%d %H:%M} to {summary.end:%Y-%m-%d %H:%M} (UTC)"
 
 
-def _rates(found: LogSummary) -> str:
-    overall, cost = found.overall, money(found.monthly_cost, _CURRENCY)
+def _rates(summary: LogSummary) -> str:
+    overall, cost = summary.overall, money(summary.monthly_cost, _CURRENCY)
     return (
         f"{counted(overall.transactions, 'storage transaction')} billed, {cost} a month at this rate\n"
-        f"{counted(found.scans, 'scan')} ({share(found.scans / overall.requests)} of the requests), "
+        f"{counted(summary.scans, 'scan')} ({share(summary.scans / overall.requests)} of the requests), "
         f"{count(overall.throttled)} throttled, {count(overall.failed)} failed; "
         f"median {duration(overall.percentile(_MEDIAN))}, 99 % within {duration(overall.percentile(_SLOW))}"
     )
 
 
-def _skipped(found: LogSummary) -> Iterable[RenderableType]:
-    skipped = found.skipped
-    if skipped.others:
-        yield Text(f"{counted(skipped.others, 'record')} of other services skipped", style="dim")
-    if skipped.unreadable:
-        damaged = counted(skipped.unreadable, "damaged record")
-        yield Text(f"{damaged} skipped, the first in {skipped.first}", style="red")
+def _skipped_lines(summary: LogSummary) -> Iterable[RenderableType]:
+    skipped_records = summary.skipped
+    if skipped_records.others:
+        yield Text(f"{counted(skipped_records.others, 'record')} of other services skipped", style="dim")
+    if skipped_records.unreadable:
+        damaged = counted(skipped_records.unreadable, "damaged record")
+        yield Text(f"{damaged} skipped, the first in {skipped_records.first}", style="red")
 
 
 Row = tuple[str, tuple[str | Text, ...]]
 
 
-def _table(title: str, columns: Iterable[str], rows: Iterable[Row], shown: int) -> Iterable[RenderableType]:
-    found = list(rows)
-    return (Text(), listing(title, columns, found, shown)) if found else ()
+def _table(title: str, columns: Iterable[str], rows: Iterable[Row], max_rows: int) -> Iterable[RenderableType]:
+    row_list = list(rows)
+    return (Text(), listing(title, columns, row_list, max_rows)) if row_list else ()
 
 
 def _query(query: LoggedQuery) -> Row:
@@ -128,9 +136,14 @@ def _name(query: LoggedQuery) -> str:
     return f"{query.table}: {query.filter or 'every entity'}"
 
 
-def _partition(each: LoggedPartition) -> Row:
-    cells = (count(each.requests), count(each.throttled), count(each.peak), f"{each.start:%Y-%m-%d %H:%M}")
-    return f"{each.table}/{each.partition}", (*cells, share(each.share_of_target))
+def _partition(partition: LoggedPartition) -> Row:
+    cells = (
+        count(partition.requests),
+        count(partition.throttled),
+        count(partition.peak),
+        f"{partition.start:%Y-%m-%d %H:%M}",
+    )
+    return f"{partition.table}/{partition.partition}", (*cells, share(partition.share_of_target))
 
 
 def _sums(groups: Mapping[str, RequestSums]) -> Iterable[Row]:

@@ -25,7 +25,7 @@ from .read import Skipped, requests_table, rows_of
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_KEPT: Final = 1_000
+_MAX_ROWS: Final = 1_000
 """The maximum number of queries, partitions and clients to return: the most frequent ones."""
 _LITERAL: Final = re.compile(r"[^\s()']*'[^']*(?:''[^']*)*'|\b(?:true|false)\b|(?<![\w.])[-+]?\d[\w.+-]*")
 _REPEATED: Final = re.compile(r"(\([^()]*\)|\w+ eq \?)(?: or \1)+")
@@ -92,10 +92,10 @@ class RequestSums:
 
     def percentile(self, share: float) -> float:
         """Return the seconds within which this share of the requests was answered, exact to 2.5 %."""
-        left = share * self.requests
+        remaining = share * self.requests
         for latency, requests in sorted(self.latencies.items()):
-            left -= requests
-            if left <= 0:
+            remaining -= requests
+            if remaining <= 0:
                 return exp((latency + 0.5) * _LATENCY_CLASS)
         return 0.0
 
@@ -217,13 +217,13 @@ def summarize(
     """
     if not 0 < interval < inf:
         raise BadInput("interval", interval, "it must be above zero", "pass a number of seconds above zero")
-    skipped = Skipped()
-    with requests_table(paths, skipped, on_read) as database:
+    records = Skipped()
+    with requests_table(paths, records, on_read) as database:
         database.execute(_VIEW)
         start, end = database.execute("SELECT min(moment), max(moment) FROM requests").fetchall()[0]
         if start is None:
-            rule = f"they hold no request to the Table service, and {skipped.others + skipped.unreadable} other records"
-            raise BadInput("logs", skipped.first, rule, "give logs with the categories StorageRead and StorageWrite")
+            rule = f"they hold no request to the Table service, and {records.others + records.unreadable} other records"
+            raise BadInput("logs", records.first, rule, "give logs with the categories StorageRead and StorageWrite")
         queries, scans = _queries(database)
         operations = _sums(database, "operation")
         return LogSummary(
@@ -236,15 +236,15 @@ def summarize(
             operations=operations,
             partitions=_busiest(database, interval, _hashing() if hash_keys else str),
             clients=_sums(database, "client"),
-            errors=dict(database.execute(_ERRORS, {"most": _KEPT}).fetchall()),
-            skipped=skipped,
+            errors=dict(database.execute(_ERRORS, {"most": _MAX_ROWS}).fetchall()),
+            skipped=records,
         )
 
 
 def _sums(database: DuckDBPyConnection, column: str) -> dict[str, RequestSums]:
     """Return the sums by a column of the view, the most frequent first."""
     query = f"SELECT {column}, {_SUMS} FROM logged GROUP BY ALL ORDER BY count(*) DESC, {column} LIMIT $most"  # noqa: S608 - constants
-    return {name: RequestSums(*sums) for name, *sums in database.execute(query, {"most": _KEPT}).fetchall()}
+    return {name: RequestSums(*sums) for name, *sums in database.execute(query, {"most": _MAX_ROWS}).fetchall()}
 
 
 def _queries(database: DuckDBPyConnection) -> tuple[list[LoggedQuery], int]:
@@ -258,20 +258,20 @@ def _queries(database: DuckDBPyConnection) -> tuple[list[LoggedQuery], int]:
         query = queries.get(key) or LoggedQuery(*key, plan_of(example))
         query.sums += RequestSums(*sums)
         scans += sums[0] if query.is_scan else 0
-        if len(queries) < _KEPT:
+        if len(queries) < _MAX_ROWS:
             queries[key] = query
         if query.plan is not None and query.plan.searched.partition is not None:
             database.execute("INSERT INTO keyed VALUES ($1, $2)", [table, shape])
     return list(queries.values()), scans
 
 
-def _busiest(database: DuckDBPyConnection, interval: float, shown: Callable[[str], str]) -> list[LoggedPartition]:
+def _busiest(database: DuckDBPyConnection, interval: float, display_key: Callable[[str], str]) -> list[LoggedPartition]:
     """Return the partitions with the busiest intervals."""
-    loads = database.execute(_LOADS, {"interval": interval, "most": _KEPT}).fetchall()
+    loads = database.execute(_LOADS, {"interval": interval, "most": _MAX_ROWS}).fetchall()
     return [
         LoggedPartition(
             table,
-            shown(key),
+            display_key(key),
             requests,
             throttled,
             _datetime(peak["span"] * interval),
