@@ -26,7 +26,7 @@ from support.public_objects import (
     made,
 )
 from tablepatterns import Key, TablePatternsError, connect
-from tablepatterns.argument_types import Kind, declared
+from tablepatterns.argument_types import Kind, parameter_kinds
 from tablepatterns.recipe import recipe, stream
 from tablepatterns_engine import Engine
 
@@ -127,13 +127,13 @@ def finished(result: Any) -> object:
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
 def test_every_annotation_can_be_checked(call: Call) -> None:
-    declared(call.function, strict=True)
+    parameter_kinds(call.function, strict=True)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
 def test_the_types_in_errors_are_names_that_callers_know(call: Call) -> None:
     known = {*tablepatterns.__all__, "AsyncIterable", "Filter", "NaN", "None", "Path", "UUID"}
-    for kind in declared(call.function).values():
+    for kind in parameter_kinds(call.function).values():
         words = re.findall(r"\b_?[A-Z]\w+|\b_\w+", kind.text if kind else "")
         assert set(words) <= known
         assert kind is None or "object with" not in kind.text
@@ -157,7 +157,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, 
 @pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
 def test_a_wrong_argument_is_rejected_before_any_request(call: Call, account: tuple[Engine, Made]) -> None:
     engine, objects = account
-    kinds = declared(call.function)
+    kinds = parameter_kinds(call.function)
     failures: list[str] = []
     for parameter in parameters(call):
         for value, must_fail in wrong_values(parameter, kinds[parameter.name]):
@@ -194,7 +194,7 @@ async def test_awaited_calls_reject_a_wrong_argument_before_any_request(tmp_path
     storage: Any = tablepatterns.aio.connect(engine)
     objects, failures = made(storage, tmp_path), []
     for call in AWAITED:
-        kinds = declared(call.function)
+        kinds = parameter_kinds(call.function)
         for parameter in parameters(call):
             kind = kinds[parameter.name]
             if kind is None or kind.fits(wrong := Foreign()):

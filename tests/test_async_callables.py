@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tablepatterns as tp
-from tablepatterns.argument_types import check_not_awaitable, declared, is_async
+from tablepatterns.argument_types import check_not_awaitable, is_async, parameter_kinds
 from tablepatterns.errors import BadInput, LoadInterrupted
 
 
@@ -39,7 +39,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 def callables() -> Iterator[Any]:
     for name, function in functions():
-        for parameter, kind in declared(function).items():
+        for parameter, kind in parameter_kinds(function).items():
             if kind is not None and kind.fits(len) and not kind.fits(0):
                 yield pytest.param(kind, id=f"{name}, {parameter}")
 

@@ -19,7 +19,7 @@ from tablepatterns.catalogue import ENTRIES
 from tablepatterns.connection import in_memory
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Pattern
-from tablepatterns.sdk.reads import Found, PageQuery
+from tablepatterns.sdk.reads import EntityPage, PageQuery
 from tablepatterns.sdk.table import Table
 from tablepatterns.storage import Storage
 from tablepatterns_engine.account import Engine
@@ -230,7 +230,7 @@ def test_no_pattern_was_forgotten() -> None:
 class Jumbled(Table):
     """A table whose pages come in another order than that of the keys."""
 
-    async def read_page(self, query: PageQuery) -> Found:
+    async def read_page(self, query: PageQuery) -> EntityPage:
         found = await super().read_page(query)
         return found._replace(entities=found.entities[::-1])
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.property_values import RAW, entity, round_trip
 from tablepatterns import EntitySet, Key, as_json, from_json, limits
 from tablepatterns.edm import entity_size
-from tablepatterns.entity import check_key, measured
+from tablepatterns.entity import check_key, measure
 from tablepatterns.errors import BadKey, BadProperty, LimitExceeded
 
 pytestmark = pytest.mark.both_sdks
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.both_sdks
 
 @pytest.mark.guide("G-016")
 def test_a_name_of_255_characters_passes_and_of_256_does_not() -> None:
-    measured(entity(**{"n" * 255: 1}))
+    measure(entity(**{"n" * 255: 1}))
     with pytest.raises(LimitExceeded, match="at most 255"):
-        measured(entity(**{"n" * 256: 1}))
+        measure(entity(**{"n" * 256: 1}))
 
 
 @pytest.mark.guide("G-018", "G-019", "G-020", "G-021", "G-022")
@@ -35,7 +35,7 @@ def test_a_name_of_255_characters_passes_and_of_256_does_not() -> None:
 )
 def test_a_name_that_no_identifier_and_xml_name_could_be_is_rejected(name: str) -> None:
     with pytest.raises(BadProperty, match="identifier"):
-        measured(entity(**{name: 1}))
+        measure(entity(**{name: 1}))
 
 
 @pytest.mark.few_on_azurite
@@ -68,9 +68,9 @@ async def test_a_property_cannot_be_named_like_a_key(storage: Any, name: str) ->
 @pytest.mark.guide("G-024", "G-028")
 def test_252_properties_pass_and_253_do_not() -> None:
     many = {f"P{n}": n for n in range(252)}
-    measured(entity(**many))
+    measure(entity(**many))
     with pytest.raises(LimitExceeded, match=r"253.*252.*wide entities"):
-        measured(entity(**many, Last=1))
+        measure(entity(**many, Last=1))
 
 
 @pytest.mark.guide("G-024")
@@ -97,27 +97,27 @@ async def test_an_entity_of_one_mebibyte_is_written(storage: Any, table_name: st
 @pytest.mark.guide("G-027")
 def test_none_counts_towards_nothing() -> None:
     many = {f"P{n}": n for n in range(252)}
-    assert len(measured(entity(**many, **{f"N{n}": None for n in range(300)})).sent) == 254
+    assert len(measure(entity(**many, **{f"N{n}": None for n in range(300)})).sent) == 254
 
 
 @pytest.mark.guide("G-025", "G-026", "G-028")
 def test_an_entity_of_1_mib_passes_and_one_unit_more_does_not() -> None:
     parts = {f"P{n:02d}": "x" * 32_000 for n in range(16)}
     left = limits.MAX_ENTITY_BYTES - entity_size("p", "r", {**parts, "Rest": ""})
-    measured(entity(**parts, Rest="x" * (left // 2)))
+    measure(entity(**parts, Rest="x" * (left // 2)))
     with pytest.raises(LimitExceeded, match=r"1 MiB.*large entities"):
-        measured(entity(**parts, Rest="x" * (left // 2 + 1)))
+        measure(entity(**parts, Rest="x" * (left // 2 + 1)))
 
 
 @pytest.mark.guide("G-057", "G-028")
 @pytest.mark.parametrize(("text", "fits"), [("x" * 32_768, True), ("x" * 32_769, False), ("🛫" * 16_385, False)])
 def test_a_string_has_64_kib_in_utf_16(text: str, fits: bool) -> None:
     if fits:
-        measured(entity(Comment=text))
-        measured(entity(Comment="🛫" * 16_384))
+        measure(entity(Comment=text))
+        measure(entity(Comment="🛫" * 16_384))
     else:
         with pytest.raises(LimitExceeded, match=r"Comment.*64 KiB.*large entities"):
-            measured(entity(Comment=text))
+            measure(entity(Comment=text))
 
 
 @pytest.mark.guide("G-046", "G-028")
@@ -125,7 +125,7 @@ async def test_a_binary_of_64_kib_round_trips_and_one_byte_more_is_rejected(stor
     photo = bytes(range(256)) * 256
     assert await round_trip(storage, table_name, photo) == photo
     with pytest.raises(LimitExceeded, match="Photo"):
-        measured(entity(Photo=photo + b"x"))
+        measure(entity(Photo=photo + b"x"))
 
 
 # ------------------------------------------------------------------ keys
@@ -136,7 +136,7 @@ async def test_a_binary_of_64_kib_round_trips_and_one_byte_more_is_rejected(stor
 @pytest.mark.parametrize("name", ["PartitionKey", "RowKey"])
 def test_a_forbidden_character_in_a_key_is_rejected(name: str, char: str) -> None:
     with pytest.raises(BadKey, match="forbidden"):
-        measured(entity(**{name: f"a{char}b"}))
+        measure(entity(**{name: f"a{char}b"}))
 
 
 @pytest.mark.guide("G-029", "G-030")
@@ -144,7 +144,7 @@ def test_a_forbidden_character_in_a_key_is_rejected(name: str, char: str) -> Non
 @pytest.mark.parametrize("name", ["PartitionKey", "RowKey"])
 def test_a_key_that_is_no_string_is_rejected(name: str, value: object) -> None:
     with pytest.raises(BadKey, match="a key is a string"):
-        measured(entity(**{name: value}))
+        measure(entity(**{name: value}))
 
 
 @pytest.mark.guide("G-039")

@@ -44,8 +44,8 @@ from tablepatterns.errors import (
     EntityNotFound,
     ServiceError,
     TablePatternsError,
+    message_of,
     one_line,
-    said,
 )
 
 pytestmark = pytest.mark.both_sdks
@@ -135,8 +135,8 @@ class TestEverySection:
         for error in raised.get(name, ()):
             assert len(str(error).splitlines()) == 1
             place = f" ({error.location})" if error.location else ""
-            assert str(error) == one_line(said(error)) + place
-            assert said(error) == error.message
+            assert str(error) == one_line(message_of(error)) + place
+            assert message_of(error) == error.message
             assert section(error.help) == section(name)
 
     def test_is_printed_without_a_network(self, name: str) -> None:
@@ -161,8 +161,8 @@ def test_a_value_that_has_no_text_is_shown_all_the_same(value: object) -> None:
 
 
 def test_what_others_say_is_said_as_it_is() -> None:
-    assert said(ValueError("no")) == "no"
-    assert said(ServiceError("no")) == "no"
+    assert message_of(ValueError("no")) == "no"
+    assert message_of(ServiceError("no")) == "no"
 
 
 def test_help_alone_lists_every_error() -> None:

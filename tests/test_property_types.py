@@ -12,7 +12,7 @@ from azure.data.tables import EdmType, EntityProperty
 
 from support.property_values import RAW, Colour, entity, round_trip
 from tablepatterns import Entity, EntitySet, Int64, Ticks
-from tablepatterns.entity import measured
+from tablepatterns.entity import measure
 from tablepatterns.errors import BadProperty
 
 pytestmark = pytest.mark.both_sdks
@@ -71,7 +71,7 @@ def test_an_instant_before_1601_is_rejected(offset: timedelta) -> None:
     early = datetime(1601, 1, 1, tzinfo=timezone.utc) - offset
     for value in (early, Ticks.of(early)):
         with pytest.raises(BadProperty, match="1601"):
-            measured(entity(Born=value))
+            measure(entity(Born=value))
 
 
 @pytest.mark.guide("G-050")
@@ -85,7 +85,7 @@ async def test_an_instant_of_another_zone_is_the_same_instant_in_utc(storage: An
 @pytest.mark.guide("G-051")
 def test_an_instant_without_a_zone_is_rejected() -> None:
     with pytest.raises(BadProperty, match="is ambiguous"):
-        measured(entity(At=datetime(2014, 8, 22)))
+        measure(entity(At=datetime(2014, 8, 22)))
 
 
 async def test_ticks_keep_100_nanoseconds_through_a_change(storage: Any, table_name: str) -> None:
@@ -103,7 +103,7 @@ async def test_ticks_keep_100_nanoseconds_through_a_change(storage: Any, table_n
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
 def test_an_integer_beyond_64_bits_is_rejected(number: int) -> None:
     with pytest.raises(BadProperty, match=r"Salary.*64 bits"):
-        measured(entity(Salary=number))
+        measure(entity(Salary=number))
 
 
 @pytest.mark.guide("G-055")
@@ -155,11 +155,11 @@ async def test_a_type_can_be_stated(storage: Any, table_name: str, given: Entity
 )
 def test_a_stated_type_that_is_not_the_values_is_rejected(given: EntityProperty) -> None:
     with pytest.raises(BadProperty, match="Value"):
-        measured(entity(Value=given))
+        measure(entity(Value=given))
 
 
 @pytest.mark.guide("G-059")
 @pytest.mark.parametrize("value", [[1], {"a": 1}, {1}, Colour.RED, date(2014, 8, 22), 1j, object()])
 def test_a_type_the_service_does_not_store_is_rejected(value: object) -> None:
     with pytest.raises(BadProperty, match="Value"):
-        measured(entity(Value=value))
+        measure(entity(Value=value))

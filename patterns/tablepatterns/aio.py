@@ -188,7 +188,7 @@ class Storage(Account):
                     failures.append(error)
 
         try:
-            with self._watch.held():
+            with self._watch.attribute_to_caller():
                 await asyncio.gather(*(admitted(*number_and_call) for number_and_call in enumerate(calls)))
         finally:
             for call in calls:

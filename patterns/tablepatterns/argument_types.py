@@ -198,7 +198,7 @@ class Arguments:
             raise TypeError(f"{name}() {text}; call {name}{display_signature}") from None
 
     def _declare(self) -> None:
-        kinds = declared(self._function)
+        kinds = parameter_kinds(self._function)
         positional: list[tuple[str, Kind | None]] = []
         named_kinds: dict[str, Kind] = {}
         keywords: dict[str, int] = {}
@@ -262,7 +262,7 @@ def _type_of(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def declared(function: Callable[..., Any], *, strict: bool = False) -> dict[str, Kind | None]:
+def parameter_kinds(function: Callable[..., Any], *, strict: bool = False) -> dict[str, Kind | None]:
     """Return what each parameter of a function takes, by its annotation; None for anything.
 
     :param strict: whether to raise an error if an annotation cannot be evaluated, such as a name that only type

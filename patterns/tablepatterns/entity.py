@@ -103,14 +103,14 @@ class Entity(dict[str, Any]):
         return copy
 
 
-def received(sdk_entity: Any) -> Entity:
+def entity_from_sdk(sdk_entity: Any) -> Entity:
     """Return an entity that the SDK returned, with its 64-bit integers as `Int64`."""
     entity = Entity()
     for name, value in sdk_entity.items():
         if type(value) in _RECEIVED_AS_THEY_ARE:
             entity[name] = value
         elif value is not None:
-            entity[name] = _received(value)
+            entity[name] = _int64_or_same(value)
     entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
     entity.etag = sdk_entity.metadata.get("etag")
     timestamp: datetime | None = sdk_entity.metadata.get("timestamp")
@@ -149,7 +149,7 @@ def identify(entity: Entity, row: Entity) -> None:
     entity._timestamp, entity._write_ids = row._timestamp, row._write_ids
 
 
-def written(entity: Entity, etag: str | None, write_ids: WriteIds) -> None:
+def set_write(entity: Entity, etag: str | None, write_ids: WriteIds) -> None:
     """Give an entity the ETag and the write ids of its row after a write."""
     entity.etag, entity._timestamp, entity._write_ids = etag, None, write_ids
 
@@ -214,7 +214,7 @@ def modify(entity: Entity, change: Modify) -> None:
     entity.update(fields)
 
 
-def _received(value: Any) -> Any:
+def _int64_or_same(value: Any) -> Any:
     if isinstance(value, EntityProperty) and value.edm_type == EdmType.INT64:
         return Int64(value.value)
     if isinstance(value, datetime):
@@ -234,14 +234,14 @@ class Measured(NamedTuple):
     """Whether it has room for a write id."""
 
 
-def measured(entity: Mapping[str, Any]) -> Measured:
+def measure(entity: Mapping[str, Any]) -> Measured:
     """Return the entity in the SDK's form, with its size; raise an error for anything that the service would reject.
 
     A property that is None is omitted, and does not count toward any limit. An `int` beyond 32 bits is stored as
     Edm.Int64. An aware datetime is stored as the same instant in UTC.
 
     >>> entity = {"PartitionKey": "Sales", "RowKey": "1", "Salary": 5_000_000_000, "Manager": None}
-    >>> measured(entity).sent["Salary"].value
+    >>> measure(entity).sent["Salary"].value
     5000000000
 
     :raises BadKey: PartitionKey or RowKey is missing, not a string, too long, or has a forbidden character
@@ -269,7 +269,7 @@ def measured(entity: Mapping[str, Any]) -> Measured:
         else:
             stored = storable(name, value)
             size += _name_size(name) + value_size(stored)
-            value = _sent(stored)
+            value = _sdk_value(stored)
         properties[name] = value
     count = len(properties) - 2
     if count > limits.MAX_CUSTOM_PROPERTIES:
@@ -432,7 +432,7 @@ def _explicit(name: str, explicit_property: EntityProperty) -> Any:
     return float(value) if kind is EdmType.DOUBLE else typed(name, value)
 
 
-def _sent(value: Any) -> Any:
+def _sdk_value(value: Any) -> Any:
     if isinstance(value, Int64):
         return EntityProperty(int(value), EdmType.INT64)
     if isinstance(value, Ticks):

@@ -95,12 +95,12 @@ MISSING = "(missing)"
 _SHOWN = 80
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the value as an error shows it: its repr, truncated.
 
-    >>> shown("Sales")
+    >>> short_repr("Sales")
     "'Sales'"
-    >>> len(shown("x" * 1000))
+    >>> len(short_repr("x" * 1000))
     80
     """
     try:
@@ -111,10 +111,10 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-def said(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """Return the message of an error without its location, to use it in another error.
 
-    >>> said(BadFilter("where", 1, "it is not a filter", "build it with prop()"))
+    >>> message_of(BadFilter("where", 1, "it is not a filter", "build it with prop()"))
     'where = 1: it is not a filter; build it with prop()'
     """
     return str(error.message) if isinstance(error, TablePatternsError) else str(error)
@@ -189,7 +189,7 @@ class BadInput(TablePatternsError, ValueError):
         self.value = value
         self.rule = rule
         self.hint = hint
-        statement = f"{subject} is missing" if value is MISSING else f"{subject} = {shown(value)}"
+        statement = f"{subject} is missing" if value is MISSING else f"{subject} = {short_repr(value)}"
         super().__init__(f"{statement}: {rule}; {hint}")
 
 

@@ -227,7 +227,7 @@ class Storage(BlockingAccount):
         if len(calls) <= 1 or max_concurrency <= 1 or not is_parallel:
             return await _in_turn(calls)
         with ThreadPoolExecutor(min(max_concurrency, len(calls))) as pool:
-            with self._watch.held():
+            with self._watch.attribute_to_caller():
                 pending = [pool.submit(copy_context().run, finish, call) for call in calls]
             try:
                 return [future.result() for future in pending]

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from .edm import Int64, Ticks
 from .entity import typed
-from .errors import BadInput, said
+from .errors import BadInput, message_of
 
 VERSION: Final = 1
 _TYPE: Final = "@odata.type"
@@ -33,7 +33,7 @@ def encoded(keys: tuple[str, str], properties: Mapping[str, Any], **more: str) -
     """
     fields: dict[str, Any] = {}
     for name, value in sorted(properties.items()):
-        kind, fields[name] = _written(typed(name, value))
+        kind, fields[name] = _typed_value(typed(name, value))
         if kind:
             fields[name + _TYPE] = kind
     document = {"v": VERSION, "PartitionKey": keys[0], "RowKey": keys[1], "properties": fields, **more}
@@ -54,11 +54,11 @@ def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]
         fields: dict[str, Any] = document["properties"]
         return {name: _read(value, fields.get(name + _TYPE)) for name, value in fields.items() if "@" not in name}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        rule = f"it does not hold an archived entity as it was written ({said(error)})"
+        rule = f"it does not hold an archived entity as it was written ({message_of(error)})"
         raise BadInput(where, content[:40], rule, "find out what overwrote it") from error
 
 
-def _written(value: Any) -> tuple[str | None, Any]:
+def _typed_value(value: Any) -> tuple[str | None, Any]:
     """Return the Edm type, if JSON does not imply it, and the value in JSON."""
     if isinstance(value, Int64):
         return "Edm.Int64", str(int(value))

@@ -26,7 +26,7 @@ from typing import (
     get_type_hints,
 )
 
-from tablepatterns.errors import BadInput, shown
+from tablepatterns.errors import BadInput, short_repr
 from tablepatterns.figures import number
 
 if TYPE_CHECKING:
@@ -290,22 +290,22 @@ def _problem(error: Any, kind: type[Any], values: Mapping[str, Any]) -> Problem:
     elif sort == "missing":
         says, path = f"{name} is missing", path[:-1]
     elif sort in ("literal_error", "enum"):
-        says = f"{name} = {shown(given)}: {_closest(given, _choices(context['expected']))}"
+        says = f"{name} = {short_repr(given)}: {_closest(given, _choices(context['expected']))}"
     elif sort == "union_tag_invalid":
         owner, path = owner_of(values, path), (*path, "pattern")
         pattern, choices = _at(values, path), [each.removeprefix(TAG) for each in _choices(context["expected_tags"])]
-        says = "pattern is missing; " if pattern is None else f"pattern = {shown(pattern)}: "
+        says = "pattern is missing; " if pattern is None else f"pattern = {short_repr(pattern)}: "
         says += _closest(pattern, choices)
     elif sort == "value_error":
         says = str(context["error"])
     elif sort == "string_too_short":
         says = f"{name} is empty; it must be text in quotes"
     elif sort in _BOUNDS:
-        says = f"{name} = {shown(given)}: {_BOUNDS[sort].format(number(next(iter(context.values()))))}"
+        says = f"{name} = {short_repr(given)}: {_BOUNDS[sort].format(number(next(iter(context.values()))))}"
     elif sort in _EXPECTED:
-        says = f"{name} = {shown(given)}: expected {_EXPECTED[sort]}"
+        says = f"{name} = {short_repr(given)}: expected {_EXPECTED[sort]}"
     else:
-        says = f"{name} = {shown(given)}: {error['msg'][:1].lower()}{error['msg'][1:]}"
+        says = f"{name} = {short_repr(given)}: {error['msg'][:1].lower()}{error['msg'][1:]}"
     return Problem(path, f"{owner}: {says}" if owner else says)
 
 

@@ -50,7 +50,7 @@ class Blind(Encrypted):
         for each in those:
             entities = home.set_of(each)
             (encrypted,) = (
-                mapping for mapping in mappings_of(entities).each if isinstance(mapping, EncryptedProperties)
+                mapping for mapping in mappings_of(entities).mappings if isinstance(mapping, EncryptedProperties)
             )
             asked = encrypted.blind(entities.table.name, Ssn=each["Ssn"])
             if not home.derives:

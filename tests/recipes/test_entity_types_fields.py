@@ -20,7 +20,7 @@ from support.examples import examples
 from support.typed_staff import Address, Everything, Floor, Grade
 from tablepatterns import EntitySet, Int64, Key
 from tablepatterns.edm import Ticks
-from tablepatterns.entity import measured
+from tablepatterns.entity import measure
 from tablepatterns.errors import BadDesign, BadKey, BadProperty, UnrecognizedEntity
 from tablepatterns.models.record import Record
 from tablepatterns.recipes.entity_types.entity_type import EntityType
@@ -101,7 +101,7 @@ def types_of(storage: Any, table: str, of: type = Everything, key: Key = KEY) ->
 def test_an_encoded_value_can_be_stored_and_decodes_equal(value: Everything) -> None:
     record = Record(Everything)
     stored = record.encoded(value)
-    measured({"PartitionKey": "all", "RowKey": "one"} | stored)
+    measure({"PartitionKey": "all", "RowKey": "one"} | stored)
     again = record.decoded(stored)
     assert again == value
     # A Decimal equals others with more zeros, and so does an instant of another zone

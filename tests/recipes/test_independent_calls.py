@@ -245,7 +245,7 @@ def collection(world: World) -> list[Any]:
     return [collect()]
 
 
-@case("large_values._moved")
+@case("large_values._blobs_moved")
 def collection_of_wide_entities(world: World) -> list[Any]:
     large = LargeProperties(["Photo"], container="files", above=0)
     wide = WideEntity(world.storage, "Wide", KEY, mappings=[large])

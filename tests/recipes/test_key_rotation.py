@@ -94,7 +94,7 @@ async def test_a_new_key_for_blind_indexes_moves_their_rows(storage: Any, table_
     await hire(staff_of(storage, table_name, NEW, BY_SSN, blind=BLIND, blind_key=bytes(32)), 1)
     staff = staff_of(storage, table_name, NEW, BY_SSN, blind=BLIND, blind_key=bytes(range(32)))
     assert await KeyRotation(staff).rotate() == RotationProgress(seen=1, rewritten=1)
-    (mapping,) = mappings_of(staff).each
+    (mapping,) = mappings_of(staff).mappings
     asked = mapping.blind(table_name, Ssn=f"{SSN}-1")
     assert (await staff.find(BY_SSN, Department="Sales", **asked))["EmployeeId"] == 1
 

@@ -37,7 +37,7 @@ async def address(storage: Any, table: str, whose: str) -> str:
         await staff.update(lambda found: found.update(Report=SECRET), **JONES)
         return str((await row_of(storage, table))["Report"])
     if whose == "table":
-        staff = EntitySet(storage, f"{table}Other", BY_ID, mappings=mappings_of(staff).each)
+        staff = EntitySet(storage, f"{table}Other", BY_ID, mappings=mappings_of(staff).mappings)
     await staff.insert({**entity, "Photo": SECRET})
     client = awaited(storage.tables.get_table_client(staff.table.name))
     return str((await client.get_entity(*BY_ID.format(entity)))["Photo"])
@@ -87,7 +87,7 @@ async def test_a_wide_entity_with_the_link_of_another_is_rejected(storage: Any, 
 
 async def test_an_archive_takes_no_value_of_another(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
-    former: Any = EntitySet(storage, f"{table_name}Former", BY_ID, mappings=mappings_of(staff).each)
+    former: Any = EntitySet(storage, f"{table_name}Former", BY_ID, mappings=mappings_of(staff).mappings)
     archive: Any = Archive(staff, former, queue=f"{table_name.lower()}-archive")
     await staff.insert({**JONES, "Photo": OURS})
     await overwrite(storage, table_name, await address(storage, table_name, "row"))

@@ -222,7 +222,7 @@ class NoMark(LargePropertyStore[Any]):
     """Deletes unused blobs as soon as they are old."""
 
     async def _collect(self, batch: Batch, since: Any) -> CollectionReport:
-        needed = await self._needed(batch)
+        needed = await self._referenced_blobs(batch)
         for each in batch.blobs:
             if each.since <= since and str(each.name) not in needed:
                 await self._delete(each)
@@ -232,7 +232,7 @@ class NoMark(LargePropertyStore[Any]):
 class NoLook(LargePropertyStore[Any]):
     """Deletes blobs that were marked long ago without checking their use again."""
 
-    async def _needed(self, batch: Batch) -> frozenset[str]:
+    async def _referenced_blobs(self, batch: Batch) -> frozenset[str]:
         return frozenset()
 
 

@@ -13,7 +13,7 @@ from tablepatterns import Entity, Key
 from tablepatterns.entity_set.consistent_read import one_pass
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
-from tablepatterns.recipes.wide_parts import publishing, unpublished, written
+from tablepatterns.recipes.wide_parts import publishing, stored_after_write, unpublished
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.tables.service import Tables
 from tablepatterns_explore import World
@@ -186,7 +186,7 @@ class HeadFirst(WideEntity[Any]):
         flip, *others = publishing(old, parts, generation)
         answers = await self.table.submit(flip, *(each for each in others if each.kind == "delete"))
         answers += await self.table.submit(*unpublished(old, parts, generation))
-        return written(old, parts, generation, answers)
+        return stored_after_write(old, parts, generation, answers)
 
 
 class Unchecked(WideEntity[Any]):

@@ -11,7 +11,7 @@ from azure.core.exceptions import ClientAuthenticationError, ServiceResponseErro
 from support.employees import by_email, employees_of, jones, rows_of
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import BulkLoad, DataSeries, Entity, EntitySet, Key, aio, connect
-from tablepatterns.entity import measured
+from tablepatterns.entity import measure
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
 from tablepatterns.limits import KIB, MAX_ENTITY_BYTES
 from tablepatterns.recipe import as_async
@@ -327,7 +327,7 @@ async def test_the_outcome_of_a_merge_is_unknown_without_room_for_a_write_id(
     read = await mine.get(**ID)
     full = {f"P{number:02d}": bytes(64 * KIB) for number in range(15)}
     # 60 bytes are left of 1 MiB: enough for the id that the row has, but not for those of four writes
-    empty = measured({"PartitionKey": "Sales", "RowKey": "empid_000223", "P15": b""} | full).size
+    empty = measure({"PartitionKey": "Sales", "RowKey": "empid_000223", "P15": b""} | full).size
     full["P15"] = bytes(MAX_ENTITY_BYTES - 60 - empty)
     with pytest.raises(OutcomeUnknown):
         await mine.merge(read, full)

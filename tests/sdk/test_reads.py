@@ -17,7 +17,7 @@ from sdk.test_write_body import keys, names, properties
 from support.examples import examples
 from support.recorded_requests import CREDENTIAL, SERVICE, Replies
 from tablepatterns.edm import Int64, Ticks
-from tablepatterns.entity import Entity, reading_of, received, write_ids_of
+from tablepatterns.entity import Entity, entity_from_sdk, reading_of, write_ids_of
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.account_sender import AccountSender
@@ -49,13 +49,13 @@ def exact(entity: Entity) -> Any:
 def by_sdk(body: bytes) -> list[Entity]:
     """Return what the SDK makes of a response."""
     client = TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=Replies(body, "application/json"))
-    return [received(each) for each in client.list_entities()]
+    return [entity_from_sdk(each) for each in client.list_entities()]
 
 
 def one_by_sdk(body: bytes) -> Entity:
     """Return what the SDK makes of a response to a point query."""
     client = TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=Replies(body, "application/json"))
-    return received(client.get_entity("p", "r"))
+    return entity_from_sdk(client.get_entity("p", "r"))
 
 
 stated = st.one_of(
@@ -177,7 +177,7 @@ async def test_what_was_written_is_read_type_for_type(storage: Any, new_name: Ca
     pages = [await table.page(where, size=1000) for where in (None, prop("PartitionKey") == "p")]
     one_by_one = [await table.get("p", str(n)) for n in range(2 * len(drawn))]
     client = storage.tables.get_table_client(table.name)
-    by_sdk_alone = [received(await settled(client.get_entity("p", str(n)))) for n in range(2 * len(drawn))]
+    by_sdk_alone = [entity_from_sdk(await settled(client.get_entity("p", str(n)))) for n in range(2 * len(drawn))]
     assert [exact(each) for each in one_by_one if each] == [exact(each) for each in by_sdk_alone]
     for page in pages:
         assert [exact(each) for each in page.items] == [exact(each) for each in one_by_one]

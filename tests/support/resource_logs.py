@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from tablepatterns.traffic.request import DISTINCTIVE_HEADERS, named
+from tablepatterns.traffic.request import DISTINCTIVE_HEADERS, purpose_of
 
 HOST: Final = "https://contoso.table.core.windows.net:443"
 _ERRORS: Final = {404: "ResourceNotFound", 409: "EntityAlreadyExists", 412: "UpdateConditionNotSatisfied"}
@@ -29,7 +29,7 @@ class ResourceLog:
         request, answer = response.http_request, response.http_response
         address = urlsplit(request.url)
         headers = {name: request.headers[name] for name in DISTINCTIVE_HEADERS["table"] if name in request.headers}
-        operation = named("table", "", request.method, f"{HOST}{address.path}?{address.query}", headers).operation
+        operation = purpose_of("table", "", request.method, f"{HOST}{address.path}?{address.query}", headers).operation
         reads = request.method == "GET"
         self.records.append(
             {

@@ -31,7 +31,7 @@ from tablepatterns.extras import how_to_install
 from tablepatterns.traffic import Traffic
 from tablepatterns.traffic.logs import LogRecord, LogSummary, read_logs, summarize, summary
 from tablepatterns.traffic.logs.read import Skipped, log_files
-from tablepatterns.traffic.request import named
+from tablepatterns.traffic.request import purpose_of
 
 NOW = datetime(2026, 11, 1, 9, 30, tzinfo=timezone.utc)
 SCAN = LogRecord(0.0, "QueryEntities", "Claims", None, "Amount gt 100", 200, "Success", 2.5, 2.4, 0, 900, "sdk")
@@ -423,7 +423,7 @@ print(int(re.search("VmHWM: *\\s*([0-9]+)", Path("/proc/self/status").read_text(
         uri = f"https://contoso.table.core.windows.net:443{form.format(text)}"
         with TemporaryDirectory() as folder:
             ((record,), _) = _stored(Path(folder, "PT1H.json"), json.dumps(GOOD | {"uri": uri}))
-        expected = named("table", "", "GET", uri, {})
+        expected = purpose_of("table", "", "GET", uri, {})
         filter_ = None if expected.resource is None or record.table is None else expected.filter or ""
         assert (record.table, record.partition) == (expected.resource, expected.partition)
         assert record.table is None or expected.partition is not None or record.filter == filter_

@@ -118,7 +118,7 @@ def listing() -> Group:
     return Group(*parts, Text("tablepatterns patterns <name> describes one in detail.", style="dim"))
 
 
-def whole(entry: CatalogueEntry) -> Group:
+def describe(entry: CatalogueEntry) -> Group:
     """Return the description of an entry, for a terminal."""
     heading = Text.assemble((entry.title, "bold"), f" ({entry.kind}): {entry.summary}")
     return Group(heading, Text(), *_parts(entry), Text(), Text(_COSTS, style="dim"))

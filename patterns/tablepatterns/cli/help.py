@@ -59,7 +59,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_\s]", "", name).lower()
 
 
-def shown(name: str | None) -> RenderableType:
+def render_help(name: str | None) -> RenderableType:
     """Return a section, or a list of all of them.
 
     :raises BadInput: there is no such section

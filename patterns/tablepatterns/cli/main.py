@@ -15,14 +15,14 @@ from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS,
 
 from ..catalogue import entry
 from ..catalogue.entries import ENTRIES
-from ..catalogue.find import listing, whole
+from ..catalogue.find import describe, listing
 from ..errors import BadInput
 from ..messages.stop_signal import stop_on_signals
 from ..recipes.worker import Worker
 from .declared import load
 from .design import design
 from .help import names, section
-from .help import shown as help_on
+from .help import render_help as help_on
 from .maintenance import maintenance
 from .output import PrintableFormatter, Result, command, console, fail
 from .poison import poison
@@ -107,7 +107,7 @@ def patterns(
         data = [{"name": each.name, "title": each.title, "summary": each.summary} for each in ENTRIES]
         return Result(data, (listing(),))
     found = entry(name)
-    return Result(asdict(found), (whole(found),))
+    return Result(asdict(found), (describe(found),))
 
 
 @command(main, "help")

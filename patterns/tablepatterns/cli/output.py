@@ -21,7 +21,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from ..errors import BadInput, TablePatternsError, said
+from ..errors import BadInput, TablePatternsError, message_of
 from . import INTERRUPTED, Stopped, stop
 
 P = ParamSpec("P")
@@ -177,7 +177,7 @@ def fail(
     :param shown: text to show below the error, such as the position of a mistake
     :param data: more for the JSON document
     """
-    text = said(what) if isinstance(what, BaseException) else what
+    text = message_of(what) if isinstance(what, BaseException) else what
     topic = what.help if isinstance(what, TablePatternsError) else None
     if as_json:
         kind = type(what).__name__ if isinstance(what, BaseException) else "Error"

@@ -89,7 +89,7 @@ class Write(Generic[E]):
     """How the fields are encoded; None if they are stored as they are."""
     before: tuple[Action, ...] = field(default=(), repr=False)
     """Actions to run before the rows are written, such as uploads."""
-    given: Fields | None = field(default=None, repr=False)
+    caller_fields: Fields | None = field(default=None, repr=False)
     """The caller's fields, once `change` holds their stored form."""
     intents: Intents | None = field(default=None, repr=False)
     """What sends intents for the change; None if no derived rows are outside the partition."""
@@ -99,18 +99,18 @@ class Write(Generic[E]):
     """The kinds of derived data whose rows older entities may still lack."""
     names: StoredNames | None = field(default=None, repr=False)
     """The stored names of the model's fields; None if they are the same."""
-    shown: Callable[[Entity], E] | None = field(default=None, repr=False, compare=False)
+    convert: Callable[[Entity], E] | None = field(default=None, repr=False, compare=False)
     """Returns what the caller gets of the written entity; None for the entity itself."""
 
     async def encoded(self) -> Write[E]:
         """Return this write with its fields in their stored form."""
-        if self.mappings is None or not self.mappings.each or self.given is not None:
+        if self.mappings is None or not self.mappings.mappings or self.caller_fields is not None:
             return self
         reading = reading_of(self.entity)
         is_read = isinstance(reading, Reading) and self.change.old is reading.stored
         decoded: Fields = reading.fields if isinstance(reading, Reading) and is_read else {}
         change, before = await self.mappings.encode(self.change, decoded)
-        return replace(self, change=change, before=before, given=self.change.new)
+        return replace(self, change=change, before=before, caller_fields=self.change.new)
 
     @property
     def shares_rows(self) -> bool:
@@ -132,12 +132,14 @@ class Write(Generic[E]):
         """Return this write with another change, whose added properties are in their stored form."""
         if change is self.change:
             return self
-        if self.given is None or change.new is None:
+        if self.caller_fields is None or change.new is None:
             return replace(self, change=change)
         before, after = self.change.new or {}, change.new
-        unchanged_fields = {name: value for name, value in self.given.items() if name in after or name not in before}
+        unchanged_fields = {
+            name: value for name, value in self.caller_fields.items() if name in after or name not in before
+        }
         added = {name: value for name, value in after.items() if name not in before or value != before[name]}
-        return replace(self, change=change, given={**unchanged_fields, **added})
+        return replace(self, change=change, caller_fields={**unchanged_fields, **added})
 
     @property
     def key(self) -> tuple[str, str]:
@@ -170,13 +172,13 @@ class Write(Generic[E]):
         """Update the caller's entity to match the written primary row, and return it."""
         if self.change.new is None:
             return self.entity
-        fields = dict(self.change.new if self.given is None else self.given)
+        fields = dict(self.change.new if self.caller_fields is None else self.caller_fields)
         self.entity.clear()
         self.entity.update(fields)
         identify(self.entity, row)
         keys = row["PartitionKey"], row["RowKey"]
         source = Source(RowLayout(self.change.key), keys, row.etag or "", write_ids_of(row))
-        stored = fields if self.given is None else dict(self.change.new)
+        stored = fields if self.caller_fields is None else dict(self.change.new)
         remember(self.entity, Reading(source, stored, fields, self.is_whole, self.of))
         return self.entity
 

@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..entity import Entity, identify
-from ..errors import BadDesign, BadProperty, shown
+from ..errors import BadDesign, BadProperty, short_repr
 from ..key.formats import DATE
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
@@ -382,8 +382,8 @@ def duplicate(index: Index, primary: Key, keys: Keys) -> str:
     index_key = index.key
     values = index_key.parse(*keys)
     names = [name for name in index_key.fields if name not in primary.partition_fields] or index_key.fields
-    key_text = " with ".join(f"{name} {shown(values[name])}" for name in names)
-    place = "" if set(names).intersection(index_key.partition_fields) else f" in partition {shown(keys[0])}"
+    key_text = " with ".join(f"{name} {short_repr(values[name])}" for name in names)
+    place = "" if set(names).intersection(index_key.partition_fields) else f" in partition {short_repr(keys[0])}"
     rule = f"{key_text} is already used by another entity{place} (unique index {index.name})"
     return f"{rule}. Nothing was written; choose another value."
 
@@ -458,15 +458,15 @@ class RowLayout(NamedTuple):
         """Whether a row is of this kind: its keys match the key of this layout, and it is no tombstone."""
         return TOMBSTONE not in row and self.key.matches(row["PartitionKey"], row["RowKey"])
 
-    def shown(self, row: Entity) -> Entity | None:
+    def decode_copy(self, row: Entity) -> Entity | None:
         """Return the entity in a row; None for a row of another kind, a reservation and a tombstone."""
         if TOMBSTONE in row or (self.hides is not None and self.hides in row):
             return None
         fields = self.key.found(row["PartitionKey"], row["RowKey"])
         return None if fields is None else _logical(row, self._as_stored(fields) if self.texts else fields)
 
-    def taken(self, row: Entity) -> Entity | None:
-        """Return the same as `shown`, reusing the row; the caller must not use the row afterwards."""
+    def decode(self, row: Entity) -> Entity | None:
+        """Return the same as `decode_copy`, reusing the row; the caller must not use the row afterwards."""
         if TOMBSTONE in row or (self.hides is not None and self.hides in row):
             return None
         fields = self.key.found(row["PartitionKey"], row["RowKey"])

@@ -162,7 +162,7 @@ class EntitySet(Modeled[Account_co, E]):
     _pattern: ClassVar[str] = "entity_set"
 
     def _set_profile(self) -> SetProfile | None:
-        return SetProfile(self._pattern, self.table.name, self.key, {}, self.derived, self._mappings.each)
+        return SetProfile(self._pattern, self.table.name, self.key, {}, self.derived, self._mappings.mappings)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.table.name} {self.key!r}>"
@@ -295,7 +295,7 @@ class EntitySet(Modeled[Account_co, E]):
         """
         question = self._question(*via_and_fields(via, key, fields), where, select, allow)
         async for row in self._table(question.shape).query(question.filter, select=question.select):
-            if (entity := question.shape.taken(row)) is not None:
+            if (entity := question.shape.decode(row)) is not None:
                 yield await self._read(entity, question.shape, select)
 
     @recipe
@@ -327,7 +327,7 @@ class EntitySet(Modeled[Account_co, E]):
         question = self._question(*via_and_fields(via, key, fields), where, select, allow)
 
         async def choose(row: Entity) -> Entity | None:
-            return question.shape.shown(row)
+            return question.shape.decode_copy(row)
 
         table = self._table(question.shape)
         page = await filled_page(table, question.filter, size=size, token=token, select=question.select, choose=choose)
@@ -360,7 +360,7 @@ class EntitySet(Modeled[Account_co, E]):
         check_key_order(self.account, "the first ones are those")
         question = self._question(*via_and_fields(via, key, fields), where, select, allow)
         table, shape = self._table(question.shape), question.shape
-        entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.taken)
+        entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.decode)
         return [await self._read(entity, shape, select) for entity in entities]
 
     @stream
@@ -386,7 +386,7 @@ class EntitySet(Modeled[Account_co, E]):
         async for row in self.table.query(
             where, select=self._primary.selected(None if select is None else self._stored(select))
         ):
-            if (entity := self._primary.taken(row)) is not None:
+            if (entity := self._primary.decode(row)) is not None:
                 yield await self._read(entity, self._primary, select)
 
     @stream
@@ -402,7 +402,7 @@ class EntitySet(Modeled[Account_co, E]):
         Guide: table scan.
         """
         async for row in self.table.query(None if where is None else self._stored_filter(where)):
-            if (entity := self._primary.taken(row)) is not None:
+            if (entity := self._primary.decode(row)) is not None:
                 yield await self._read(entity, self._primary)
 
     @recipe
@@ -420,7 +420,7 @@ class EntitySet(Modeled[Account_co, E]):
 
         Guide: index entities pattern.
         """
-        return [dict(self.key.parse(*keys)) for keys in await self._listed(via, fields_of(key, fields))]
+        return [dict(self.key.parse(*keys)) for keys in await self._listed_keys(via, fields_of(key, fields))]
 
     @recipe
     async def find_all(
@@ -442,7 +442,7 @@ class EntitySet(Modeled[Account_co, E]):
         """
         check_least("max_concurrency", max_concurrency, 1)
         key_fields = fields_of(key, fields)
-        primary_keys = await self._listed(via, key_fields)
+        primary_keys = await self._listed_keys(via, key_fields)
         rows = await self._rows_at(primary_keys, max_concurrency)
         value_fields = {name: value for name, value in key_fields.items() if name != PART}
         entities = [self._primary.entity(row) for row in rows if row is not None]
@@ -475,8 +475,8 @@ class EntitySet(Modeled[Account_co, E]):
             return await self._spread_rows(via, via.layout, key_fields, via.properties)
 
         total_rows = await contended(self.account, attempt, retry_for)
-        rows = [via.held(row) for row in total_rows]
-        return via.named([sum(column) for column in zip(via.held(None), *rows, strict=True)])
+        rows = [via.totals_in(row) for row in total_rows]
+        return via.as_properties([sum(column) for column in zip(via.totals_in(None), *rows, strict=True)])
 
     @writing
     async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
@@ -564,7 +564,7 @@ class EntitySet(Modeled[Account_co, E]):
         condition = condition_of(etag, force=force)
         if condition is not None:
             self._mappings.check_merge()
-            changed_fields, key = self._given(changes), self._primary.key_fields(entity)
+            changed_fields, key = self._checked_fields(changes), self._primary.key_fields(entity)
             self._check_same_key(key, key | changed_fields)
             return await self._overwrite(key | changed_fields, frozenset(changed_fields), retry_for, condition)
         await self._guard(entity)
@@ -766,7 +766,7 @@ class EntitySet(Modeled[Account_co, E]):
 
     def _merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
         self._mappings.check_merge()
-        changed_fields = self._given(changes)
+        changed_fields = self._checked_fields(changes)
         reading, read = self._as_read(entity, require_whole=bool(self.derived))
         return self._writing(read, reading, {**reading.fields, **changed_fields}, frozenset(changed_fields))
 
@@ -1068,7 +1068,7 @@ class EntitySet(Modeled[Account_co, E]):
 
     async def _point(self, shape: RowLayout, fields: Mapping[str, Any]) -> E | None:
         row = await self._table(shape).get(*shape.key.format(fields))
-        entity = None if row is None else shape.taken(row)
+        entity = None if row is None else shape.decode(row)
         return None if entity is None else await self._read(entity, shape)
 
     def _question(
@@ -1097,7 +1097,7 @@ class EntitySet(Modeled[Account_co, E]):
             check_filter(self.schema, where)
 
     def _stored(self, select: Sequence[str]) -> Sequence[str]:
-        if not self._mappings.each:
+        if not self._mappings.mappings:
             return select
         # Mappings decode for the place of the primary row, also when a copy is read
         return tuple(dict.fromkeys((*self._mappings.stored(select), *self.key.fields)))
@@ -1126,7 +1126,7 @@ class EntitySet(Modeled[Account_co, E]):
         )
         stored, is_complete = dict(entity), shape.include is None
         fields = stored
-        if self._mappings.each:
+        if self._mappings.mappings:
             fields = await self._mappings.decode(stored, select if is_complete else ())
             entity.clear()
             entity.update(fields)
@@ -1141,7 +1141,7 @@ class EntitySet(Modeled[Account_co, E]):
         expected_values = layout.parse(*layout.format({**value_fields, **({PART: 0} if via.spread > 1 else {})}))
         return any({**values, PART: 0} == {**expected_values, PART: 0} for values in current_values)
 
-    async def _listed(self, via: Lists, fields: Mapping[str, Any]) -> list[Keys]:
+    async def _listed_keys(self, via: Lists, fields: Mapping[str, Any]) -> list[Keys]:
         self._check_own(via)
         rows = await self._spread_rows(via, via.layout(self.key), fields)
         unique_keys = {keys for row in rows for keys in via.primary_keys_of(self.key, row) or ()}
@@ -1229,9 +1229,9 @@ class EntitySet(Modeled[Account_co, E]):
             if name in entity and name not in self.key.fields:
                 rule = f"the set formats it from the fields {', '.join(self.key.fields)}"
                 raise BadKey(name, entity[name], rule, "give those fields, and not the key")
-        return self._given(entity, in_part=in_part)
+        return self._checked_fields(entity, in_part=in_part)
 
-    def _given(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
+    def _checked_fields(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
         """Check fields against the schema, and return those that have a value."""
         if self.schema is not None:
             self.schema.check(fields, in_part=in_part, secret=self._mappings.secret)

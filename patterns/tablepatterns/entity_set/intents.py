@@ -311,7 +311,7 @@ class Intents:
                 primary = primaries.pop(claim.row, None) or await self._rows.primary(claim.row)
                 now.append((claim, primary))
             assumed, expected = expected, {}
-            replaced = self._wanted(now) if len(now) > 1 else ()
+            replaced = self._expected_traces(now) if len(now) > 1 else ()
             for claim, primary in now:
                 await self._repair(lease, claim, intent, primary, assumed, replaced)
             is_overtaken = False
@@ -323,7 +323,7 @@ class Intents:
 
         await contended(self._account, attempt, retry_for)
 
-    def _wanted(self, claims: Iterable[tuple[Claim, Primary]]) -> set[Trace]:
+    def _expected_traces(self, claims: Iterable[tuple[Claim, Primary]]) -> set[Trace]:
         """Return the index rows that one of the entities should have."""
         return {
             trace

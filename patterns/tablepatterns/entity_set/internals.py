@@ -140,5 +140,5 @@ async def entity_of(entity_set: EntitySet[Account], row: Entity, via: Index | No
     :raises BadInput: the index is not one of the set's
     """
     shape = entity_set._primary if via is None else entity_set._shape(via)
-    entity = shape.shown(row)
+    entity = shape.decode_copy(row)
     return None if entity is None else await entity_set._read(entity, shape)

@@ -81,7 +81,7 @@ class PropertyMapping(ABC):
         """Return the names of the properties that a field is decoded from."""
         return (name,)
 
-    def written(self, name: str) -> Collection[str]:
+    def written_names(self, name: str) -> Collection[str]:
         """Return the names of all properties that a field is written to, also of those that decoding does not need."""
         return self.stored(name)
 
@@ -128,7 +128,7 @@ class Mappings:
     account: Account
     table: str
     key: Key
-    each: tuple[PropertyMapping, ...] = field(default=())
+    mappings: tuple[PropertyMapping, ...] = field(default=())
 
     @classmethod
     def of(cls, account: Account, table: str, key: Key, mappings: Iterable[PropertyMapping]) -> Mappings:
@@ -153,7 +153,7 @@ class Mappings:
     @property
     def secret(self) -> frozenset[str]:
         """The names of the fields whose values errors must not show."""
-        return frozenset(name for mapping in self.each if mapping.keeps_secret for name in mapping.fields)
+        return frozenset(name for mapping in self.mappings if mapping.keeps_secret for name in mapping.fields)
 
     def check_held(self, derived: str, property_names: Collection[str]) -> None:
         """Reject derived rows that hold only some of the properties that a field is decoded from.
@@ -172,7 +172,7 @@ class Mappings:
 
         :raises BadDesign: the derived data reads an encoded field
         """
-        for mapping in self.each:
+        for mapping in self.mappings:
             for name in sorted(set(read).intersection(mapping.fields)):
                 rule = f"{mapping.name} stores it encoded, so nothing can be derived from it"
                 raise BadDesign(f"derived {derived}", name, rule, "use another field, such as its blind index")
@@ -182,7 +182,7 @@ class Mappings:
 
         :raises BadInput: a mapping needs the whole entity
         """
-        for mapping in self.each:
+        for mapping in self.mappings:
             if not mapping.allows_merge:
                 rule = f"{mapping.name} writes only whole entities"
                 raise BadInput("merge", mapping.name, rule, "read the entity, change it, and replace it")
@@ -193,21 +193,21 @@ class Mappings:
         :raises BadFilter: the filter names an encoded field
         """
         names = {comparison.name for comparison in comparisons(where)}
-        for mapping in self.each:
+        for mapping in self.mappings:
             for name in sorted(names.intersection(mapping.fields)):
                 rule = f"{mapping.name} stores it encoded, so no condition on it can match"
                 raise BadFilter("where", name, rule, "use other properties in the filter, or filter in Python")
 
     def stored(self, names: Collection[str]) -> Sequence[str]:
         """Return the names of the properties that these fields are decoded from."""
-        for mapping in self.each:
+        for mapping in self.mappings:
             names = [stored for name in names for stored in mapping.stored(name)]
         return list(dict.fromkeys(names))
 
-    def written(self, names: Collection[str]) -> Sequence[str]:
+    def written_names(self, names: Collection[str]) -> Sequence[str]:
         """Return the names of the properties that these fields are written to."""
-        for mapping in self.each:
-            names = [property_name for name in names for property_name in mapping.written(name)]
+        for mapping in self.mappings:
+            names = [property_name for name in names for property_name in mapping.written_names(name)]
         return list(dict.fromkeys(names))
 
     async def encode(self, change: Change, before: Fields) -> tuple[Change, tuple[Action, ...]]:
@@ -215,7 +215,7 @@ class Mappings:
 
         :param before: the fields of `change.old` as they were decoded; empty if unknown
         """
-        if not self.each or change.new is None:
+        if not self.mappings or change.new is None:
             return change, ()
         fields: Fields = change.new
         if change.merged is not None:
@@ -232,7 +232,7 @@ class Mappings:
     async def encode_at(self, place: Place, fields: Fields) -> Encoded:
         """Return the stored form of fields at a place, and the actions to run before the write."""
         before: list[Action] = []
-        for mapping in self.each:
+        for mapping in self.mappings:
             encoded = await mapping.encode(fields, place)
             fields = encoded.fields
             before.extend(encoded.before)
@@ -243,11 +243,11 @@ class Mappings:
 
         :param read: the requested fields; None for all
         """
-        return await self.decode_at(replace(self._place(fields), read=read), fields) if self.each else dict(fields)
+        return await self.decode_at(replace(self._place(fields), read=read), fields) if self.mappings else dict(fields)
 
     async def decode_at(self, place: Place, fields: Fields) -> dict[str, Any]:
         """Return the decoded fields of an entity at a place."""
-        for mapping in reversed(self.each):
+        for mapping in reversed(self.mappings):
             fields = await mapping.decode(fields, place)
         return dict(fields)
 

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
 
 from ..arguments import condition_of
 from ..entity import Entity, reading_of
-from ..errors import NOT_SHOWN, BadDesign, BadInput, EntityChanged, EntityNotFound, UnrecognizedEntity, said
+from ..errors import NOT_SHOWN, BadDesign, BadInput, EntityChanged, EntityNotFound, UnrecognizedEntity, message_of
 from ..key import Key
 from ..models.annotations import StoredBy, annotated, stored_names
 from ..models.instances import INSTANCES, can_be_remembered
@@ -67,7 +67,7 @@ class ModelAdapter(Generic[M]):
         entities = _without_model(pattern)
         writer = getattr(_Writer, function.__name__, None)
         if writer is None:
-            args, kwargs = self._asked(function, args, kwargs)
+            args, kwargs = self._convert_arguments(function, args, kwargs)
             if _parameters(function)[:1] == ["count"]:
                 return await self._first(partial(function, entities), *args, **kwargs)
             return self._result(await function(entities, *args, **kwargs), function.__name__)
@@ -80,8 +80,8 @@ class ModelAdapter(Generic[M]):
     ) -> AsyncGenerator[Any, None]:
         """Call a stream of the set with converted arguments, and return its converted items."""
         entities = _without_model(pattern)
-        args, kwargs = self._asked(function, args, kwargs)
-        return _Converted(function(entities, *args, **kwargs), self.shown)
+        args, kwargs = self._convert_arguments(function, args, kwargs)
+        return _Converted(function(entities, *args, **kwargs), self.recognized_instance)
 
     def plan(self, function: Call, pattern: Pattern[Account], args: Sequence[Any], kwargs: Any) -> Any:
         """Call a method that returns a change without sending it, with converted arguments."""
@@ -99,7 +99,7 @@ class ModelAdapter(Generic[M]):
         INSTANCES.remember(instance, self.home, entity)
         return instance
 
-    def shown(self, entity: Any, convert: Call | None = None) -> Any:
+    def recognized_instance(self, entity: Any, convert: Call | None = None) -> Any:
         """Return the instance of an entity that was read; None if it does not fit the model and is skipped."""
         try:
             return self.instance_of(entity) if convert is None else convert(entity)
@@ -115,7 +115,7 @@ class ModelAdapter(Generic[M]):
             self.on_unrecognized(error)
         else:
             table, number = self.home.table, next(self._skipped)
-            log.warning("skipped entity %d of the table %s since the start: %s", number, table, said(error))
+            log.warning("skipped entity %d of the table %s since the start: %s", number, table, message_of(error))
 
     def version_of(self, entity: Entity) -> int:
         """Return the model version in which an entity was written.
@@ -158,7 +158,7 @@ class ModelAdapter(Generic[M]):
         entity.clear()
         entity.update(fields)
 
-    def merged(self, entity: Entity, changes: Mapping[str, Any]) -> dict[str, Any]:
+    def fields_to_merge(self, entity: Entity, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields to merge for some changed fields: these, and those that the class converts."""
         fields = self.model.accepted({**entity, **changes}, entity)
         return {name: value for name, value in fields.items() if name in changes or value is not entity.get(name)}
@@ -200,7 +200,7 @@ class ModelAdapter(Generic[M]):
         if not can_be_remembered(instance):
             rule = "a class with slots needs one for weak references, so that its ETag can be remembered"
             hint = "declare it with @dataclass(slots=True, weakref_slot=True), or pass etag=... or force=True"
-        raise BadInput("entity", self._named(instance), rule, hint)
+        raise BadInput("entity", self._key_values(instance), rule, hint)
 
     def entity_of(self, instance: object) -> Entity:
         """Return the entity of an instance; a new one if the set has neither read nor written the instance."""
@@ -210,7 +210,7 @@ class ModelAdapter(Generic[M]):
         self.rewrite(entity, instance)
         return entity
 
-    def written(self, instance: M, entity: Entity) -> M:
+    def after_write(self, instance: M, entity: Entity) -> M:
         """Return an instance after a write; a new instance if the write set further fields."""
         fields = dict(entity)
         if self.model.encoded(instance) != {name: fields[name] for name in self.model.members if name in fields}:
@@ -226,7 +226,7 @@ class ModelAdapter(Generic[M]):
     def _versioned(self, fields: dict[str, Any]) -> dict[str, Any]:
         return fields if self.model.version == 1 else fields | {VERSION: self.model.version}
 
-    def _named(self, instance: object) -> object:
+    def _key_values(self, instance: object) -> object:
         return tuple(getattr(instance, name, None) for name in self.home.key.fields)
 
     def _check_class(self, instance: object) -> None:
@@ -234,7 +234,9 @@ class ModelAdapter(Generic[M]):
 
     # ------------------------------------------------------------------ reading
 
-    def _asked(self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Any]:
+    def _convert_arguments(
+        self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Sequence[Any], Any]:
         """Return the arguments of a recipe that reads, with stored names and values."""
         names = _parameters(function)
         via = next((derived for derived in (*args, kwargs.get("via")) if isinstance(derived, Derived)), None)
@@ -267,19 +269,23 @@ class ModelAdapter(Generic[M]):
 
     def _result(self, result: Any, name: str) -> Any:
         if name == "keys_of":
-            return self._shown(result, self.model.key_values)
+            return self._recognized_instances(result, self.model.key_values)
         results: Any = result
         if result.__class__ is Page:
-            return Page(tuple(self._shown(result.items)), result.token)
+            return Page(tuple(self._recognized_instances(result.items)), result.token)
         if isinstance(result, tuple):
             return tuple(self._result(item, name) for item in results)
         if isinstance(result, list):
-            return [self.shown(entity) for entity in results] if name == "get_many" else self._shown(results)
-        return self.shown(result)
+            return (
+                [self.recognized_instance(entity) for entity in results]
+                if name == "get_many"
+                else self._recognized_instances(results)
+            )
+        return self.recognized_instance(result)
 
-    def _shown(self, entities: Iterable[Any], convert: Call | None = None) -> list[Any]:
+    def _recognized_instances(self, entities: Iterable[Any], convert: Call | None = None) -> list[Any]:
         """Return the instances of entities, or what `convert` returns, without those that are skipped."""
-        return [instance for entity in entities if (instance := self.shown(entity, convert)) is not None]
+        return [instance for entity in entities if (instance := self.recognized_instance(entity, convert)) is not None]
 
     async def _first(self, read: Call, count: int, *args: Any, **kwargs: Any) -> Any:
         """Return the first instances of one or several ranges, and read on if entities among them are skipped."""
@@ -289,7 +295,7 @@ class ModelAdapter(Generic[M]):
             # Kept, so that a second read does not report an entity again
             for entity in entities:
                 if entity.key not in instances_by_key:
-                    instances_by_key[entity.key] = self.shown(entity)
+                    instances_by_key[entity.key] = self.recognized_instance(entity)
             return [instances_by_key[entity.key] for entity in entities if instances_by_key[entity.key] is not None]
 
         while True:
@@ -314,16 +320,16 @@ class _Writer:
 
     async def insert(self, instance: Any, **options: Any) -> Any:
         entity = await self._function(self._entities, self._adapter.new_fields(instance), **options)
-        return self._adapter.written(instance, entity)
+        return self._adapter.after_write(instance, entity)
 
     async def append(self, instance: Any, **options: Any) -> Any:
         adapter = self._adapter
         fields = adapter.model.accepted(self._entities._completed(adapter.new_fields(instance)))
-        return adapter.written(instance, await self._function(self._entities, fields, **options))
+        return adapter.after_write(instance, await self._function(self._entities, fields, **options))
 
     async def insert_or_replace(self, instance: Any, **options: Any) -> Any:
         change = partial(self._adapter.rewrite, instance=instance)
-        return self._adapter.written(instance, await self._upsert(instance, change, **options))
+        return self._adapter.after_write(instance, await self._upsert(instance, change, **options))
 
     async def insert_or_merge(self, instance: Any, **options: Any) -> Any:
         # Fields that are None do not change what is stored
@@ -353,9 +359,11 @@ class _Writer:
         if entity is None:
             adapter = self._adapter
             change = partial(adapter.rewrite, instance=instance)
-            return adapter.written(instance, await self._entities.update(change, adapter.key_of(instance), **options))
+            return adapter.after_write(
+                instance, await self._entities.update(change, adapter.key_of(instance), **options)
+            )
         self._adapter.rewrite(entity, instance)
-        return self._adapter.written(instance, await self._function(self._entities, entity, **options))
+        return self._adapter.after_write(instance, await self._function(self._entities, entity, **options))
 
     async def merge(self, instance: Any, changes: Mapping[str, Any], **options: Any) -> Any:
         adapter = self._adapter
@@ -365,7 +373,7 @@ class _Writer:
             change = partial(adapter.upgrade, changes=changed_fields)
             return adapter.instance_of(await self._entities.update(change, adapter.key_of(instance), **options))
         if adapter.version_of(entity) == adapter.model.version:
-            changed_fields = adapter.merged(entity, changed_fields)
+            changed_fields = adapter.fields_to_merge(entity, changed_fields)
             return adapter.instance_of(await self._function(self._entities, entity, changed_fields, **options))
         adapter.upgrade(entity, changed_fields)
         return adapter.instance_of(await self._entities.replace(entity, **options))
@@ -402,7 +410,7 @@ class _Writer:
         key_fields = adapter.model.key_fields({**(key or {}), **fields})
         run = by_call if callable(change) else change
         entity = await self._function(self._entities, run, key_fields, **options)
-        return adapter.written(instances[0], entity)
+        return adapter.after_write(instances[0], entity)
 
     async def migrate(self, **options: Any) -> Migration:
         return await Migrator(self._entities, self._entities._rows, self._adapter).migrate(**options)
@@ -439,13 +447,13 @@ class _Planner:
     def inserting(self, instance: Any) -> Any:
         write = self._function(self._entities, self._adapter.new_fields(instance))
         INSTANCES.remember(instance, self._adapter.home, write.entity)
-        return replace(write, shown=partial(self._adapter.written, instance))
+        return replace(write, convert=partial(self._adapter.after_write, instance))
 
     def replacing(self, instance: Any) -> Any:
         entity = self._adapter.remembered(instance)
         self._adapter.rewrite(entity, instance)
         INSTANCES.remember(instance, self._adapter.home, entity)
-        return replace(self._function(self._entities, entity), shown=partial(self._adapter.written, instance))
+        return replace(self._function(self._entities, entity), convert=partial(self._adapter.after_write, instance))
 
     def merging(self, instance: Any, changes: Mapping[str, Any]) -> Any:
         adapter, entity, changed_fields = (
@@ -454,20 +462,20 @@ class _Planner:
             self._adapter.changes(changes),
         )
         if adapter.version_of(entity) == adapter.model.version:
-            write = self._function(self._entities, entity, adapter.merged(entity, changed_fields))
+            write = self._function(self._entities, entity, adapter.fields_to_merge(entity, changed_fields))
         else:
             adapter.upgrade(entity, changed_fields)
             write = self._entities.replacing(entity)
-        return replace(write, shown=adapter.instance_of)
+        return replace(write, convert=adapter.instance_of)
 
     def deleting(self, instance: Any) -> Any:
         write = self._function(self._entities, self._adapter.remembered(instance))
-        return replace(write, shown=partial(_given_back, instance))
+        return replace(write, convert=partial(_given_back, instance))
 
     def renaming(self, instance: Any, fields: Mapping[str, Any]) -> Any:
         entity = self._adapter.remembered(instance)
         writes = self._function(self._entities, entity, self._adapter.renamed(entity, instance, fields))
-        return tuple(replace(write, shown=self._adapter.instance_of) for write in writes)
+        return tuple(replace(write, convert=self._adapter.instance_of) for write in writes)
 
 
 class _Converted(AsyncGenerator[Any, None]):
@@ -509,7 +517,7 @@ def adapter_of(
     if model_class is None:
         raise BadDesign("versions or on_unrecognized", NOT_SHOWN, "the set has no model", "pass its class as model")
     model = Model(model_class, home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
-    field_names = {*mappings.written(model.members), *model.members}
+    field_names = {*mappings.written_names(model.members), *model.members}
     for derived_data in derived:
         for name in sorted(set(derived_data.reads).difference(field_names)):
             near = get_close_matches(name, field_names, n=1)

@@ -15,7 +15,7 @@ from ..filters import And, Comparison, Filter, Not
 from ..filters.expression import Junction, Or
 from ..limits import MAX_ENTITY_BYTES
 from ..sdk.operation import Operation
-from ..sdk.reads import Found, PageQuery
+from ..sdk.reads import EntityPage, PageQuery
 from ..sdk.table import Table
 from .derived import Derived
 
@@ -134,7 +134,7 @@ class NamedTable(Table):
         row = await super().get(partition_key, row_key, self._names.names(select))
         return None if row is None else self._names.row(row)
 
-    async def read_page(self, query: PageQuery) -> Found:
+    async def read_page(self, query: PageQuery) -> EntityPage:
         """Read one page of a query. Cost: 1 transaction."""
         names = self._names
         stored = query._replace(where=names.filter(query.where), select=names.names(query.select))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..entity import Entity, identify, write_ids_of, written
+from ..entity import Entity, identify, set_write, write_ids_of
 from ..sdk.operation import ANY, Kind, Operation, plain
 from ..write_id import WriteIds
 from .derived import Keys
@@ -42,7 +42,7 @@ class Pending:
             self._rows[keys] = None
             return
         row = Entity({**properties, "PartitionKey": keys[0], "RowKey": keys[1]})
-        written(row, etag, write_ids)
+        set_write(row, etag, write_ids)
         self._rows[keys] = row
 
     def take(self, operation: Operation) -> None:

@@ -18,7 +18,7 @@ from ..errors import (
     EntityNotFound,
     OutcomeUnknown,
     UnrecognizedEntity,
-    said,
+    message_of,
 )
 from ..key import Key
 from ..recipe import Account
@@ -200,7 +200,7 @@ class DerivedRows:
         except BadInput as error:
             if self.report is None:
                 raise
-            text = f"{derived.name} cannot be derived from the entity {primary.row}: {said(error)}"
+            text = f"{derived.name} cannot be derived from the entity {primary.row}: {message_of(error)}"
             self.report(UnrecognizedEntity(text, primary.row))
             return False
         return True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..entity import Entity
-from ..errors import BadKey, TablePatternsError, said
+from ..errors import BadKey, TablePatternsError, message_of
 from ..rate_limit import Pace
 from ..recipe import declared_rows
 from .derived import Keys
@@ -115,7 +115,7 @@ class _Checker:
                 is_earlier = version < adapter.model.version
                 adapter.model.value(entity, version)
         except TablePatternsError as error:
-            return True, is_earlier, Misfit(keys, said(error))
+            return True, is_earlier, Misfit(keys, message_of(error))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             # An upgrade or a check of the user's model
             return True, is_earlier, Misfit(keys, f"{type(error).__name__}: {error}")
@@ -132,5 +132,5 @@ def _reason_of_key(key: Any, keys: Keys) -> str:
     try:
         key.parse(*keys)
     except BadKey as error:
-        return said(error)
+        return message_of(error)
     return "it is not a row of this set"

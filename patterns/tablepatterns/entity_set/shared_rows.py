@@ -235,11 +235,11 @@ class Totals(SharedRows):
         """Return the row of an entity's group, and what the entity adds to it: 1, and each of its numbers."""
 
     @abstractmethod
-    def held(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
+    def totals_in(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
         """Return the totals in a row, the count first; a missing row or property is 0."""
 
     @abstractmethod
-    def named(self, totals: Sequence[int]) -> dict[str, Any]:
+    def as_properties(self, totals: Sequence[int]) -> dict[str, Any]:
         """Return totals, given with the count first, as properties."""
 
 
@@ -265,8 +265,8 @@ async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[s
                 parts_by_row[keys].append(part)
     wrong: list[Keys] = []
     for keys in {**rows, **parts_by_row}:
-        total = tuple(map(sum, zip(*parts_by_row[keys], strict=True))) or (0,) * len(totals.held(None))
-        if total != totals.held(rows.get(keys)):
+        total = tuple(map(sum, zip(*parts_by_row[keys], strict=True))) or (0,) * len(totals.totals_in(None))
+        if total != totals.totals_in(rows.get(keys)):
             await _write(table, totals, keys, rows.get(keys), total)
             wrong.append(keys)
     return wrong
@@ -274,6 +274,6 @@ async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[s
 
 async def _write(table: Table, totals: Totals, keys: Keys, row: Entity | None, total: tuple[int, ...]) -> None:
     try:
-        await table.submit(merging(keys, row, totals.named(total)))
+        await table.submit(merging(keys, row, totals.as_properties(total)))
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
         raise Overtaken from error

@@ -9,7 +9,7 @@ from typing import Final, NoReturn, cast
 
 from ..argument_types import checked
 from ..edm import Ticks
-from ..errors import BadFilter, shown
+from ..errors import BadFilter, short_repr
 from .expression import Comparison, Filter, ModelComparison, Operator, check_name
 from .literals import Comparable, Value, is_of_model
 from .matching import matcher
@@ -81,7 +81,7 @@ class Property:
         least, greatest = self >= low, self <= high
         is_ordered = least.kind is greatest.kind and not issubclass(least.kind, Enum)
         if is_ordered and not matcher(greatest)({self.name: least.value}.get):
-            rule = f"its least value is above its greatest, {shown(high)}, so it would match nothing"
+            rule = f"its least value is above its greatest, {short_repr(high)}, so it would match nothing"
             raise BadFilter(self.name, low, rule, "swap the two")
         return least & greatest
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from ..argument_types import checked
-from ..errors import BadFilter, said
+from ..errors import BadFilter, message_of
 from .expression import OPERATORS, And, Comparison, Constant, Filter, Not, Operator, Or, check_name
 from .literals import Value, read_number, read_quoted
 
@@ -129,7 +129,7 @@ class _Parser:
         try:
             return _Token("", match.end(), _Literal(read_quoted(match["prefix"], match["content"])))
         except ValueError as error:
-            raise self._error(match.end(), said(error)) from error
+            raise self._error(match.end(), message_of(error)) from error
 
     def _begin(self, token: _Token) -> None:
         """Parse the next token at the start of an operand."""
@@ -152,7 +152,7 @@ class _Parser:
                 return _Literal(number)
             check_name(word)
         except ValueError as error:
-            raise self._error(token.end, said(error)) from error
+            raise self._error(token.end, message_of(error)) from error
         if token.is_call:
             raise UnsupportedFilter(self._text, f"the service has no function {word}()")
         return _Name(word)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from ..edm import Int64, Ticks
-from ..errors import BadFilter, said
+from ..errors import BadFilter, message_of
 from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 Value: TypeAlias = str | bool | int | float | UUID | bytes
@@ -74,7 +74,7 @@ def _instant(name: str, value: datetime | Ticks) -> Ticks:
     try:
         instant = value if isinstance(value, Ticks) else Ticks.of(value)
     except ValueError as error:
-        raise BadFilter(name, value, said(error), "use datetime(..., tzinfo=timezone.utc)") from error
+        raise BadFilter(name, value, message_of(error), "use datetime(..., tzinfo=timezone.utc)") from error
     if not 0 <= instant <= Ticks.MAX:
         raise BadFilter(name, int(instant), "the instant is outside the years 1 to 9999", "use an earlier one")
     return instant

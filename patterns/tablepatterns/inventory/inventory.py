@@ -137,10 +137,10 @@ async def take_inventory(account: Account, table: str, max_queries: int) -> Tabl
 
 def _shapes(rows: Sequence[Entity], factor: float) -> Iterator[RowShape]:
     prefixes = [_frequent_prefixes([row[name] for row in rows]) for name in ("PartitionKey", "RowKey")]
-    groups = _grouped(rows, prefixes, _pieces)
+    groups = _group_rows(rows, prefixes, _pieces)
     if len(groups) > _MOST_SHAPES:
         # Texts with any separators in them: only their prefixes tell kinds of rows apart
-        groups = _grouped(rows, prefixes, _prefix_and_rest)
+        groups = _group_rows(rows, prefixes, _prefix_and_rest)
     for group in sorted(groups, key=len, reverse=True):
         yield _describe(group, factor)
 
@@ -150,7 +150,7 @@ Row: TypeAlias = tuple[Entity, list[Piece], list[Piece]]
 """A row, with the pieces of its PartitionKey and of its RowKey."""
 
 
-def _grouped(rows: Sequence[Entity], prefixes: Sequence[Collection[str]], divide: Divide) -> list[list[Row]]:
+def _group_rows(rows: Sequence[Entity], prefixes: Sequence[Collection[str]], divide: Divide) -> list[list[Row]]:
     """Group rows by the kinds and the literal text of the pieces of their keys."""
     groups: defaultdict[object, list[Row]] = defaultdict(list)
     for row in rows:

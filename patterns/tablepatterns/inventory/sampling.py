@@ -194,14 +194,14 @@ def middle(lower: str, upper: str) -> str | None:
         return None
     low, high = ord(first) if first else max(0x20, min(ord(last) - 1, ord("0"))), ord(last)
     if high - low > 1:
-        return _asked(lower[:same] + _halved(low, high), lower, upper)
+        return _valid_key(lower[:same] + _halved(low, high), lower, upper)
     if first is None:
         return None
     lower_rest = lower[same + 1 :]
     for at, character in enumerate(lower_rest):
         top = ord(_top(character))
         if top - ord(character) > 1:
-            return _asked(lower[: same + 1] + lower_rest[:at] + _halved(ord(character), top), lower, upper)
+            return _valid_key(lower[: same + 1] + lower_rest[:at] + _halved(ord(character), top), lower, upper)
     return None
 
 
@@ -212,6 +212,6 @@ def _halved(low: int, high: int) -> str:
     return chr(min(usable, key=lambda code: abs(code - half)) if usable else half)
 
 
-def _asked(key: str, lower: str, upper: str) -> str | None:
+def _valid_key(key: str, lower: str, upper: str) -> str | None:
     is_between = ordinal(lower) < ordinal(key) < ordinal(upper)
     return key if is_between and not re.search("[\ud800-\udfff]", key) else None

@@ -10,7 +10,7 @@ from string import Formatter
 from typing import Final
 
 from ..edm import ordinal, utf16_length
-from ..errors import MISSING, BadDesign, BadKey, said
+from ..errors import MISSING, BadDesign, BadKey, message_of
 from .formats import FORBIDDEN, Format, format_of
 from .ranges import Between, KeyRange, Prefix, after_prefix
 from .template_language import Automaton, Characters
@@ -160,7 +160,7 @@ class Template:
             if position != len(key):
                 raise ValueError(f"{key[position:]!r} is left over")
         except ValueError as error:
-            rule = f"it is not a key of {self.text!r} ({said(error)})"
+            rule = f"it is not a key of {self.text!r} ({message_of(error)})"
             raise BadKey(self.half, key, rule, "parse a key with the template that formatted it") from error
         return values
 

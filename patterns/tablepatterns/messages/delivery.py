@@ -96,7 +96,7 @@ class Delivery:
             name = type(handler).__name__
             raise BadDesign("handle", name, rule, "write `async def handle(self, lease)`") from None
         except LeaseLost as error:
-            return self._lost(error)
+            return self._lease_lost(error)
         except BadMessage as error:
             return await self._move_to_poison(lease.message, Reason.of(error))
         except Exception as error:  # noqa: BLE001 - logged, and the message is delivered again
@@ -108,7 +108,7 @@ class Delivery:
         try:
             await self._served.queue.renew(self._message, lease=0)
         except LeaseLost as error:
-            return self._lost(error)
+            return self._lease_lost(error)
         return "released"
 
     def _new_lease(self) -> Lease:
@@ -150,7 +150,7 @@ class Delivery:
         try:
             await lease.release(min(self._settings.retry_after * 2 ** (deliveries - 1), _LONGEST_RETRY_SECONDS))
         except LeaseLost as lease_error:
-            return self._lost(lease_error)
+            return self._lease_lost(lease_error)
         return "failed"
 
     async def _move_to_poison(self, message: Message, reason: Reason) -> Outcome:
@@ -162,7 +162,7 @@ class Delivery:
         self._settings.observer.poisoned(self._served.queue.name, reason)
         return "poisoned"
 
-    def _lost(self, error: LeaseLost) -> Outcome:
+    def _lease_lost(self, error: LeaseLost) -> Outcome:
         self._log(logging.WARNING, "the lease has ended; the message is delivered again", Reason.of(error))
         self._settings.observer.lost(self._served.queue.name, self._kind)
         return "lost"

@@ -7,7 +7,17 @@ from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from ..edm import Int64
 from ..entity import Entity
-from ..errors import NOT_SHOWN, BadDesign, BadInput, BadKey, BadProperty, UnrecognizedEntity, one_line, said, shown
+from ..errors import (
+    NOT_SHOWN,
+    BadDesign,
+    BadInput,
+    BadKey,
+    BadProperty,
+    UnrecognizedEntity,
+    message_of,
+    one_line,
+    short_repr,
+)
 from ..filters import Filter
 from ..key import Key
 from ..key.formats import DATE
@@ -149,7 +159,7 @@ class Model(Generic[M]):
         """Return the message of a class that rejects its fields, without secret values."""
         details: Any = getattr(error, "errors", None)
         if not callable(details):
-            return "" if self._secret else f" ({_short(said(error))})"
+            return "" if self._secret else f" ({_short(message_of(error))})"
         # The message of pydantic quotes all values
         lines = [(".".join(map(str, detail["loc"])), detail["msg"]) for detail in cast("Any", details())]
         secret = {"", *self._secret, *(self._record.members[name].parameter for name in self._secret)}
@@ -186,7 +196,7 @@ class Model(Generic[M]):
         try:
             return self._record.encoded_field(name, value)
         except TypeMismatch as mismatch:
-            raise BadKey(self._subject(mismatch), self._shown(mismatch), mismatch.rule, mismatch.hint) from None
+            raise BadKey(self._subject(mismatch), self._shown_value(mismatch), mismatch.rule, mismatch.hint) from None
 
     def key_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of a key's fields, of the form that the key formats."""
@@ -250,7 +260,7 @@ class Model(Generic[M]):
         try:
             returned: object = upgrade(fields)
         except Exception as error:  # noqa: BLE001 - an upgrade may raise anything
-            reason = "" if self._secret else f": {_short(said(error))}"
+            reason = "" if self._secret else f": {_short(message_of(error))}"
             text = f"{who} raised {type(error).__name__} for the entity {entity.key}{reason}; correct the upgrade"
             raise UnrecognizedEntity(text, entity.key) from (None if self._secret else error)
         if isinstance(returned, Coroutine):
@@ -325,19 +335,19 @@ class Model(Generic[M]):
             raise UnrecognizedEntity(text, entity.key) from (None if self._secret else error)
 
     def _unrecognized(self, entity: Entity, mismatch: TypeMismatch) -> NoReturn:
-        text = f"{mismatch.path} = {shown(self._shown(mismatch))}: {mismatch.rule}; {mismatch.hint}"
+        text = f"{mismatch.path} = {short_repr(self._shown_value(mismatch))}: {mismatch.rule}; {mismatch.hint}"
         who = f"the entity {entity.key} is not a valid {self.name}"
         raise UnrecognizedEntity(f"{who}: {text}", entity.key) from None
 
     def _reject(self, mismatch: TypeMismatch) -> NoReturn:
         kind = BadKey if mismatch.path in self._key.fields else BadProperty
         # Without the cause, whose message may quote the value
-        raise kind(self._subject(mismatch), self._shown(mismatch), mismatch.rule, mismatch.hint) from None
+        raise kind(self._subject(mismatch), self._shown_value(mismatch), mismatch.rule, mismatch.hint) from None
 
     def _subject(self, mismatch: TypeMismatch) -> str:
         return f"{self.model_class.__name__}.{mismatch.path}"
 
-    def _shown(self, mismatch: TypeMismatch) -> object:
+    def _shown_value(self, mismatch: TypeMismatch) -> object:
         field = mismatch.path.partition(".")[0].partition("[")[0]
         return NOT_SHOWN if field in self._secret else mismatch.value
 

@@ -126,6 +126,6 @@ class ChildSet(EntitySet[Account_co, E]):
         async for row in self.table.query(range_filter(self.parent.family(fields_of(key, parent)))):
             if parents.fits(row):
                 parent_entity = parents.entity(as_stored(self.table, row))
-            elif (child := self._primary.shown(row)) is not None:
+            elif (child := self._primary.decode_copy(row)) is not None:
                 children.append(await self._read(child, self._primary))
         return parent_entity, children

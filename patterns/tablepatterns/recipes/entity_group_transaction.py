@@ -74,4 +74,4 @@ class EntityGroupTransaction(Pattern[Account_co]):
         """
         entities = await commit(self.account, self.table, *changes, retry_for=retry_for)
         pairs = zip(changes, entities, strict=True)
-        return [entity if write.shown is None else write.shown(entity) for write, entity in pairs]
+        return [entity if write.convert is None else write.convert(entity) for write, entity in pairs]

@@ -130,14 +130,14 @@ class IndexEntity(Lists):
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that adds the entity to a list, or removes it."""
-        entries = self.listed(keys, row)
+        entries = self.entries_in(keys, row)
         belongs = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
         if belongs == (primary.row in entries):
             return None
         if belongs:
-            return self._written(keys, row, {**entries, primary.row: ""})
+            return self._list_operation(keys, row, {**entries, primary.row: ""})
         del entries[primary.row]
-        return self._written(keys, row, entries)
+        return self._list_operation(keys, row, entries)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys that a row lists; None if the row is of another kind."""
@@ -145,7 +145,7 @@ class IndexEntity(Lists):
         is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.key_list.is_in(row)
         return list(self.key_list.entries(row)) if is_one else None
 
-    def listed(self, keys: Keys, row: Entity | None) -> dict[Keys, str]:
+    def entries_in(self, keys: Keys, row: Entity | None) -> dict[Keys, str]:
         """Return the keys that a row lists, without notes.
 
         :raises DerivedDataMismatch: the row is not a list
@@ -157,7 +157,7 @@ class IndexEntity(Lists):
             raise DerivedDataMismatch(text)
         return self.key_list.entries(row)
 
-    def _written(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation | None:
+    def _list_operation(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation | None:
         lists = self.key_list.properties(keys[0], entries)
         if isinstance(self.placement, InBlobs) and lists:
             # The limits of an entity do not apply to a blob

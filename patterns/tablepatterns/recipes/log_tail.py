@@ -100,7 +100,7 @@ class LogTail(EntitySet[Account_co, E]):
 
     def _set_profile(self) -> SetProfile | None:
         settings = {"at": self.at, "entry": self.entry}
-        return SetProfile("log_tail", self.table.name, self.key, settings, self.derived, self._mappings.each)
+        return SetProfile("log_tail", self.table.name, self.key, settings, self.derived, self._mappings.mappings)
 
     @writing
     async def append(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:

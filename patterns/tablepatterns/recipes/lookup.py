@@ -104,7 +104,7 @@ class Lookup(Pattern[Account_co]):
         Guide: join in the client.
         """
         keys_and_fields = [(self.entity_set.key.format(fields), fields) for fields in keys]
-        entities = await self._found(dict(keys_and_fields))
+        entities = await self._entities_by_key(dict(keys_and_fields))
         rows = [entities[row_keys] for row_keys, _ in keys_and_fields]
         return [None if row is None else row.copy() for row in rows]
 
@@ -140,7 +140,7 @@ class Lookup(Pattern[Account_co]):
         """
         self.forget()
         if self.whole_table:
-            await self._found({})
+            await self._entities_by_key({})
 
     @checked
     def forget(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
@@ -152,7 +152,7 @@ class Lookup(Pattern[Account_co]):
         key_fields = fields_of(key, fields)
         self._cache.drop(self.entity_set.key.format(key_fields) if key_fields and not self.whole_table else None)
 
-    async def _found(self, fields_by_key: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
+    async def _entities_by_key(self, fields_by_key: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
         async with self._lock:
             now, version = self.account.now(), self._cache.version
             until = self._until(now)

@@ -24,7 +24,7 @@ from ..errors import (
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
-    said,
+    message_of,
 )
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
@@ -102,7 +102,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
             try:
                 entity_set.schema.check({MOVING_TO: "", MOVED_FROM: ""}, in_part=True)
             except BadProperty as error:
-                rule = f"it does not allow the properties of a move ({said(error)})"
+                rule = f"it does not allow the properties of a move ({message_of(error)})"
                 raise BadDesign("schema", entity_set.schema, rule, f"add {MOVING_TO} and {MOVED_FROM}: str") from error
 
     @recipe

@@ -176,7 +176,7 @@ class Summary(Totals):
             return None
         return list(self.key_list.entries(row)) if self.key_list.is_in(row) else None
 
-    def named(self, totals: Sequence[int]) -> dict[str, Any]:
+    def as_properties(self, totals: Sequence[int]) -> dict[str, Any]:
         """Return totals, the count first, as properties.
 
         :raises LimitExceeded: a sum is beyond 64 bits
@@ -188,7 +188,7 @@ class Summary(Totals):
             properties[name] = Int64(total)
         return properties
 
-    def held(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
+    def totals_in(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
         """Return the totals in a row, the count first; a missing total is 0.
 
         :raises DerivedDataMismatch: a total is not a whole number
@@ -204,17 +204,17 @@ class Summary(Totals):
     def _added(
         self, keys: Keys, row: Entity | None, old: tuple[int, ...] | None, new: tuple[int, ...] | None
     ) -> Operation:
-        totals = Counter(dict(enumerate(self.held(row))))
+        totals = Counter(dict(enumerate(self.totals_in(row))))
         totals.subtract(dict(enumerate(old or ())))
         totals.update(dict(enumerate(new or ())))
         if (row is None and old) or (self.count and totals[0] < 0):
             text = f"{self.name}: the row {keys} does not count this entity. Nothing was written; call recount."
             raise DerivedDataMismatch(text)
-        return merging(keys, row, self.named([totals[number] for number in range(len(self.sums) + 1)]))
+        return merging(keys, row, self.as_properties([totals[number] for number in range(len(self.sums) + 1)]))
 
     def _summed(self, entries: Mapping[Keys, str]) -> dict[str, Any]:
         parts = [[int(number) for number in note.split(",")] for note in entries.values()]
-        return self.named([sum(column) for column in zip(*parts, strict=True)])
+        return self.as_properties([sum(column) for column in zip(*parts, strict=True)])
 
     def _profile(self, key: Key) -> RowProfile:
         groups = tuple(name for name in self.layout.fields if name != PART)
@@ -233,7 +233,7 @@ class Summary(Totals):
 
     def _row_of(self, key: Key, keys: Keys, members: Sequence[Fields]) -> dict[str, Any]:
         numbers = {key.keys_of(fields): self.part(key, fields)[keys] for fields in members}
-        totals = self.named([sum(column) for column in zip(*numbers.values(), strict=True)])
+        totals = self.as_properties([sum(column) for column in zip(*numbers.values(), strict=True)])
         if not self.is_eventual:
             return totals
         notes = {row: ",".join(map(str, numbers_of_row)) for row, numbers_of_row in numbers.items()}

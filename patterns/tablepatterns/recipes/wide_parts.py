@@ -245,7 +245,7 @@ def _rewritten(old: Stored, number: int, count: int, fields: Fields) -> Operatio
     return Operation.insert_or_replace(row) if number else Operation.insert(row)
 
 
-def merged(old: Stored, parts: Sequence[Fields], changes_of_caller: Fields) -> list[Operation]:
+def merge_operations(old: Stored, parts: Sequence[Fields], changes_of_caller: Fields) -> list[Operation]:
     """Return the operations that change some properties, one for each affected part.
 
     If a property is new or moves to another part, the head is written too. So if two writers put one property in two
@@ -285,7 +285,7 @@ def publishing(old: Stored, parts: Sequence[Fields], generation: str) -> list[Op
     return [publication, *there, *old.deletions(old.parts[1:])]
 
 
-def written(
+def stored_after_write(
     old: Stored, parts: Sequence[Fields], generation: str, answers: Iterable[Entity], *, is_whole: bool = True
 ) -> Stored:
     """Return the stored value after a write; rows that were not written keep their ETags."""

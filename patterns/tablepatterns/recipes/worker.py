@@ -272,7 +272,7 @@ class Worker(Pattern[Account_co]):
         :param message_id: the `id` of the only message to move, among the first `count`; None for all
         """
         served_queue, sent_count = self._of(queue), 0
-        for message in await self._received(served_queue, count, message_id):
+        for message in await self._receive_poison(served_queue, count, message_id):
             note = _note(message)
             if note.queue not in (None, queue):
                 continue
@@ -296,11 +296,11 @@ class Worker(Pattern[Account_co]):
         return sum(
             [
                 await served_queue.poison.delete(message)
-                for message in await self._received(served_queue, count, message_id)
+                for message in await self._receive_poison(served_queue, count, message_id)
             ]
         )
 
-    async def _received(self, served_queue: ServedQueue, count: int, message_id: str | None) -> list[Message]:
+    async def _receive_poison(self, served_queue: ServedQueue, count: int, message_id: str | None) -> list[Message]:
         """Receive messages of a poison queue, and release those with another id."""
         messages = await served_queue.poison.receive(count, lease=self._settings.lease)
         if message_id is None:

@@ -159,7 +159,7 @@ async def first_page(pages: Any) -> Any:
         return ()
 
 
-async def each(results: Any) -> AsyncIterator[Any]:
+async def iterate(results: Any) -> AsyncIterator[Any]:
     """Iterate over the results of an SDK client, sync or async."""
     if hasattr(results, "__aiter__"):
         async for entity in results:

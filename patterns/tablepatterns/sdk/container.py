@@ -13,7 +13,7 @@ from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 
 from ..errors import BlobChanged
-from .call import each, settled
+from .call import iterate, settled
 from .errors import code_of
 
 Content: TypeAlias = bytes | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
@@ -164,7 +164,7 @@ class Container:
         try:
             download = await self._open(name, 0, None, etag)
             if download is not None:
-                async for chunk in each(download.chunks()):
+                async for chunk in iterate(download.chunks()):
                     yield chunk
         except HttpResponseError as error:
             if error.status_code != 412:
@@ -273,7 +273,7 @@ class Container:
         """
         blobs = self._client.list_blobs(name_starts_with=prefix or None, include=["metadata"])
         try:
-            async for blob in each(blobs):
+            async for blob in iterate(blobs):
                 yield _facts(blob)
         except ResourceNotFoundError as error:
             if code_of(error) != "ContainerNotFound":

@@ -13,7 +13,7 @@ from azure.data.tables import EdmType, EntityProperty, UpdateMode
 
 from .. import limits
 from ..edm import Int64, entity_size, ticks_of
-from ..entity import WRITE_ID, Entity, Measured, check_key, measured, write_ids_of
+from ..entity import WRITE_ID, Entity, Measured, check_key, measure, write_ids_of
 from ..errors import BadInput, BadProperty, LimitExceeded
 from ..write_id import WriteIds, as_bytes
 
@@ -95,7 +95,7 @@ class Operation:
         """
         if becomes is None:
             return cls._of("merge", entity, etag, write_ids)
-        row, size, has_room = _measured(becomes)
+        row, size, has_room = _measure_checked(becomes)
         part = {name: value for name, value in row.items() if name in entity}
         return cls("merge", row["PartitionKey"], row["RowKey"], etag, part, write_ids, has_room, row, size)
 
@@ -120,7 +120,7 @@ class Operation:
 
     @classmethod
     def _of(cls, kind: Kind, entity: Mapping[str, Any], etag: str | None, write_ids: WriteIds = ()) -> Operation:
-        properties, size, has_room = _measured(entity)
+        properties, size, has_room = _measure_checked(entity)
         return cls(
             kind, properties["PartitionKey"], properties["RowKey"], etag, properties, write_ids, has_room, None, size
         )
@@ -173,19 +173,19 @@ class Operation:
         return {name: value.value if isinstance(value, explicit) else value for name, value in self.entity.items()}
 
 
-def _measured(entity: Mapping[str, Any]) -> Measured:
+def _measure_checked(entity: Mapping[str, Any]) -> Measured:
     if WRITE_ID in entity:
         rule = "the name is reserved: every write uses it to recognize its own rows"
         raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
-    return measured(entity)
+    return measure(entity)
 
 
 def plain(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given properties from those in the SDK's form."""
-    return {name: _given(value) for name, value in properties.items()}
+    return {name: _plain_value(value) for name, value in properties.items()}
 
 
-def _given(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if not isinstance(value, EntityProperty):
         return value
     return Int64(value.value) if value.edm_type == EdmType.INT64 else ticks_of(str(value.value))

@@ -16,7 +16,7 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 
 from .. import limits
 from ..errors import NOT_SHOWN, BadInput, LeaseLost, LimitExceeded
-from .call import each, first_page, settled
+from .call import first_page, iterate, settled
 from .errors import code_of
 
 _NAME: Final = re.compile(r"[a-z0-9](?!.*--)[a-z0-9-]*[a-z0-9]")
@@ -109,7 +109,7 @@ class Queue:
         _check_seconds("lease", lease, 1)
         try:
             pages = self._client.receive_messages(messages_per_page=count, visibility_timeout=lease).by_page()
-            return [_received(message) async for message in each(await first_page(pages))]
+            return [_message_of(message) async for message in iterate(await first_page(pages))]
         except ResourceNotFoundError as error:
             if code_of(error) != "QueueNotFound":
                 raise
@@ -119,7 +119,7 @@ class Queue:
         """Return up to `count` messages that can be received, without receiving them. Cost: 1 transaction."""
         _check_count(count)
         try:
-            return [_received(message) for message in await settled(self._client.peek_messages(max_messages=count))]
+            return [_message_of(message) for message in await settled(self._client.peek_messages(max_messages=count))]
         except ResourceNotFoundError as error:
             if code_of(error) != "QueueNotFound":
                 raise
@@ -214,7 +214,7 @@ def _check_count(count: int) -> None:
         raise BadInput("count", count, rule, "repeat the request for more")
 
 
-def _received(message: Any) -> Message:
+def _message_of(message: Any) -> Message:
     return Message(
         message.id,
         message.content,

@@ -17,7 +17,7 @@ from azure.core.rest import HttpRequest
 from azure.core.tracing.decorator import distributed_trace
 from azure.data.tables import TableErrorCode
 
-from ..entity import Entity, received
+from ..entity import Entity, entity_from_sdk
 from ..filters import Filter
 from .call import settled
 from .errors import code_and_message, rejection
@@ -50,7 +50,7 @@ class PageQuery(NamedTuple):
     select: Sequence[str] | None = None
 
 
-class Found(NamedTuple):
+class EntityPage(NamedTuple):
     """The entities of a page, and the position of the next page, or None at the end."""
 
     entities: Sequence[Entity]
@@ -75,17 +75,17 @@ async def read_entity(
     else:
         prepared = prepared_entity(sender, client.table_name, partition_key, row_key, select)
         entity = await sender.send(prepared)
-    return entity if isinstance(entity, Entity) else received(entity)
+    return entity if isinstance(entity, Entity) else entity_from_sdk(entity)
 
 
-async def query_page(client: Any, sender: RequestSender | None, query: PageQuery) -> Found:
+async def query_page(client: Any, sender: RequestSender | None, query: PageQuery) -> EntityPage:
     """Return the entities of one page; the errors are those of the SDK's `query_entities`.
 
     :param client: the SDK's client of the table
     :param sender: sends the request; if it is None, the client does
     """
     if sender is None:
-        page: Found = await settled(_page_by_sdk(query, client))
+        page: EntityPage = await settled(_page_by_sdk(query, client))
     else:
         # The span of the SDK's method ends before the request, which is in one of its own
         _METHOD_SPANS[_method(query)]()
@@ -158,10 +158,10 @@ def _missing(decoded: Any, answer: Any) -> Any:
     return rejection(ResourceNotFoundError, message, code, answer, _MISSING[code])
 
 
-def _page_in(response: PipelineResponse[Any, Any], _: bytes) -> Found | None:
+def _page_in(response: PipelineResponse[Any, Any], _: bytes) -> EntityPage | None:
     answer = response.http_response
     entities = entities_of(response.context.get(_DECODED)) if answer.status_code == _OK else None
-    return None if entities is None else Found(entities, Position.in_headers(answer.headers))
+    return None if entities is None else EntityPage(entities, Position.in_headers(answer.headers))
 
 
 # ------------------------------------------------------------------ the SDK's own calls
@@ -193,9 +193,11 @@ def _page_by_sdk(query: PageQuery, client: Any, **options: Any) -> Any:
     return _aio_first(pages) if hasattr(pages, "__anext__") else _first(pages)
 
 
-def _first(pages: Any) -> Found:
-    return Found(list(map(received, next(pages))), Position.of(pages.continuation_token))
+def _first(pages: Any) -> EntityPage:
+    return EntityPage(list(map(entity_from_sdk, next(pages))), Position.of(pages.continuation_token))
 
 
-async def _aio_first(pages: Any) -> Found:
-    return Found([received(entity) async for entity in await anext(pages)], Position.of(pages.continuation_token))
+async def _aio_first(pages: Any) -> EntityPage:
+    return EntityPage(
+        [entity_from_sdk(entity) async for entity in await anext(pages)], Position.of(pages.continuation_token)
+    )

@@ -27,11 +27,11 @@ from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
 from .account_sender import AccountSender
-from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, each, settled
+from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, iterate, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import ANY, Operation, check_transaction, weak_etag
 from .page_token import Position
-from .reads import Found, PageQuery, query_page, read_entity
+from .reads import EntityPage, PageQuery, query_page, read_entity
 from .request_sender import RequestSender
 from .write_outcome import WriteOutcome, is_newest, outcome_of, outcome_of_overwriting
 from .writes import ACCEPTED, submit
@@ -45,7 +45,7 @@ async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]
     :param service: the SDK's client of the table service, sync or async
     """
     name = prop("TableName")
-    async for table in each(service.query_tables(str((name >= first) & (name <= last)))):
+    async for table in iterate(service.query_tables(str((name >= first) & (name <= last)))):
         yield str(table.name)
 
 
@@ -207,13 +207,13 @@ class Table:
         page = await self.read_page(PageQuery(where, size, start, select))
         return Page(tuple(page.entities), page.next.text(self.name, where) if page.next else None)
 
-    async def read_page(self, query: PageQuery) -> Found:
+    async def read_page(self, query: PageQuery) -> EntityPage:
         """Read one page of a query as `page` does, with positions in place of tokens. Cost: 1 transaction."""
         try:
             page = await query_page(self._client, self._sender or await self._new_sender(), query)
         except HttpResponseError as error:
             if isinstance(error, ResourceNotFoundError) and code_of(error) == "TableNotFound":
-                return Found((), None)
+                return EntityPage((), None)
             raise_classified(error)
         if page.entities and query.where is not None:
             # If the response belongs to another request, all its entities are wrong, so checking two is enough
@@ -368,7 +368,7 @@ class Table:
                 if not hook.was_repeated:
                     raise missing(operations[0], not_found)
             etags = [hook.etag]
-        return list(map(_written, operations, etags, all_write_ids))
+        return list(map(_written_entity, operations, etags, all_write_ids))
 
     async def _new_sender(self) -> RequestSender | None:
         if self._account_sender is not None:
@@ -403,7 +403,7 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], w
         row.etag if row is not None and is_newest(write_id, operation, row) else STALE_ETAG
         for operation, row in zip(operations, rows, strict=True)
     ]
-    return list(map(_written, operations, etags, _new_write_ids(operations, write_id)))
+    return list(map(_written_entity, operations, etags, _new_write_ids(operations, write_id)))
 
 
 def _new_write_ids(operations: Sequence[Operation], write_id: WriteId) -> list[WriteIds]:
@@ -426,7 +426,7 @@ def _with_weak_etag(operation: Operation) -> Operation:
     return operation if operation.etag is None else replace(operation, etag=weak_etag(operation.etag))
 
 
-def _written(operation: Operation, etag: str | None, write_ids: WriteIds) -> Entity:
+def _written_entity(operation: Operation, etag: str | None, write_ids: WriteIds) -> Entity:
     if operation.kind == "delete" or etag is None:
         return entity_of_keys(*operation.key, None, ())
     return entity_of_keys(operation.partition_key, operation.row_key, etag, write_ids)

@@ -9,7 +9,7 @@ from ..figures import count, counted
 from ..filters import QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from .request import Request, Site
-from .tally import Tally, grouped, tallied
+from .tally import Tally, group_requests, tallied
 
 _WRITES: Final = frozenset(
     {
@@ -76,7 +76,7 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int, reas
         tally = tallied(some)
         operations = ", ".join(
             f"{count(tally_of_operation.requests)} x {name}"
-            for name, tally_of_operation in grouped(some, _label).items()
+            for name, tally_of_operation in group_requests(some, _label).items()
         )
         lines += [
             *_place(site),
@@ -91,7 +91,7 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int, reas
 def advised(requests: Sequence[Request]) -> list[str]:
     """Return how these requests of one line could cost less."""
     advice = list(dict.fromkeys(_better(request) for request in requests if request.is_scan))
-    writes = grouped(
+    writes = group_requests(
         [request for request in requests if request.operation in _WRITES and not request.is_retry], _partition
     )
     if any(tally.requests > 1 for tally in writes.values()):

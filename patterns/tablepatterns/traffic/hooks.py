@@ -19,7 +19,17 @@ from azure.core.exceptions import ResponseNotReadError
 
 from ..edm import Ticks
 from ..filters import Explanation, QueryClass
-from .request import DISTINCTIVE_HEADERS, Named, Request, Site, call_site, holding, is_billed, named, plan_of
+from .request import (
+    DISTINCTIVE_HEADERS,
+    Request,
+    RequestPurpose,
+    Site,
+    call_site,
+    holding,
+    is_billed,
+    plan_of,
+    purpose_of,
+)
 from .tally import Tally
 
 _SIGNATURE: Final = re.compile(r"([?&])sig=[^&]*")
@@ -38,7 +48,7 @@ Moment: TypeAlias = Ticks | float
 """By the clock of the in-memory engine, or in seconds by the machine's clock."""
 
 
-class Seen:
+class RequestAttempt:
     """One attempt of a request.
 
     :param service: table, queue or blob
@@ -80,7 +90,7 @@ class Seen:
         self._url: str = _SIGNATURE.sub(r"\1", url) if "sig=" in url else url
         self._headers = _LITTLE
         self._answer: Any = None
-        self._named: tuple[Named, Explanation | None] | None = None
+        self._named: tuple[RequestPurpose, Explanation | None] | None = None
         self.bytes_in, self._place = 0, _NOWHERE
         # Bodies are not kept: they hold values of properties
         if self._method not in _READS:
@@ -147,8 +157,8 @@ class Seen:
             returned=self.returned,
         )
 
-    def _read(self) -> tuple[Named, Explanation | None]:
-        purpose = named(self.service, self._root, self._method, self._url, self._headers)
+    def _read(self) -> tuple[RequestPurpose, Explanation | None]:
+        purpose = purpose_of(self.service, self._root, self._method, self._url, self._headers)
         plan = None if purpose.filter is None else plan_of(purpose.filter)
         table, partition = purpose.resource or self._place[0], purpose.partition
         if partition is None:
@@ -162,7 +172,7 @@ def _datetime(moment: Moment) -> datetime:
     return moment.datetime() if isinstance(moment, Ticks) else datetime.fromtimestamp(moment, timezone.utc)
 
 
-def _class_of(purpose: Named, plan: Explanation | None) -> QueryClass | None:
+def _class_of(purpose: RequestPurpose, plan: Explanation | None) -> QueryClass | None:
     if purpose.operation == "QueryEntity":
         return QueryClass.POINT
     return None if plan is None else plan.query_class
@@ -218,8 +228,8 @@ class Recorder:
         """Requests to the account, sent while a block was open, that are not recorded."""
         self.max_requests = max_requests
         self._lock = threading.Lock()
-        self._seen: deque[Seen] = deque()
-        self._dropped: deque[Seen] = deque()
+        self._seen: deque[RequestAttempt] = deque()
+        self._dropped: deque[RequestAttempt] = deque()
         """Requests that are no longer kept, but may not have ended."""
         self._sums: dict[Site | None, Tally] = {}
         """The sums over all others that are no longer kept, by line of code."""
@@ -228,7 +238,7 @@ class Recorder:
         """Return whether to record the requests of a connection."""
         return watch is self.watch or (self.everywhere and watch.account == self.watch.account)
 
-    def record(self, attempt: Seen) -> None:
+    def record(self, attempt: RequestAttempt) -> None:
         """Record a request."""
         with self._lock:
             self.count += 1
@@ -286,14 +296,14 @@ class Watch:
         on_request, on_response = options.get("raw_request_hook"), options.get("raw_response_hook")
 
         def on_sent(request: Any) -> None:
-            self._sent(service, request)
+            self._record_request(service, request)
             if on_request is not None:
                 on_request(request)
 
         return {**options, "raw_request_hook": on_sent, "raw_response_hook": _response_hook(self._now, on_response)}
 
     @contextmanager
-    def held(self) -> Generator[None, None, None]:
+    def attribute_to_caller(self) -> Generator[None, None, None]:
         """Attribute the requests of threads and tasks in this block to the line that waits for them."""
         if not self._recorders():
             yield
@@ -310,7 +320,7 @@ class Watch:
             inside = (*inside, *everywhere)
         return [recorder for recorder in inside if recorder.records(self)] if inside else []
 
-    def _sent(self, service: str, request: Any) -> None:
+    def _record_request(self, service: str, request: Any) -> None:
         recorders = self._recorders()
         for recorder in opened:
             if recorder not in recorders and recorder.watch.account == self.account:
@@ -318,9 +328,11 @@ class Watch:
         if not recorders:
             return
         context = request.context
-        before: Seen | None = context.get(_NOTE)
+        before: RequestAttempt | None = context.get(_NOTE)
         attempt = 1 if before is None else before.attempt + 1
-        request_attempt = Seen(service, self._roots[service], request.http_request, call_site(), self._now(), attempt)
+        request_attempt = RequestAttempt(
+            service, self._roots[service], request.http_request, call_site(), self._now(), attempt
+        )
         context[_NOTE] = request_attempt
         # A hook passed to the call replaces the client's
         theirs = context.options.get("raw_response_hook")
@@ -332,7 +344,7 @@ class Watch:
 
 def _response_hook(now: Callable[[], Moment], then: Callable[[Any], object] | None) -> Callable[[Any], object]:
     def on_response(response: Any) -> object:
-        attempt: Seen | None = response.context.get(_NOTE)
+        attempt: RequestAttempt | None = response.context.get(_NOTE)
         if attempt is not None and not attempt.status:
             attempt.end(response.http_response, now())
         return None if then is None else then(response)

@@ -13,7 +13,7 @@ from .checks import budget_exceeded, no_line, scans_exceeded
 from .export import Meter, dataframe, metrics
 from .hooks import Recorder, Watch, blocks, everywhere, opened
 from .request import Request, Site, call_site
-from .tally import PartitionLoad, Tally, grouped, partition_loads, summed
+from .tally import PartitionLoad, Tally, group_requests, partition_loads, summed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -123,14 +123,14 @@ class Traffic:
 
     def by_site(self) -> dict[Site | None, Tally]:
         """Return the sums for each line of code, the most expensive first, dropped requests included."""
-        return grouped(self.requests, lambda request: request.site, self._recorder.dropped())
+        return group_requests(self.requests, lambda request: request.site, self._recorder.dropped())
 
     def by_partition(self) -> dict[str, Tally]:
         """Return the sums for each partition, the most expensive first; a request to several counts for its table.
 
         :raises BadInput: requests were dropped
         """
-        return grouped(self._all_requests(), lambda request: request.place)
+        return group_requests(self._all_requests(), lambda request: request.place)
 
     @checked
     def partition_loads(self, seconds: float = 60) -> list[PartitionLoad]:
@@ -227,7 +227,7 @@ class Traffic:
     def __rich__(self) -> RenderableType:
         from .report import report
 
-        partitions = grouped(self.requests, lambda request: request.place)
+        partitions = group_requests(self.requests, lambda request: request.place)
         return report(self.overall, self.by_site(), partitions, self.dropped)
 
     def __repr__(self) -> str:

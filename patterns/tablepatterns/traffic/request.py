@@ -101,7 +101,7 @@ _FROM_URL: Final = frozenset({"PutBlock", "AppendBlock"})
 _UNKNOWN: Final = "Unknown"
 
 
-class Named(NamedTuple):
+class RequestPurpose(NamedTuple):
     """What a request is for.
 
     :param operation: the service's name for the operation
@@ -116,7 +116,7 @@ class Named(NamedTuple):
     filter: str | None = None
 
 
-def named(service: str, root: str, method: str, url: str, headers: Mapping[str, str]) -> Named:
+def purpose_of(service: str, root: str, method: str, url: str, headers: Mapping[str, str]) -> RequestPurpose:
     """Return what a request is for.
 
     :param service: table, queue or blob
@@ -131,7 +131,7 @@ def named(service: str, root: str, method: str, url: str, headers: Mapping[str, 
     first, _, below = path.partition("/")
     account_operation = None if first else _account(service, method, query)
     if account_operation is not None:
-        return Named(account_operation)
+        return RequestPurpose(account_operation)
     if service == "queue":
         return _queue(method, first, below, query)
     return _blob(method, unquote(first), unquote(below), query, headers)
@@ -153,27 +153,29 @@ def parameter(parameters: str, name: str) -> str:
     return ""
 
 
-def _table(method: str, url: str, root: str, headers: Mapping[str, str]) -> Named:
+def _table(method: str, url: str, root: str, headers: Mapping[str, str]) -> RequestPurpose:
     address, _, parameters = url.partition("?")
     path = address.partition("//")[2].partition("/")[2]
     name = unquote(f"/{path}".removeprefix(root).lstrip("/"))
     if not name:
-        return Named(_account("table", method, {field: parameter(parameters, field) for field in ("restype", "comp")}))
+        return RequestPurpose(
+            _account("table", method, {field: parameter(parameters, field) for field in ("restype", "comp")})
+        )
     if name == "$batch":
-        return Named("Transaction")
+        return RequestPurpose("Transaction")
     if name == "Tables":
-        return Named("CreateTable" if method == "POST" else "QueryTables")
+        return RequestPurpose("CreateTable" if method == "POST" else "QueryTables")
     if name.startswith("Tables("):
-        return Named("DeleteTable" if method == "DELETE" else "QueryTable", name[8:-2])
+        return RequestPurpose("DeleteTable" if method == "DELETE" else "QueryTable", name[8:-2])
     entity = _ENTITY.fullmatch(name)
     if entity:
-        return Named(_write(method, headers), entity["table"], entity["key"].replace("''", "'"))
+        return RequestPurpose(_write(method, headers), entity["table"], entity["key"].replace("''", "'"))
     table = name.removesuffix("()")
     if parameter(parameters, "comp") == "acl":
-        return Named("GetTableACL" if method == "GET" else "SetTableACL", table)
+        return RequestPurpose("GetTableACL" if method == "GET" else "SetTableACL", table)
     if method == "POST":
-        return Named("InsertEntity", table)
-    return Named("QueryEntities", table, None, parameter(parameters, "$filter"))
+        return RequestPurpose("InsertEntity", table)
+    return RequestPurpose("QueryEntities", table, None, parameter(parameters, "$filter"))
 
 
 def _write(method: str, headers: Mapping[str, str]) -> str:
@@ -184,26 +186,28 @@ def _write(method: str, headers: Mapping[str, str]) -> str:
     return "MergeEntity" if "If-Match" in headers else "InsertOrMergeEntity"
 
 
-def _queue(method: str, queue: str, below: str, query: Mapping[str, str]) -> Named:
+def _queue(method: str, queue: str, below: str, query: Mapping[str, str]) -> RequestPurpose:
     if below.startswith("messages"):
         if query.get("peekonly") == "true":
-            return Named("PeekMessages", queue)
+            return RequestPurpose("PeekMessages", queue)
         has_id = bool(below.removeprefix("messages").strip("/"))
-        return Named(_OF_MESSAGES.get((method, has_id), _UNKNOWN), queue)
-    return Named(_OF_QUEUE.get((method, query.get("comp", "")), _UNKNOWN), queue)
+        return RequestPurpose(_OF_MESSAGES.get((method, has_id), _UNKNOWN), queue)
+    return RequestPurpose(_OF_QUEUE.get((method, query.get("comp", "")), _UNKNOWN), queue)
 
 
-def _blob(method: str, container: str, blob: str, query: Mapping[str, str], headers: Mapping[str, str]) -> Named:
+def _blob(
+    method: str, container: str, blob: str, query: Mapping[str, str], headers: Mapping[str, str]
+) -> RequestPurpose:
     kind = method, query.get("comp", "")
     action = headers.get("x-ms-lease-action", "").capitalize()
     if query.get("restype") == "container":
-        return Named(_OF_CONTAINER.get(kind, _UNKNOWN).format(action), container)
+        return RequestPurpose(_OF_CONTAINER.get(kind, _UNKNOWN).format(action), container)
     if not blob:
         container, blob = "$root", container
     operation = _OF_BLOB.get(kind, _UNKNOWN).format(action)
     if "x-ms-copy-source" in headers:
         operation = _copied(operation, headers)
-    return Named(operation, container, blob)
+    return RequestPurpose(operation, container, blob)
 
 
 def _copied(operation: str, headers: Mapping[str, str]) -> str:

@@ -110,7 +110,7 @@ def summed(tallies: Iterable[Tally]) -> Tally:
     return total
 
 
-def grouped(
+def group_requests(
     requests: Iterable[Request], by: Callable[[Request], GroupT], dropped: Mapping[GroupT, Tally] | None = None
 ) -> dict[GroupT, Tally]:
     """Return the sums by a property of the requests, the most expensive first.

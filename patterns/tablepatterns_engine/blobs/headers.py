@@ -140,15 +140,15 @@ def read_content_headers(
     :raises ServiceError: InvalidMd5
     """
 
-    def said(name: str) -> str | None:
+    def value_of(name: str) -> str | None:
         return headers.get(_BLOB + name) or (headers.get(name) if whole else None) or None
 
     return ContentHeaders(
-        content_type=said("content-type") or default.content_type,
-        encoding=said("content-encoding") or default.encoding,
-        language=said("content-language") or default.language,
+        content_type=value_of("content-type") or default.content_type,
+        encoding=value_of("content-encoding") or default.encoding,
+        language=value_of("content-language") or default.language,
         disposition=headers.get(_BLOB + "content-disposition") or default.disposition,
-        cache_control=said("cache-control") or default.cache_control,
+        cache_control=value_of("cache-control") or default.cache_control,
         # Without content, the digest is stored as given
         md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5),
     )

@@ -14,7 +14,7 @@ from tablepatterns.connection import check_table_name
 from tablepatterns.entity import WRITE_ID, storable
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.shared_rows import PART
-from tablepatterns.errors import BadDesign, BadFilter, BadInput, said
+from tablepatterns.errors import BadDesign, BadFilter, BadInput, message_of
 from tablepatterns.figures import number as spelled
 from tablepatterns.figures import plural
 from tablepatterns.filters import parse
@@ -118,7 +118,7 @@ def _of_moves(design: Design) -> Iterator[Fault]:
         try:
             made = create_sets(design, storage)
         except BadInput as error:
-            yield Fault((), "design", said(error))
+            yield Fault((), "design", message_of(error))
             return
         for number, declared in enumerate(design.sets):
             says = _unmovable(storage, declared, made)
@@ -132,7 +132,7 @@ def _unmovable(storage: Storage, declared: DeclaredSet, made: Mapping[str, SetRe
     try:
         archive_of(storage, declared, made)
     except BadInput as error:
-        return said(error)
+        return message_of(error)
     return None
 
 
@@ -228,7 +228,7 @@ def _of_table(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fau
         try:
             check_table_name(name)
         except BadInput as error:
-            yield Fault(at, whose, said(error))
+            yield Fault(at, whose, message_of(error))
 
 
 def _of_shape(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
@@ -242,7 +242,7 @@ def _of_shape(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fau
         try:
             storable(name, "")
         except BadInput as error:
-            yield Fault(at, called, said(error))
+            yield Fault(at, called, message_of(error))
         if field.largest is not None and field.largest < field.size:
             yield Fault((*at, "largest"), called, f"largest = {field.largest}: it is below size = {field.size}")
         if field.within is not None and (field.within not in shape.fields or field.within == name):

@@ -13,7 +13,7 @@ from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.entity_set.placement import InTable, Placement
-from tablepatterns.errors import BadInput, said
+from tablepatterns.errors import BadInput, message_of
 from tablepatterns.key import Key
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
@@ -289,7 +289,7 @@ class _Reader:
         try:
             return make()
         except BadInput as error:
-            self._report(said(error), path, *below)
+            self._report(message_of(error), path, *below)
             return None
 
     def _report(self, says: str, path: TomlPath, *below: str | int) -> None:

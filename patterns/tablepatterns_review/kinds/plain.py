@@ -87,7 +87,7 @@ class Plain(SampleSet):
         self.parts = entities.derived
         profiles = [profile_of(each, entities.key) for each in self.parts]
         in_tables = all(each.finder is not None and each.in_table for each in profiles)
-        self.needs_recipe = bool(mappings_of(entities).each) or not in_tables
+        self.needs_recipe = bool(mappings_of(entities).mappings) or not in_tables
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
         for table in {self.entities.table.name, *(via.table(self.entities.table.name) for via in self.parts)}:

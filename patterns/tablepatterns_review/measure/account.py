@@ -13,7 +13,14 @@ from azure.core.exceptions import HttpResponseError
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.errors import BadDesign, EntityAlreadyExists, EntityNotFound, TablePatternsError, one_line, said
+from tablepatterns.errors import (
+    BadDesign,
+    EntityAlreadyExists,
+    EntityNotFound,
+    TablePatternsError,
+    message_of,
+    one_line,
+)
 from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.archive.stores import BlobArchive
 from tablepatterns.recipes.data_series import DataSeries
@@ -287,7 +294,7 @@ def rejection(call: Callable[[], object]) -> str | None:
     except (EntityAlreadyExists, EntityNotFound):
         raise
     except (TablePatternsError, HttpResponseError) as error:
-        return one_line(said(error))
+        return one_line(message_of(error))
     return None
 
 

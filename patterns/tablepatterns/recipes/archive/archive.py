@@ -307,9 +307,9 @@ def _check_target(entity_set: EntitySet[Account_co, Any], target: EntitySet[Acco
     if is_sync(entity_set.account) != is_sync(target.account):
         rule = "one of the two accounts is sync, and the other is not"
         raise BadDesign("target", target.account, rule, "connect to both in the same way")
-    for mapping in mappings_of(entity_set).each:
+    for mapping in mappings_of(entity_set).mappings:
         same_type = (
-            target_mapping for target_mapping in mappings_of(target).each if type(target_mapping) is type(mapping)
+            target_mapping for target_mapping in mappings_of(target).mappings if type(target_mapping) is type(mapping)
         )
         if not any({*target_mapping.fields} >= {*mapping.fields} for target_mapping in same_type):
             rule = f"it does not map {', '.join(sorted(mapping.fields))} to {mapping.name}"
@@ -317,7 +317,7 @@ def _check_target(entity_set: EntitySet[Account_co, Any], target: EntitySet[Acco
 
 
 def _check_unmapped(entity_set: EntitySet[Account_co, Any], target: Store) -> None:
-    for mapping in mappings_of(entity_set).each:
+    for mapping in mappings_of(entity_set).mappings:
         if isinstance(mapping, LargeProperties):
             # Blobs and files can hold the values themselves
             continue

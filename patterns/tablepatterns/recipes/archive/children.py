@@ -108,7 +108,7 @@ def totals_of(one: EntitySet[Account], many: EntitySet[Account], names: Mapping[
         if not isinstance(derived, Totals) or derived.is_eventual:
             continue
         if (derived.layout.partition_template, derived.layout.row_template) == row:
-            properties |= derived.named(derived.held(None))
+            properties |= derived.as_properties(derived.totals_in(None))
     return properties
 
 

@@ -20,9 +20,9 @@ from .names import HOUR, LogName, check_service
 from .names import MAX_NUMBER as MAX_NUMBER
 from .names import prefixes as prefixes
 from .reader import PIECE_BYTES as PIECE_BYTES
-from .reader import merged
+from .reader import merge_entries
 from .writer import BLOCK_BYTES as BLOCK_BYTES
-from .writer import Block, Buffer, Line, Segment, Segments, Wanted, blocks
+from .writer import Block, Buffer, EntryFilter, Line, Segment, Segments, blocks
 
 _ATTEMPTS: Final = 5
 _DELETED_TOGETHER: Final = 100
@@ -209,17 +209,17 @@ class BlobLog(Pattern[Account_co]):
         Guide: log data anti-pattern.
         """
         begin, end = in_utc("earliest", earliest), in_utc("latest", latest or self.account.now())
-        entry_filter = Wanted(begin, end, None if levels is None else frozenset(levels))
+        entry_filter = EntryFilter(begin, end, None if levels is None else frozenset(levels))
         for prefix in prefixes(self.service, begin, end):
             hour: list[tuple[LogName, BlobFacts]] = []
             async for name, facts in self._blobs(prefix):
                 if hour and name.hour != hour[0][0].hour:
-                    async for entry in merged(self.container, hour, entry_filter):
+                    async for entry in merge_entries(self.container, hour, entry_filter):
                         yield entry
                     hour = []
                 if facts.size and not entry_filter.rules_out(facts.metadata):
                     hour.append((name, facts))
-            async for entry in merged(self.container, hour, entry_filter):
+            async for entry in merge_entries(self.container, hour, entry_filter):
                 yield entry
 
     @recipe

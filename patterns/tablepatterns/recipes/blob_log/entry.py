@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID, uuid4
 
 from ...argument_types import checked
-from ...errors import BadInput, said
+from ...errors import BadInput, message_of
 
 _LEVEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _.-]{0,30}[A-Za-z0-9])?")
 _SHORT: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -80,7 +80,7 @@ class LogEntry:
             parsed_fields = {_unescaped(name): _unescaped(text) for name, text in fields}
             return cls(moment_of(at), level, _unescaped(message), parsed_fields, UUID(hex=entry_id))
         except ValueError as error:
-            rule = f"it is not a line of a log ({said(error)})"
+            rule = f"it is not a line of a log ({message_of(error)})"
             raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
 
 

@@ -13,7 +13,7 @@ from ...errors import BadInput
 from ...sdk.container import BlobFacts, Container
 from .entry import LogEntry
 from .names import LogName
-from .writer import Wanted
+from .writer import EntryFilter
 
 PIECE_BYTES: Final = 4 * 1024 * 1024
 
@@ -24,7 +24,7 @@ class _Blob:
     The blob is read up to its size at the time of listing. That never cuts an entry, since each append is atomic.
     """
 
-    def __init__(self, container: Container, facts: BlobFacts, entry_filter: Wanted) -> None:
+    def __init__(self, container: Container, facts: BlobFacts, entry_filter: EntryFilter) -> None:
         self._container = container
         self._name = facts.name
         self._end = facts.size
@@ -70,8 +70,8 @@ def _text(line: bytes) -> str:
 _Head: TypeAlias = "tuple[datetime, int, _Blob, LogEntry | None]"
 
 
-async def merged(
-    container: Container, blobs: Iterable[tuple[LogName, BlobFacts]], entry_filter: Wanted
+async def merge_entries(
+    container: Container, blobs: Iterable[tuple[LogName, BlobFacts]], entry_filter: EntryFilter
 ) -> AsyncIterator[LogEntry]:
     """Yield the matching entries of one hour's blobs in time order, each of them once.
 

@@ -116,7 +116,7 @@ class Coverage:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EntryFilter:
     """Which entries a reader asks for.
 
     :param levels: their levels; None for all

@@ -18,7 +18,7 @@ from ...entity_set.commit import execute_steps
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, check_not_moved, primary_keys
 from ...entity_set.model_recipes import E
-from ...errors import NOT_SHOWN, BadInput, BadToken, LoadInterrupted, said
+from ...errors import NOT_SHOWN, BadInput, BadToken, LoadInterrupted, message_of
 from ...limits import MAX_TRANSACTION_BYTES
 from ...rate_limit import Pace
 from ...recipe import Account_co, Pattern, recipe
@@ -312,7 +312,7 @@ def _retrying(planner: Planner) -> Generator[None, None, None]:
 
 def _interrupted(tally: Tally, error: Exception, position: int | None) -> LoadInterrupted:
     where = "" if position is None else f"entity {position} of the input: "
-    reason = said(error) if isinstance(error, AzureError) else repr(error)
+    reason = message_of(error) if isinstance(error, AzureError) else repr(error)
     text = f"{where}{reason}; {tally.mark.done} entities are stored; resume with the token of this error"
     cause = error if isinstance(error, HttpResponseError) else None
     return LoadInterrupted(text, cause, token=tally.mark.text(), position=position)

@@ -31,7 +31,7 @@ class PlannedEntity:
     @property
     def fields(self) -> Mapping[str, Any]:
         """The fields of the new entity, as the caller gave them."""
-        return (self.write.change.new if self.write.given is None else self.write.given) or {}
+        return (self.write.change.new if self.write.caller_fields is None else self.write.caller_fields) or {}
 
     @property
     def key(self) -> tuple[str, str]:

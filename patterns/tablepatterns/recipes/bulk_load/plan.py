@@ -96,7 +96,7 @@ class Planner:
         :raises Stopped: the entity cannot be stored
         """
         try:
-            return await self._planned(position, self._entity_set.inserting(entity))
+            return await self._plan(position, self._entity_set.inserting(entity))
         except BadInput as error:
             raise LoadStopped(error, position) from error
 
@@ -132,9 +132,9 @@ class Planner:
         stored.clear()
         stored.update(fields)
         with at_input(position):
-            return await self._planned(position, self._entity_set.replacing(stored))
+            return await self._plan(position, self._entity_set.replacing(stored))
 
-    async def _planned(self, position: int, write: Write) -> PlannedEntity:
+    async def _plan(self, position: int, write: Write) -> PlannedEntity:
         encoded = await write.encoded()
         steps = await self._steps(encoded)
         if self._mode == "insert_or_replace" and not self._entity_set.derived:

@@ -176,7 +176,7 @@ class EncryptedProperties(PropertyMapping):
         """Return the properties that one is decrypted from: itself and the header."""
         return (name, ENCRYPTED_WITH) if name in self._names else (name,)
 
-    def written(self, name: str) -> Collection[str]:
+    def written_names(self, name: str) -> Collection[str]:
         """Return the properties that one is written to: itself, the header, and its hash, if any."""
         hashed = self._blind.names.get(name)
         return (*self.stored(name), *([hashed] if hashed else []))

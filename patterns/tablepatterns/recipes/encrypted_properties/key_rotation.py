@@ -84,7 +84,9 @@ class KeyRotation(Pattern[Account_co]):
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         check_not_moved(entity_set, "KeyRotation")
-        encryptions = [mapping for mapping in mappings_of(entity_set).each if isinstance(mapping, EncryptedProperties)]
+        encryptions = [
+            mapping for mapping in mappings_of(entity_set).mappings if isinstance(mapping, EncryptedProperties)
+        ]
         if not encryptions:
             rule = "it has no mapping for encrypted properties"
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it an EncryptedProperties")

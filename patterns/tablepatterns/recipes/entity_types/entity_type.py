@@ -66,7 +66,7 @@ class EntityType(Generic[Account_co]):
             rule = "types of one table store fields under their own names"
             raise BadDesign("field", f"{entity_class.__name__}.{name}", rule, "leave out Stored")
         for name, annotation in annotated(entity_class, StoredBy).items():
-            if not any(name in mapping.fields for mapping in mappings_of(self.entity_set).each):
+            if not any(name in mapping.fields for mapping in mappings_of(self.entity_set).mappings):
                 rule = f"the class declares it as {type(annotation).__name__}, and no mapping of its set stores it so"
                 hint = "list the field in a mapping of the set, such as EncryptedProperties or LargeProperties"
                 raise BadDesign("field", f"{entity_class.__name__}.{name}", rule, hint)

@@ -267,7 +267,7 @@ class EntityTypes(Pattern[Account_co]):
         Guide: concurrency; modifying heterogeneous types.
         """
         entity = await _inside(typed_entity.entity_set).replace(
-            self._mapper.changed(typed_entity, value), retry_for=retry_for
+            self._mapper.with_value(typed_entity, value), retry_for=retry_for
         )
         return TypedEntity(value, entity, typed_entity.entity_set)
 
@@ -285,7 +285,7 @@ class EntityTypes(Pattern[Account_co]):
 
         The errors are those of `replace`. Guide: modifying heterogeneous types (the update of EmployeeCount).
         """
-        stored = self._mapper.merged(typed_entity, changes)
+        stored = self._mapper.fields_to_merge(typed_entity, changes)
         entity = await _inside(typed_entity.entity_set).merge(
             copy.copy(typed_entity.entity), stored, retry_for=retry_for
         )
@@ -301,7 +301,7 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: modifying heterogeneous types (delete).
         """
-        await _inside(typed_entity.entity_set).delete(self._mapper.own(typed_entity), retry_for=retry_for)
+        await _inside(typed_entity.entity_set).delete(self._mapper.copy_of(typed_entity), retry_for=retry_for)
 
     @recipe
     async def update(
@@ -340,7 +340,7 @@ class EntityTypes(Pattern[Account_co]):
             value = _apply_change(
                 typed_entity.value, change, tuple(entity_type.entity_class for entity_type in self.registry.types)
             )
-            new_entity = self._mapper.changed(typed_entity, value)
+            new_entity = self._mapper.with_value(typed_entity, value)
             entity.clear()
             entity.update(new_entity)
             values[:] = [value]
@@ -361,12 +361,12 @@ class EntityTypes(Pattern[Account_co]):
     @checked
     def replacing(self, typed_entity: TypedEntity[T], value: T) -> Write:
         """Return the change that `replace` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return typed_entity.entity_set.replacing(self._mapper.changed(typed_entity, value))
+        return typed_entity.entity_set.replacing(self._mapper.with_value(typed_entity, value))
 
     @checked
     def deleting(self, typed_entity: TypedEntity[Any]) -> Write:
         """Return the change that `delete` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return typed_entity.entity_set.deleting(self._mapper.own(typed_entity))
+        return typed_entity.entity_set.deleting(self._mapper.copy_of(typed_entity))
 
     @checked
     def typed_entity(self, entity_class: Class[T], entity: Entity) -> TypedEntity[T] | None:

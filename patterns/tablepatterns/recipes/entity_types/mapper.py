@@ -110,7 +110,7 @@ class Mapper:
         kind = self._registry.type_of(value)
         return self._registry.tagged(kind.model.fields(value), kind)
 
-    def own(self, typed_entity: TypedEntity[Any]) -> Entity:
+    def copy_of(self, typed_entity: TypedEntity[Any]) -> Entity:
         """Return a copy of the entity, for a write to update.
 
         :raises BadInput: it was read with another `EntityTypes`
@@ -120,12 +120,12 @@ class Mapper:
             raise BadInput("typed_entity", typed_entity.key, rule, "read and write it with the same one")
         return copy.copy(typed_entity.entity)
 
-    def changed(self, typed_entity: TypedEntity[Any], value: object) -> Entity:
+    def with_value(self, typed_entity: TypedEntity[Any], value: object) -> Entity:
         """Return the entity with the fields of a changed value.
 
         :raises BadInput: the value is of another class
         """
-        entity = self.own(typed_entity)
+        entity = self.copy_of(typed_entity)
         fields = self._rewritten(typed_entity, value)
         entity.clear()
         entity.update(fields)
@@ -149,13 +149,13 @@ class Mapper:
             )
         return fields
 
-    def merged(self, typed_entity: TypedEntity[Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    def fields_to_merge(self, typed_entity: TypedEntity[Any], changes: Mapping[str, Any]) -> dict[str, Any]:
         """Validate changes of fields, and return them as they are stored.
 
         :raises BadInput: the entity is of an earlier version
         :raises BadProperty: a value does not fit its field, or a change is to the type property
         """
-        entity = self.own(typed_entity)
+        entity = self.copy_of(typed_entity)
         type_property = self._registry.type_property
         if type_property is not None and type_property in changes:
             raise BadProperty(type_property, changes[type_property], "an entity keeps its type", "leave it out")

@@ -239,7 +239,7 @@ class TypeRegistry:
         storable(type_property, "")
         for entity_type in self.types:
             mappings: Collection[str] = [
-                name for mapping in mappings_of(entity_type.entity_set).each for name in mapping.fields
+                name for mapping in mappings_of(entity_type.entity_set).mappings for name in mapping.fields
             ]
             if (
                 type_property in entity_type.model.members

@@ -116,7 +116,9 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     @checked
     def __init__(self, entity_set: EntitySet[Account_co, E] | WideEntity[Account_co, E]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        large_mappings = [mapping for mapping in mappings_of(entity_set).each if isinstance(mapping, LargeProperties)]
+        large_mappings = [
+            mapping for mapping in mappings_of(entity_set).mappings if isinstance(mapping, LargeProperties)
+        ]
         if not large_mappings:
             rule = "it has no mapping for large properties"
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it a LargeProperties")
@@ -210,7 +212,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         unnamed = [
             blob for name, blob in sorted(blobs_by_name.items()) if name not in referenced and blob.since <= since
         ]
-        referenced |= await self._moved(unnamed)
+        referenced |= await self._blobs_moved(unnamed)
         orphans = tuple(name for blob_entry in unnamed if (name := str(blob_entry.name)) not in referenced)
         return LargePropertyReport(tuple(missing), orphans, tuple(foreign))
 
@@ -218,7 +220,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         """Mark and delete what is due among the blobs of one partition."""
         due = [blob for blob in batch.blobs if blob.since <= since]
         # The blobs were listed before the rows are read: an address that is not in them will not be written later
-        referenced = await self._needed(replace(batch, blobs=due)) if due else frozenset[str]()
+        referenced = await self._referenced_blobs(replace(batch, blobs=due)) if due else frozenset[str]()
         orphans = [blob for blob in due if str(blob.name) not in referenced]
         unmarked = [blob for blob in orphans if blob.marked is None]
         marks = await self.account.gather(*map(self._mark, unmarked), independent=True)
@@ -242,7 +244,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         await self.container.delete(str(blob.name))
         await self.container.delete(f"{blob.name}{ORPHAN}")
 
-    async def _needed(self, batch: Batch) -> frozenset[str]:
+    async def _referenced_blobs(self, batch: Batch) -> frozenset[str]:
         """Return the names of the blobs in a batch whose address is in an entity."""
         where = self._rows.where({blob.name.key for blob in batch.blobs})
         referenced: set[str] = set()
@@ -250,10 +252,10 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
             if self._rows.key_of(row):
                 referenced.update(self._links(row))
         return frozenset(
-            referenced | await self._moved([blob for blob in batch.blobs if str(blob.name) not in referenced])
+            referenced | await self._blobs_moved([blob for blob in batch.blobs if str(blob.name) not in referenced])
         )
 
-    async def _moved(self, unseen: Collection[ListedBlob]) -> set[str]:
+    async def _blobs_moved(self, unseen: Collection[ListedBlob]) -> set[str]:
         """Return the blobs whose addresses were missed because they moved between rows while these were read."""
         if not self._rows.moves:
             return set()
@@ -312,7 +314,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         if name not in self.large.fields:
             rule = f"large properties are {', '.join(sorted(self.large.fields))}"
             raise BadInput("name", name, rule, "read it with the entity")
-        for mapping in self._rows.mappings.each:
+        for mapping in self._rows.mappings.mappings:
             if mapping is not self.large and name in mapping.fields:
                 rule = f"it is one of the {mapping.name}, which are read as a whole"
                 raise BadInput("name", name, rule, "read it with the entity")

@@ -12,7 +12,7 @@ from ...entity import Entity
 from ...errors import BadDesign, EntityAlreadyExists
 from ...key import Key
 from ...sdk.operation import Operation
-from ...sdk.reads import Found, PageQuery
+from ...sdk.reads import EntityPage, PageQuery
 from ...sdk.table import Table
 
 
@@ -83,7 +83,7 @@ class SpreadTable(Table):
         await self.check()
         return await super().get(partition_key, row_key, select)
 
-    async def read_page(self, query: PageQuery) -> Found:
+    async def read_page(self, query: PageQuery) -> EntityPage:
         """Read one page of a query. Cost: 1 transaction."""
         await self.check()
         return await super().read_page(query)

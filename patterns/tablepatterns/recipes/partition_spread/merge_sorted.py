@@ -36,7 +36,7 @@ class _Buffer(Generic[T]):
         return True
 
 
-async def merged(
+async def merge_sorted(
     account: Account, queries: Sequence[Query[T]], order: Callable[[T], str], *, max_concurrency: int
 ) -> AsyncIterator[T]:
     """Yield the items of all queries in order, holding one page of each.

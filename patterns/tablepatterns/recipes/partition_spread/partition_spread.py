@@ -26,7 +26,7 @@ from ...recipe import Account_co, Pattern, SetProfile, check_key_order, recipe, 
 from ...retry import RETRY_FOR
 from ...sdk.table import Page
 from .buckets import Buckets, SpreadTable
-from .merge_sorted import merged
+from .merge_sorted import merge_sorted
 
 _SETTINGS = "_spread"
 """The PartitionKey of the entities with bucket settings; no bucket starts with it."""
@@ -185,7 +185,7 @@ class PartitionSpread(Pattern[Account_co]):
         The parameters are those of `EntitySet.range`, without the bucket. Guide: range query.
         """
         index, key_fields = via_and_fields(via, key, fields)
-        async for entity in self._merged(MAX_PAGE_ENTITIES, index, where, allow, select, key_fields):
+        async for entity in self._merge_buckets(MAX_PAGE_ENTITIES, index, where, allow, select, key_fields):
             yield entity
 
     @recipe
@@ -213,7 +213,7 @@ class PartitionSpread(Pattern[Account_co]):
         first_entities: list[Entity] = []
         index, key_fields = via_and_fields(via, key, fields)
         async with aclosing(
-            self._merged(min(count, MAX_PAGE_ENTITIES), index, where, allow, select, key_fields)
+            self._merge_buckets(min(count, MAX_PAGE_ENTITIES), index, where, allow, select, key_fields)
         ) as entities:
             async for entity in entities:
                 first_entities.append(entity)
@@ -238,7 +238,7 @@ class PartitionSpread(Pattern[Account_co]):
             raise BadInput("latest", count, rule, "start it with the format inverted, as in {At:inverted}")
         return await self.take(count, fields_of(key, partition))
 
-    async def _merged(
+    async def _merge_buckets(
         self,
         size: int,
         via: Index | None,
@@ -254,7 +254,7 @@ class PartitionSpread(Pattern[Account_co]):
         # The first pages are read concurrently, and would each check the settings
         await self._table.check()
         queries = [partial(self._page, via, size, where, allow, select, part) for part in parts]
-        async for entity in merged(self.account, queries, _row_key, max_concurrency=self.max_concurrency):
+        async for entity in merge_sorted(self.account, queries, _row_key, max_concurrency=self.max_concurrency):
             yield entity
 
     async def _page(

@@ -17,7 +17,7 @@ from ...entity import Entity
 from ...errors import BadDesign, BadInput, BadKey, TableBeingDeleted
 from ...sdk.errors import code_of
 from ...sdk.operation import Operation
-from ...sdk.reads import Found, PageQuery
+from ...sdk.reads import EntityPage, PageQuery
 from ...sdk.table import Table
 
 _EARLIEST: Final = datetime.min.replace(tzinfo=timezone.utc)
@@ -232,14 +232,14 @@ class PeriodTable(Table):
                 raise
             return None
 
-    async def read_page(self, query: PageQuery) -> Found:
+    async def read_page(self, query: PageQuery) -> EntityPage:
         """Read one page of a query. Cost: 1 transaction."""
         try:
             return await super().read_page(query)
         except HttpResponseError as error:
             if not _being_deleted(error):
                 raise
-            return Found((), None)
+            return EntityPage((), None)
 
     async def drop(self) -> None:
         """Delete the table with all its entities, if it exists. Cost: 1 transaction.

@@ -291,7 +291,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         """
         key_fields = fields_of(key, fields)
         self.key.format(key_fields)
-        for start in reversed(await self._kept()):
+        for start in reversed(await self._periods_to_read()):
             entity = await self._entity_set(start).get(key_fields)
             if entity is not None:
                 return entity
@@ -344,7 +344,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         key_fields = fields_of(span, fields_of(key, fields))
         # Otherwise wrong fields would not be noticed before there is a table
         self.key.range(key_fields)
-        starts = await self._kept(earliest, latest)
+        starts = await self._periods_to_read(earliest, latest)
         for start in reversed(starts) if backwards else starts:
             async for entity in self._entity_set(start).range(key_fields, where=where, allow=allow, select=select):
                 yield entity
@@ -373,7 +373,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         self._check_newest_first(count)
         key_fields = fields_of(key, partition)
         self.key.range(key_fields)
-        return await self._newest(await self._kept(), count, key_fields)
+        return await self._newest(await self._periods_to_read(), count, key_fields)
 
     @recipe
     async def latest_of_each(
@@ -391,7 +391,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         """
         partition_fields = partitions_of(self.key, partitions, max_concurrency)
         self._check_newest_first(count)
-        starts = await self._kept() if partition_fields else []
+        starts = await self._periods_to_read() if partition_fields else []
         return await self.account.gather(
             *(self._newest(starts, count, fields) for fields in partition_fields),
             max_concurrency=max_concurrency,
@@ -536,7 +536,9 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         await table.create()
         return table.name
 
-    async def _kept(self, earliest: datetime | None = None, latest: datetime | None = None) -> list[datetime]:
+    async def _periods_to_read(
+        self, earliest: datetime | None = None, latest: datetime | None = None
+    ) -> list[datetime]:
         """Return the periods to read; a span within one period needs no list, so its table may be missing."""
         if earliest is not None and latest is not None:
             start = self.period.start(earliest)

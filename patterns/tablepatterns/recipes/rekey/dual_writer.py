@@ -86,7 +86,7 @@ class DualWriter(Pattern[Account_co]):
     async def read_state(self) -> State:
         """Return the state as it is now. Cost: 1 transaction."""
         asked_at = self.account.now()
-        return self._known(await self._phases.read(), asked_at)
+        return self._remember_state(await self._phases.read(), asked_at)
 
     async def change_state(self, state: State, **changes: Any) -> State:
         """Change the state that was read, on condition of its ETag. Cost: 1 transaction.
@@ -94,9 +94,9 @@ class DualWriter(Pattern[Account_co]):
         :raises Overtaken: it has changed since
         """
         asked_at = self.account.now()
-        return self._known(await self._phases.change(state, **changes), asked_at)
+        return self._remember_state(await self._phases.change(state, **changes), asked_at)
 
-    def _known(self, state: State, asked_at: datetime) -> State:
+    def _remember_state(self, state: State, asked_at: datetime) -> State:
         self._last.state, self._last.until = state, asked_at + timedelta(seconds=self.refresh)
         return state
 

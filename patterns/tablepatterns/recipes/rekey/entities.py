@@ -139,7 +139,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         Guide: point query.
         """
-        return cast("E | None", await self._found(fields_of(key, fields)))
+        return cast("E | None", await self._find_entity(fields_of(key, fields)))
 
     @recipe
     async def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
@@ -160,7 +160,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
             entity_set, is_copy = self._set_with(via, state)
             entity = await entity_set.find(via, key_fields)
             if not is_copy or entity is None:
-                return entity_set, self._shown(entity)
+                return entity_set, self._remember_read(entity)
             return entity_set, await self._primary_of(entity, state)
 
         return cast("E | None", await self._read(read))
@@ -198,7 +198,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         entity_set, is_copy = await self._set_for(index, key_fields)
         async for entity in entity_set.range(index, key_fields, where=where, allow=allow, select=select):
             await self._check_readable(entity_set)
-            yield cast("E", self._shown(entity, is_copy=is_copy))
+            yield cast("E", self._remember_read(entity, is_copy=is_copy))
         await self._check_readable(entity_set)
 
     @recipe
@@ -227,7 +227,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         entity_set, is_copy = await self._set_for(index, key_fields)
         page = await entity_set.page(index, key_fields, size=size, token=token, where=where, allow=allow, select=select)
         await self._check_readable(entity_set)
-        return Page(tuple(self._shown(entity, is_copy=is_copy) for entity in page.items), page.token)
+        return Page(tuple(self._remember_read(entity, is_copy=is_copy) for entity in page.items), page.token)
 
     @recipe
     async def take(
@@ -250,7 +250,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         entity_set, is_copy = await self._set_for(index, key_fields)
         entities = await entity_set.take(count, index, key_fields, where=where, allow=allow, select=select)
         await self._check_readable(entity_set)
-        return [self._shown(entity, is_copy=is_copy) for entity in entities]
+        return [self._remember_read(entity, is_copy=is_copy) for entity in entities]
 
     @recipe
     async def get_many(self, keys: Iterable[Mapping[str, Any]], *, max_concurrency: int = 8) -> list[E | None]:
@@ -264,7 +264,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         Guide: query classes (the rule about `or`); asynchronous and parallel operations.
         """
         check_least("max_concurrency", max_concurrency, 1)
-        reads = [self._found(fields) for fields in keys]
+        reads = [self._find_entity(fields) for fields in keys]
         entities: list[Any] = await self.account.gather(*reads, max_concurrency=max_concurrency)
         return entities
 
@@ -284,7 +284,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         entity_set, _ = self._sets(await self._writer.recent_state())
         async for entity in entity_set.query(where, allow=allow, select=select):
             await self._check_readable(entity_set)
-            yield self._shown(entity)
+            yield self._remember_read(entity)
         await self._check_readable(entity_set)
 
     @stream
@@ -297,7 +297,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         entity_set, _ = self._sets(await self._writer.recent_state())
         async for entity in entity_set.scan(where):
             await self._check_readable(entity_set)
-            yield self._shown(entity)
+            yield self._remember_read(entity)
         await self._check_readable(entity_set)
 
     @recipe
@@ -328,7 +328,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         entity_set, is_copy = self._set_with(via, await self._writer.recent_state())
         entities = await entity_set.find_all(via, fields_of(key, fields), max_concurrency=max_concurrency)
         await self._check_readable(entity_set)
-        return [self._shown(entity, is_copy=is_copy) for entity in entities]
+        return [self._remember_read(entity, is_copy=is_copy) for entity in entities]
 
     @recipe
     async def totals(
@@ -398,7 +398,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         fields = {name: value for name, value in entity.items() if value is not None}
         act: Act = lambda primary: primary.insert(fields, retry_for=retry_for)  # noqa: E731
         entity_written = await self._writer.write(act, None, fields, retry_for)
-        return cast("E", self._shown(entity_written))
+        return cast("E", self._remember_read(entity_written))
 
     @writing
     async def replace(
@@ -426,7 +426,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         fields = {name: value for name, value in entity.items() if value is not None}
 
         async def write(current: Entity) -> Entity:
-            return await self._changed(current, fields, retry_for)
+            return await self._write_change(current, fields, retry_for)
 
         result = await self._conditional(entity, write, etag, force=force, retry_for=retry_for, in_full=True)
         return cast("E", result)
@@ -453,7 +453,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         new_values = {name: value for name, value in changes.items() if value is not None}
 
         async def write(current: Entity) -> Entity:
-            return await self._changed(current, {**current, **new_values}, retry_for)
+            return await self._write_change(current, {**current, **new_values}, retry_for)
 
         return cast("E", await self._conditional(entity, write, etag, force=force, retry_for=retry_for))
 
@@ -533,7 +533,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         async def write(current: Entity | None) -> Entity:
             entity = _existing(current, key_fields)
-            return await self._changed(entity, {**entity}, retry_for)
+            return await self._write_change(entity, {**entity}, retry_for)
 
         return cast("E", await self._from_current(key_fields, write, retry_for, change))
 
@@ -560,11 +560,11 @@ class RekeyedEntities(Modeled[Account_co, E]):
         """
         check_retry_for(retry_for)
         key_fields = fields_of(key, fields)
-        return cast("E", await self._changed(entity, {**entity, **key_fields}, retry_for, renamed=key_fields))
+        return cast("E", await self._write_change(entity, {**entity, **key_fields}, retry_for, renamed=key_fields))
 
     # ------------------------------------------------------------------ which table
 
-    async def _found(self, fields: Mapping[str, Any], *, is_exact: bool = True) -> Entity | None:
+    async def _find_entity(self, fields: Mapping[str, Any], *, is_exact: bool = True) -> Entity | None:
         """Return the entity with these key fields.
 
         :param is_exact: whether it must have all of them; if not, those of the primary key are enough
@@ -574,12 +574,12 @@ class RekeyedEntities(Modeled[Account_co, E]):
         async def read(state: State) -> tuple[EntitySet[Account], Entity | None]:
             primary, copies = self._sets(state)
             if (primary_key := _part(primary.key, fields)) is not None:
-                entity = self._shown(await primary.get(primary_key))
+                entity = self._remember_read(await primary.get(primary_key))
                 return primary, entity if entity is None or not is_exact or _has(entity, fields) else None
             copy_key = _part(copies.key, fields)
             if copy_key is None:
                 # Raises the error that names what is missing
-                return primary, self._shown(await primary.get(_present_key_fields(primary.key, fields)))
+                return primary, self._remember_read(await primary.get(_present_key_fields(primary.key, fields)))
             self._check_copies(state, fields)
             copied = await copies.get(copy_key)
             original = None if copied is None else await self._primary_of(copied, state)
@@ -600,7 +600,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         """Return the entity of a copy. Cost: 1 transaction."""
         primary, _ = self._sets(state)
         primary_key = _part(primary.key, copied)
-        return None if primary_key is None else self._shown(await primary.get(primary_key))
+        return None if primary_key is None else self._remember_read(await primary.get(primary_key))
 
     def _sets(self, state: State) -> tuple[EntitySet[Account], EntitySet[Account]]:
         """Return the set of the primary table and that of the copies."""
@@ -656,7 +656,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
     # ------------------------------------------------------------------ writes
 
-    def _shown(self, entity: Entity | None, *, is_copy: bool = False) -> Any:
+    def _remember_read(self, entity: Entity | None, *, is_copy: bool = False) -> Any:
         """Remember an entity as one of the move, which only the move can write back."""
         if entity is not None:
             reading = reading_of(entity)
@@ -694,7 +694,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
             return await self._from_current(
                 key_fields, lambda current: write(_existing(current, key_fields)), retry_for
             )
-        current = _existing(await self._found(key_fields, is_exact=False), key_fields)
+        current = _existing(await self._find_entity(key_fields, is_exact=False), key_fields)
         if current.etag != condition:
             raise EntityChanged(
                 f"the entity {current.key} has changed since it had the ETag {condition}; read it again"
@@ -710,7 +710,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
             if current is None:
                 inserted: Entity = await bound_insert(fields, retry_for=retry_for)
                 return inserted
-            return await self._changed(current, merge_into(current), retry_for)
+            return await self._write_change(current, merge_into(current), retry_for)
 
         bound_insert: Any = self.insert
         return await self._from_current(key_fields, write, retry_for)
@@ -725,7 +725,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         """Read an entity and write it, and retry if another writer was faster or the phase changed."""
 
         async def attempt() -> T:
-            current = await self._found(fields, is_exact=False)
+            current = await self._find_entity(fields, is_exact=False)
             if change is not None:
                 # Outside the try block, since an error of the caller's function is not a conflict
                 modify(_existing(current, fields), change)
@@ -742,7 +742,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
 
         return await contended(self.account, attempt, retry_for)
 
-    async def _changed(
+    async def _write_change(
         self, entity: Entity, fields: Mapping[str, Any], retry_for: float, *, renamed: Mapping[str, Any] | None = None
     ) -> Entity:
         """Write the fields of an entity that was read, and give it its new ETag.
@@ -765,7 +765,7 @@ class RekeyedEntities(Modeled[Account_co, E]):
         entity.update(stored)
         identify(entity, stored)
         remember(entity, reading_of(stored))
-        self._shown(entity)
+        self._remember_read(entity)
         return entity
 
     async def _guarded(self, entity: Entity, primary: EntitySet[Account]) -> Entity:

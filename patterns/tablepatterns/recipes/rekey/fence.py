@@ -28,7 +28,7 @@ from ...messages.lease import Lease
 from ...recipe import Account
 from ...retry import Overtaken
 from ...sdk.operation import ANY, Operation
-from ...sdk.reads import Found, PageQuery
+from ...sdk.reads import EntityPage, PageQuery
 from ...sdk.table import Table
 
 
@@ -60,7 +60,7 @@ class FencedTable(Table):
         row = await super().get(partition_key, row_key, select and (*select, TOMBSTONE))
         return None if row is None or row.pop(TOMBSTONE, None) else row
 
-    async def read_page(self, query: PageQuery) -> Found:
+    async def read_page(self, query: PageQuery) -> EntityPage:
         """Read one page of a query, without tombstones. Cost: 1 transaction."""
         page = await super().read_page(query._replace(select=query.select and (*query.select, TOMBSTONE)))
         return page._replace(entities=[row for row in page.entities if TOMBSTONE not in row])

@@ -20,7 +20,7 @@ from ...errors import (
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
-    said,
+    message_of,
 )
 from ...messages.lease import Lease
 from ...recipe import Account
@@ -186,7 +186,7 @@ class Mirror:
             if isinstance(problem, DuplicateIndexValue):
                 if not await self._is_duplicate(place, keys, entity):
                     raise Overtaken from problem
-                problem = Difference(Mismatch.REJECTED, keys, place, reason=said(problem))
+                problem = Difference(Mismatch.REJECTED, keys, place, reason=message_of(problem))
             problems += [problem] if problem else []
         return problems
 
@@ -210,7 +210,7 @@ class Mirror:
         try:
             return primary_keys(self.target, entity)
         except BadInput as error:
-            return Difference(Mismatch.NO_KEY, keys, reason=said(error))
+            return Difference(Mismatch.NO_KEY, keys, reason=message_of(error))
 
     async def _put(
         self, lease: Lease, place: Keys, keys: Keys, entity: Entity, *, is_absent: bool
@@ -240,7 +240,7 @@ class Mirror:
         except (EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
         except BadInput as error:
-            return Difference(Mismatch.REJECTED, keys, place, reason=said(error))
+            return Difference(Mismatch.REJECTED, keys, place, reason=message_of(error))
         return None
 
     async def _remove(self, lease: Lease, place: Keys, owners: Collection[Keys | None]) -> None:

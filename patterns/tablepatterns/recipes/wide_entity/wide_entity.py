@@ -45,13 +45,13 @@ from ..wide_parts import (
     Part,
     Stored,
     batches,
-    merged,
+    merge_operations,
     payload_of,
     publishing,
     rewritten,
     stored,
+    stored_after_write,
     unpublished,
-    written,
 )
 
 PART: Final = "WidePart"
@@ -266,8 +266,12 @@ class WideEntity(Modeled[Account_co, E]):
         state, read = self._read_state(entity)
         if not changed_properties:
             return read  # type: ignore[return-value] # as in _entity
-        now = await self._merged(state.stored, await self._encoded(state.stored, changed_properties, read), retry_for)
-        return self._entity(now, {**state.fields, **changed_properties} if self._mappings.each else now.fields, read)
+        now = await self._merge_parts(
+            state.stored, await self._encoded(state.stored, changed_properties, read), retry_for
+        )
+        return self._entity(
+            now, {**state.fields, **changed_properties} if self._mappings.mappings else now.fields, read
+        )
 
     @updating
     async def update(
@@ -374,7 +378,11 @@ class WideEntity(Modeled[Account_co, E]):
 
     async def _decoded(self, value: Stored) -> dict[str, Any]:
         """Return the decoded fields of a stored value."""
-        return await self._mappings.decode_at(self._place(value), value.fields) if self._mappings.each else value.fields
+        return (
+            await self._mappings.decode_at(self._place(value), value.fields)
+            if self._mappings.mappings
+            else value.fields
+        )
 
     def _place(self, value: Stored) -> Place:
         # The keys of the head, since a property may move to another part
@@ -412,14 +420,14 @@ class WideEntity(Modeled[Account_co, E]):
         parts = self._layout.arrange(encoded.fields, old.places)
         now = await self._put(old, parts, rewritten(old, parts), encoded.before, retry_for)
         await self._discard(old, old.orphans)
-        return self._entity(now, new_properties if self._mappings.each else now.fields, into)
+        return self._entity(now, new_properties if self._mappings.mappings else now.fields, into)
 
-    async def _merged(self, old: Stored, encoded: Encoded, retry_for: float) -> Stored:
+    async def _merge_parts(self, old: Stored, encoded: Encoded, retry_for: float) -> Stored:
         """Overwrite some of the stored properties, and return the new stored value."""
         if not encoded.fields:
             return old
         parts = self._layout.arrange(old.fields | encoded.fields, old.places)
-        return await self._put(old, parts, merged(old, parts, encoded.fields), encoded.before, retry_for)
+        return await self._put(old, parts, merge_operations(old, parts, encoded.fields), encoded.before, retry_for)
 
     async def _merge_into_any(
         self, fields: Mapping[str, Any], changed_properties: dict[str, Any], retry_for: float
@@ -437,11 +445,11 @@ class WideEntity(Modeled[Account_co, E]):
                 return merged_entity  # type: ignore[return-value] # as in _entity
 
         async def write(old: Stored) -> Stored:
-            return await self._merged(old, encoded, retry_for)
+            return await self._merge_parts(old, encoded, retry_for)
 
         now = await self._retry_on_current(fields, write, retry_for)
         # With mappings, the other stored fields are not decoded
-        return merged_entity if self._mappings.each else self._entity(now, now.fields)  # type: ignore[return-value] # as above
+        return merged_entity if self._mappings.mappings else self._entity(now, now.fields)  # type: ignore[return-value] # as above
 
     async def _delete(self, old: Stored) -> None:
         await self._submit(old, old.deletions(old.parts))
@@ -476,7 +484,7 @@ class WideEntity(Modeled[Account_co, E]):
         """Write the parts, in one transaction or under a new generation, after validating everything."""
         if self._is_small(writes):
             await _run_before(before, writes)
-            return written(old, parts, old.generation, await self._submit(old, writes))
+            return stored_after_write(old, parts, old.generation, await self._submit(old, writes))
         if before:
             await _run_before(before, publishing(old, parts, _NO_GENERATION))
         return await self._publish(old, parts, retry_for)
@@ -494,7 +502,7 @@ class WideEntity(Modeled[Account_co, E]):
             now = await self._stored(self._rows.parse(old.partition_key, old.first), retry_for)
             await self._discard(now, [row for row in now.orphans if row.row_key.endswith(generation)])
             raise
-        return written(old, parts, generation, answers)
+        return stored_after_write(old, parts, generation, answers)
 
     async def _submit_unpublished(self, writes: Sequence[Operation]) -> None:
         try:
@@ -584,10 +592,12 @@ class WideEntity(Modeled[Account_co, E]):
 
     def _check_mapped(self) -> None:
         """Reject mappings that store properties without a part."""
-        if PARTS in self._mappings.written([name for mapping in self._mappings.each for name in mapping.fields]):
+        if PARTS in self._mappings.written_names(
+            [name for mapping in self._mappings.mappings for name in mapping.fields]
+        ):
             raise BadDesign("mappings", PARTS, "the name is reserved", "use another name")
         for name in self._layout.names:
-            for stored_name in self._mappings.written([name]):
+            for stored_name in self._mappings.written_names([name]):
                 if stored_name not in self._layout.names:
                     rule = f"{name} is stored with {stored_name}, which is not declared"
                     raise BadDesign("properties", stored_name, rule, f"append {stored_name} to properties")
