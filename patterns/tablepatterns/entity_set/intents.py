@@ -15,7 +15,15 @@ from uuid import UUID, uuid4
 from azure.core.exceptions import AzureError
 
 from ..entity import Entity
-from ..errors import NOT_SHOWN, BadMessage, EntityAlreadyExists, EntityChanged, LeaseLost, LimitExceeded
+from ..errors import (
+    NOT_SHOWN,
+    BadMessage,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    LeaseLost,
+    LimitExceeded,
+)
 from ..key import Key
 from ..limits import MAX_MESSAGE_BYTES
 from ..messages.envelope import Envelope
@@ -24,7 +32,7 @@ from ..recipe import Account
 from ..retry import RETRY_FOR, Overtaken, contended
 from ..sdk.operation import Operation
 from ..sdk.queue import Queue
-from .derived import Change, Derived, Fields, Index, Keys, Primary
+from .derived import Change, Derived, Fields, Index, Keys, Primary, duplicate
 from .reconcile import OVERTAKEN, DerivedRows, reserve
 from .row_store import RowReader
 
@@ -213,11 +221,12 @@ class Intents:
         derived = self.derived(trace)
         if not isinstance(derived, Index) or not derived.is_unique:
             return None
-        givers = [
-            other_change.row
-            for other_change in (sent_intent.changes[claim.row] for claim in sent_intent.intent.claims)
-            if trace in self.before(other_change) and not self._rows.wants(derived, trace.keys, other_change.result)
+        other_changes = [
+            sent_intent.changes[claim.row] for claim in sent_intent.intent.claims if claim.row != change.row
         ]
+        if any(self._rows.wants(derived, trace.keys, other_change.result) for other_change in other_changes):
+            raise DuplicateIndexValue(duplicate(derived, change.key, trace.keys))
+        givers = [other_change.row for other_change in other_changes if trace in self.before(other_change)]
         return await reserve(
             self._account,
             self._rows,
