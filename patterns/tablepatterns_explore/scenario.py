@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from azure.core.exceptions import HttpResponseError, ServiceRequestError, ServiceResponseError
 
-from tablepatterns.argument_types import is_async
+from tablepatterns.argument_types import is_async, is_generator
 from tablepatterns.errors import BadInput
 
 from .code import Actor
@@ -48,6 +48,9 @@ class Scenario:
             if not _NAME.fullmatch(name):
                 rule = "schedules are written with the names of the actors"
                 raise BadInput("name of an actor", name, rule, "use letters, digits and underscores")
+            if is_generator(code):
+                rule = "a function with `yield` does not run when it is called"
+                raise BadInput(f"actor {name}", code, rule, "write it without `yield`")
             if is_async(code):
                 raise BadInput(f"actor {name}", code, "an actor is a coroutine", "call its `async def` function")
             if not isinstance(code, Coroutine) and not callable(code):

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Generator
-from inspect import isawaitable, iscoroutine
 from typing import Any, Final
 
+from tablepatterns.argument_types import check_has_run
 from tablepatterns.errors import BadInput
 
 from .points import Crashed, Point
 
 _local: Final = threading.local()
+_LONGEST_STEP: Final = 30.0
+"""The seconds after which a function that neither sends a request nor ends is assumed to wait forever."""
+
+
+_stepped: Final[list[SyncActor]] = []
+"""The function that the search steps now."""
 
 
 class SyncActor(Coroutine[Any, Any, Any]):
@@ -35,15 +41,24 @@ class SyncActor(Coroutine[Any, Any, Any]):
         self._result: object = None
         self._error: BaseException | None = None
         self._is_closing = False
+        self._rejected: BadInput | None = None
 
     def send(self, value: object) -> tuple[Point, ...]:
         """Run the function until it waits, and return where; `StopIteration` has its result."""
         self._point = None
+        _stepped[:] = [self]
         if self._thread is None:
             self._start()
         else:
             self._resumed.release()
-        self._stopped.acquire()
+        if not self._stopped.acquire(timeout=_LONGEST_STEP):
+            rule = (
+                f"it has run for {_LONGEST_STEP:g} seconds without a request, perhaps waiting for another actor's lock"
+            )
+            raise BadInput("actor", self.function, rule, "share state of the storage only; the actors run in turns")
+        _stepped.clear()
+        if self._rejected is not None:
+            raise self._rejected
         if self._point is not None:
             return (self._point,)
         if self._error is not None:
@@ -61,13 +76,15 @@ class SyncActor(Coroutine[Any, Any, Any]):
         while self._thread is not None and self._thread.is_alive() and self._point is not None:
             self._point = None
             self._resumed.release()
-            self._stopped.acquire()
+            self._stopped.acquire(timeout=_LONGEST_STEP)
 
     def __await__(self) -> Generator[Any, Any, Any]:
         raise TypeError("the function of an actor is stepped, and not awaited")
 
     def wait(self, point: Point) -> None:
         """Wait in this actor's thread until a point is settled."""
+        if self._is_closing:
+            raise Crashed
         self._point = point
         self._stopped.release()
         self._resumed.acquire()
@@ -88,15 +105,23 @@ class SyncActor(Coroutine[Any, Any, Any]):
         self._threads.add(threading.get_ident())
         try:
             self._result = self.function()
-            if isawaitable(self._result):
-                if iscoroutine(self._result):
-                    self._result.close()
-                rule = "it is a plain function that returned an awaitable"
-                raise BadInput("actor", self.function, rule, "call the `async def` function, and return the coroutine")
+            check_has_run("actor", self._result)
         except BaseException as error:  # noqa: BLE001 - the search raises it
             self._error = error
         self._threads.discard(threading.get_ident())
         self._stopped.release()
+
+
+def reject_thread() -> BadInput:
+    """Return the error of a request in a thread that a function started, and let the function end with it.
+
+    Python prints the error of a thread and goes on, so the search would not see it.
+    """
+    rule = "it is made in a thread of its own, which the schedule cannot step"
+    error = BadInput("request", "in a thread", rule, "make requests one after another, or use `gather`")
+    for actor in _stepped:
+        actor._rejected = error
+    return error
 
 
 def running_actor() -> SyncActor | None:

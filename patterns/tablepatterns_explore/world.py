@@ -20,7 +20,6 @@ from tablepatterns.aio import Storage
 from tablepatterns.connection import in_memory
 from tablepatterns.declared_rows import DeclaredRows
 from tablepatterns.edm import Ticks
-from tablepatterns.errors import BadInput
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.table import Table
 from tablepatterns.storage import Storage as SyncStorage
@@ -36,7 +35,7 @@ from .gathered import together
 from .history import Learner
 from .points import Call, Crashed, Ended, Point, Sleep, advance
 from .snapshot import Saved, Snapshots
-from .sync_actor import running_actor
+from .sync_actor import reject_thread, running_actor
 
 T = TypeVar("T")
 
@@ -388,8 +387,7 @@ class World:
         elif get_ident() in self.threads:
             self._settle(point)
         else:
-            rule = "it is made in a thread of its own, which the schedule cannot step"
-            raise BadInput("request", "in a thread", rule, "make requests one after another, or use `gather`")
+            raise reject_thread()
         return point.result()
 
     def now(self) -> datetime:
