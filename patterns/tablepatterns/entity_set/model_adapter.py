@@ -446,13 +446,11 @@ class _Planner:
 
     def inserting(self, instance: Any) -> Any:
         write = self._function(self._entities, self._adapter.new_fields(instance))
-        INSTANCES.remember(instance, self._adapter.home, write.entity)
         return replace(write, convert=partial(self._adapter.after_write, instance))
 
     def replacing(self, instance: Any) -> Any:
         entity = self._adapter.remembered(instance)
         self._adapter.rewrite(entity, instance)
-        INSTANCES.remember(instance, self._adapter.home, entity)
         return replace(self._function(self._entities, entity), convert=partial(self._adapter.after_write, instance))
 
     def merging(self, instance: Any, changes: Mapping[str, Any]) -> Any:
