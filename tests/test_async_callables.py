@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tablepatterns as tp
-from tablepatterns.argument_types import check_not_awaitable, is_async, parameter_kinds
+from tablepatterns.argument_types import check_has_run, is_async, parameter_kinds
 from tablepatterns.errors import BadInput, LoadInterrupted
 
 
@@ -66,8 +66,8 @@ def test_an_async_function_is_recognized_in_every_form() -> None:
 
 def test_what_a_plain_function_returns_is_not_awaited_silently(recwarn: Any) -> None:
     with pytest.raises(BadInput, match="progress = 'coroutine': it returned an awaitable"):
-        check_not_awaitable("progress", unawaited())
-    check_not_awaitable("progress", None)
+        check_has_run("progress", unawaited())
+    check_has_run("progress", None)
     assert not recwarn.list
 
 

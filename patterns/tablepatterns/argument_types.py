@@ -40,6 +40,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "entity": "pass an entity that was read, or a mapping of its fields",
 }
 _NO_ASYNC: Final = "pass a function without async"
+_NO_YIELD: Final = "pass a function without yield"
 _WORDS: Final[Mapping[str, str]] = {
     "Account": "an account from connect()",
     "Derived": "an index or Summary",
@@ -232,15 +233,17 @@ class Arguments:
     def _refusal(self, name: str, value: object, kind: Kind) -> BadInput:
         shown_value = NOT_SHOWN if name in _SECRET and value is not None else value
         rule = f"it must be {kind.text}, not {kind.instead(value)}"
-        hint = _NO_ASYNC if _has_async(value) else _HINTS.get(name, f"pass {kind.text}")
+        hint = _hint_for(value) or _HINTS.get(name, f"pass {kind.text}")
         return _ERRORS.get(name, self._error)(name, shown_value, rule, hint)
 
 
-def _has_async(value: object) -> bool:
-    """Return whether a value is an async function, or a list or tuple that contains one."""
+def _hint_for(value: object) -> str:
+    """Return what to pass in place of a function that a call would not run, or of a list or tuple that has one."""
     if isinstance(value, (list, tuple)):
-        return any(map(_has_async, cast("Iterable[object]", value)))
-    return is_async(value)
+        return next(filter(None, map(_hint_for, cast("Iterable[object]", value))), "")
+    if is_generator(value):
+        return _NO_YIELD
+    return _NO_ASYNC if is_async(value) else ""
 
 
 def _public_name(function: str, owner: object) -> str:
@@ -255,6 +258,8 @@ def _public_name(function: str, owner: object) -> str:
 
 
 def _type_of(value: object) -> str:
+    if is_generator(value):
+        return "a function with yield"
     if is_async(value):
         return "an async function"
     if isinstance(value, float) and math.isnan(value):
@@ -335,15 +340,21 @@ def kind_of(annotation: Any) -> Kind | None:
     if origin is type:
         return Kind("a class", _is_class)
     if origin is Callable:
-        may_wait = inner[-1] is Any or _has_awaitable(inner[-1])
-        return Kind("a callable", callable if may_wait else lambda value: callable(value) and not is_async(value))
+        may_wait = inner[-1] is Any or _returns(inner[-1], Awaitable)
+        may_yield = _returns(inner[-1], Iterable)
+        return Kind(
+            "a callable",
+            lambda value: (
+                callable(value) and (may_wait or not is_async(value)) and (may_yield or not is_generator(value))
+            ),
+        )
     return _one_of(annotation if origin is None else origin)
 
 
-def _has_awaitable(annotation: Any) -> bool:
+def _returns(annotation: Any, kind: type) -> bool:
     if get_origin(annotation) in (Union, types.UnionType):
-        return any(map(_has_awaitable, get_args(annotation)))
-    return _is_a(get_origin(annotation) or annotation, Awaitable)
+        return any(_returns(each, kind) for each in get_args(annotation))
+    return _is_a(get_origin(annotation) or annotation, kind)
 
 
 def is_async(function: object) -> bool:
@@ -353,20 +364,38 @@ def is_async(function: object) -> bool:
     >>> is_async(step), is_async(functools.partial(step, 1)), is_async(print)
     (True, True, False)
     """
+    called = _called(function)
+    return inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called)
+
+
+def is_generator(function: object) -> bool:
+    """Return whether a function, or an object that is called like one, has a `yield`, so that a call does not run it.
+
+    >>> def step(body: object): yield
+    >>> is_generator(step), is_generator(print)
+    (True, False)
+    """
+    called = _called(function)
+    return inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called)
+
+
+def _called(function: object) -> object:
+    """Return the function that runs when an object is called; None for a class, and for what cannot be called."""
     while isinstance(function, functools.partial):
         function = cast("functools.partial[object]", function).func
     if not callable(function):
-        return False
+        return None
     # Not unwrapped: a plain function may wrap an async one and run it to the end
-    routine: object = function if inspect.isroutine(function) else type(function).__call__
-    return inspect.iscoroutinefunction(routine) or inspect.isasyncgenfunction(routine)
+    return function if inspect.isroutine(function) else type(function).__call__
 
 
-def check_not_awaitable(name: str, result: object) -> None:
-    """Reject what a caller's function returned if it would have to be awaited, such as from a lambda.
+def check_has_run(name: str, result: object) -> None:
+    """Reject what a caller's function returned if the function has not run yet, such as a coroutine from a lambda.
 
-    :raises BadInput: it is awaitable
+    :raises BadInput: it is awaitable, or a generator
     """
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        raise BadInput(name, type(result).__name__, "it returned a generator, which is not iterated here", _NO_YIELD)
     if inspect.isawaitable(result):
         if inspect.iscoroutine(result):
             # So that Python does not warn

@@ -66,7 +66,7 @@ def condition_of(etag: str | None, *, force: bool) -> str | None:
         raise BadInput("etag", etag, "a write is conditional or unconditional, not both", "give one of the two")
     weak = weak_etag(etag) if isinstance(etag, str) else ""
     opaque = weak[3:-1]
-    if not opaque or opaque == ANY or '"' in opaque:
+    if not opaque or opaque == ANY or '"' in opaque or not (opaque.isascii() and opaque.isprintable()):
         rule = "it is a single ETag, as in `Entity.etag` and the If-Match header"
         raise BadInput("etag", etag, rule, 'to overwrite any version, also instead of "*", pass force=True')
     return weak

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Final, TypeVar, cast
 
-from ..argument_types import check_least, check_not_awaitable, checked
+from ..argument_types import check_has_run, check_least, checked
 from ..arguments import condition_of, fields_of, via_and_fields
 from ..edm import ordinal
 from ..entity import Entity, Modify, modify, reading_of, remember, write_ids_of
@@ -889,7 +889,7 @@ class EntitySet(Modeled[Account_co, E]):
             await repairer.repair(missing_rows, are_absent=True)
             report = replace(report, entities=report.entities + len(page.entities), token=page.token)
             if progress is not None:
-                check_not_awaitable("progress", progress(report))
+                check_has_run("progress", progress(report))
         return report
 
     @recipe
@@ -918,7 +918,7 @@ class EntitySet(Modeled[Account_co, E]):
         async for page in self._compare_pages(derived, resume, max_per_second, max_concurrency):
             report += page
             if progress is not None:
-                check_not_awaitable("progress", progress(report))
+                check_has_run("progress", progress(report))
         return report
 
     async def _compare_pages(
@@ -983,7 +983,7 @@ class EntitySet(Modeled[Account_co, E]):
             repaired += await self._repair_drifts(repairer, derived, page)
             total += page
             if progress is not None:
-                check_not_awaitable("progress", progress(total))
+                check_has_run("progress", progress(total))
         return repaired
 
     async def _repair_drifts(self, repairer: Repairer, derived: Derived, report: Report) -> int:

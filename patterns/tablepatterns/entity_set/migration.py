@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ..argument_types import check_least, check_not_awaitable, checked
+from ..argument_types import check_has_run, check_least, checked
 from ..entity import Entity
 from ..errors import EntityNotFound, UnrecognizedEntity
 from ..models.model import Model
@@ -93,7 +93,7 @@ class Migrator:
                 token=token,
             )
             if progress is not None:
-                check_not_awaitable("progress", progress(migration))
+                check_has_run("progress", progress(migration))
         return migration
 
     async def _rewrite(self, keys: Keys, pace: Pace, retry_for: float) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from ..argument_types import check_not_awaitable
+from ..argument_types import check_has_run
 from ..errors import BadInput
 
 ShouldStop: TypeAlias = Callable[[], bool]
@@ -31,7 +31,7 @@ class StopSignal:
         if self._is_set:
             return True
         answer = self._should_stop()
-        check_not_awaitable("stopping", answer)
+        check_has_run("stopping", answer)
         return answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from ..argument_types import check_not_awaitable, checked, is_async
+from ..argument_types import check_has_run, checked, is_async
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage, LeaseLost, StepFailed
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
@@ -143,17 +143,16 @@ class EventualTransaction(Pattern[Account_co]):
         try:
             result = step(dict(body))
             if not self._is_sync:
-                await settled(result)
+                result = await settled(result)
         except (BadMessage, LeaseLost):
             raise
         except Exception as error:
             reason = Reason.of(error)
             raise StepFailed(f"{self.kind}: the step {name!r} failed: {reason.error} {reason.text}") from error
-        if self._is_sync:
-            try:
-                check_not_awaitable("step", result)
-            except BadInput as error:
-                raise StepFailed(f"{self.kind}: the step {name!r} on a sync account: {error}") from error
+        try:
+            check_has_run("step", result)
+        except BadInput as error:
+            raise StepFailed(f"{self.kind}: the step {name!r} has not run: {error}") from error
 
 
 def _by_name(steps: Iterable[Step] | Mapping[str, Step]) -> dict[str, Step]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from ..argument_types import check_not_awaitable, checked
+from ..argument_types import check_has_run, checked
 from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.commit import commit
@@ -260,7 +260,7 @@ class SharedFields(Pattern[Account_co]):
             now = await contended(self.account, step, retry_for)
             total = Changed(total.entities + now.entities, total.written + now.written, now.token)
             if progress is not None:
-                check_not_awaitable("progress", progress(total))
+                check_has_run("progress", progress(total))
             if total.token is None:
                 return total
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Literal
 
-from ...argument_types import check_not_awaitable
+from ...argument_types import check_has_run
 from ...errors import BadToken
 
 _VERSION = 1
@@ -182,4 +182,4 @@ class Tally:
     def _change(self, progress: Progress) -> None:
         self.progress = progress
         if self._report is not None:
-            check_not_awaitable("progress", self._report(progress))
+            check_has_run("progress", self._report(progress))

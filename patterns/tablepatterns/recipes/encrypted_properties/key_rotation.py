@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from ...argument_types import check_not_awaitable, checked
+from ...argument_types import check_has_run, checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
@@ -120,7 +120,7 @@ class KeyRotation(Pattern[Account_co]):
         while True:
             rotation = await self._rotate_page(rotation, pace, retry_for)
             if progress is not None:
-                check_not_awaitable("progress", progress(rotation))
+                check_has_run("progress", progress(rotation))
             if rotation.token is None:
                 return rotation
 

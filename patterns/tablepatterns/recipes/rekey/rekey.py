@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from azure.core.exceptions import AzureError
 
-from ...argument_types import check_least, check_not_awaitable, checked
+from ...argument_types import check_has_run, check_least, checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
@@ -223,7 +223,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
                 )
             report = replace(report, token=following.text() if following else None)
             if progress is not None:
-                check_not_awaitable("progress", progress(report))
+                check_has_run("progress", progress(report))
         return report
 
     @recipe
@@ -277,7 +277,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
                 token=replace(verification, mark=following).text() if following else None,
             )
             if progress is not None:
-                check_not_awaitable("progress", progress(report))
+                check_has_run("progress", progress(report))
         if verification.is_clean:
             await self._keep_verified(verification.id)
         return report
