@@ -11,7 +11,7 @@ import pytest
 
 import tablepatterns as tp
 from tablepatterns.argument_types import check_has_run, is_async, parameter_kinds
-from tablepatterns.errors import BadInput, LoadInterrupted
+from tablepatterns.errors import BadInput, DuplicateIndexValue, LoadInterrupted
 
 
 async def unawaited(*args: Any, **kwargs: Any) -> None:
@@ -77,3 +77,32 @@ def test_progress_that_returns_an_awaitable_is_an_error(recwarn: Any) -> None:
         with pytest.raises((BadInput, LoadInterrupted), match="pass a function without async"):
             tp.BulkLoad(entities).load([{"Department": "Sales", "EmployeeId": 1}], progress=wrong)
     assert not recwarn.list
+
+
+def yielding(*args: Any) -> Iterator[None]:
+    yield
+
+
+@pytest.mark.parametrize("kind", list(callables()))
+def test_a_function_with_yield_is_rejected_because_a_call_does_not_run_it(kind: Any) -> None:
+    assert not kind.fits(yielding)
+    assert not kind.fits(functools.partial(yielding, 1))
+
+
+def test_a_step_that_returns_a_generator_has_not_run() -> None:
+    storage = tp.connect()
+    with pytest.raises(BadInput, match="without yield"):
+        tp.EventualTransaction(storage, "hiring", "hire", [yielding])
+    hiring = tp.EventualTransaction(storage, "hiring", "hire", [lambda body: yielding(body)])
+    hiring.start({})
+    assert tp.Worker(storage, [hiring]).run_once().failed == 1
+
+
+def test_two_entities_of_a_transaction_cannot_take_one_unique_value() -> None:
+    storage = tp.connect()
+    unique = tp.InterPartitionIndex(tp.Key("code_{code}", "code"), unique=True)
+    bookings = tp.EntitySet(storage, "Bookings", tp.Key("{room}", "{hour:02d}"), derived=[unique])
+    booking = bookings.insert({"room": "red", "hour": 9, "code": "c1"})
+    both = [bookings.inserting({"room": "red", "hour": hour, "code": "c1"}) for hour in (10, 11)]
+    with pytest.raises(DuplicateIndexValue):
+        tp.EntityGroupTransaction(storage, "Bookings").commit(bookings.deleting(booking), *both)

@@ -341,7 +341,7 @@ def kind_of(annotation: Any) -> Kind | None:
         return Kind("a class", _is_class)
     if origin is Callable:
         may_wait = inner[-1] is Any or _returns(inner[-1], Awaitable)
-        may_yield = _returns(inner[-1], Iterable)
+        may_yield = _returns(inner[-1], Iterator)
         return Kind(
             "a callable",
             lambda value: (
