@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 from collections.abc import Iterator
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
@@ -152,3 +153,19 @@ def test_a_bound_below_zero_is_rejected(bound: dict[str, int]) -> None:
 def test_a_stall_of_no_time_is_rejected() -> None:
     with pytest.raises(BadInput, match="must be above 0 seconds"):
         explore(two(visit), stalls=[0])
+
+
+def test_the_rejected_request_of_a_thread_ends_the_actor_that_started_it() -> None:
+    def make(world: World) -> list[Any]:
+        table = world.sync_table_client("Pages")
+        world.run(world.table_client("Pages").create_table())
+
+        def visit() -> None:
+            thread = Thread(target=table.create_entity, args=({"PartitionKey": "docs", "RowKey": "home"},))
+            thread.start()
+            thread.join()
+
+        return [visit]
+
+    with pytest.raises(Counterexample, match="in a thread of its own"):
+        explore(make)
