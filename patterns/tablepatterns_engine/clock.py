@@ -29,12 +29,12 @@ class Clock:
     def __init__(self, start: datetime | None = None) -> None:
         self._lock = threading.Lock()
         self._frozen = start is not None
-        self._moved = 0 if start is None else int(Ticks.of(start))
+        self._offset = 0 if start is None else int(Ticks.of(start))
         self._last_stamp = 0
 
     def now(self) -> Ticks:
         """Return the current time."""
-        return Ticks(self._moved if self._frozen else _UNIX_EPOCH + time_ns() // 100 + self._moved)
+        return Ticks(self._offset if self._frozen else _UNIX_EPOCH + time_ns() // 100 + self._moved)
 
     def stamp(self) -> Ticks:
         """Return a timestamp for a new version; timestamps are unique and increase, even if the clock is set back."""
@@ -62,7 +62,7 @@ class Clock:
         if not seconds >= 0:
             raise BadInput("seconds", seconds, "a clock advances by zero seconds or more", "use set() to go back")
         with self._lock:
-            self._moved += round(seconds * SECOND)
+            self._offset += round(seconds * SECOND)
 
     def sleep(self, seconds: float) -> None:
         """Advance the clock without waiting, so that tests do not wait for the backoff of retries."""
@@ -71,7 +71,7 @@ class Clock:
     def set(self, moment: datetime) -> None:
         """Set the clock to an aware datetime, earlier or later; a running clock continues from there."""
         with self._lock:
-            self._moved = int(Ticks.of(moment)) - self._base()
+            self._offset = int(Ticks.of(moment)) - self._base()
 
     def _base(self) -> int:
         return 0 if self._frozen else _UNIX_EPOCH + time_ns() // 100

@@ -80,10 +80,10 @@ def parse(line: str) -> list[Choice]:
 def _choice(word: str) -> Choice:
     if word == ">":
         return Choice("wake")
-    if found := _STALL.fullmatch(word):
-        return Choice("stall", seconds=float(found["seconds"]))
-    if found := _ACTOR.fullmatch(word):
-        return Choice(_KINDS[found["mark"]], found["label"])
+    if match := _STALL.fullmatch(word):
+        return Choice("stall", seconds=float(match["seconds"]))
+    if match := _ACTOR.fullmatch(word):
+        return Choice(_KINDS[match["mark"]], match["label"])
     raise BadInput("schedule", word, "it is not a step of a schedule", _FORMS)
 
 
@@ -110,29 +110,29 @@ class Chance:
         self._system = os.urandom
         self._former = random.getstate()
         self._who = ""
-        self._drawn = 0
+        self._draw_count = 0
         self._patches = ExitStack()
 
     def turn_to(self, who: str) -> None:
         """Seed the source for an actor's next draws, whatever was drawn before."""
-        self._who, self._drawn = who, 0
+        self._who, self._draw_count = who, 0
         random.seed(who)
 
     def _bytes(self, size: int, /) -> bytes:
         if threading.get_ident() not in self.threads:
             return self._system(size)
-        self._drawn += 1
-        return shake_128(f"{self._who}, {self._drawn}".encode()).digest(size)
+        self._draw_count += 1
+        return shake_128(f"{self._who}, {self._draw_count}".encode()).digest(size)
 
     def __enter__(self) -> Chance:
-        unseeded = random.Random.__init__
+        original_init = random.Random.__init__
 
-        def seeded(generator: random.Random, x: Any = None) -> None:
+        def init_with_seed(generator: random.Random, x: Any = None) -> None:
             # The retries of the storage SDKs make a generator of their own, which asks the system past `os`
-            unseeded(generator, self._bytes(16) if x is None else x)
+            original_init(generator, self._bytes(16) if x is None else x)
 
         self._patches.enter_context(patch.object(os, "urandom", self._bytes))
-        self._patches.enter_context(patch.object(random.Random, "__init__", seeded))
+        self._patches.enter_context(patch.object(random.Random, "__init__", init_with_seed))
         return self
 
     def __exit__(

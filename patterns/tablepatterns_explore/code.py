@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from tablepatterns.edm import Ticks
 
 from .digest import digest_of, text_of, value_of
-from .history import NOTHING, Learner, Place, Strand
-from .points import Call, Ended, Point, Received, Sleep, advance
+from .history import NO_HISTORY, Learner, Place, Strand
+from .request_points import Call, Completion, Point, ResponseOrError, Sleep, advance
 from .shared_objects import SharedObjects
 from .sync_actor import SyncActor
 from .world import World
@@ -41,8 +41,8 @@ class Node:
     """A place in the code of an actor, after one history of responses.
 
     :param parent: the previous place; None at the start
-    :param settled: the index of the point that was settled there
-    :param received: what the code received there
+    :param point_index: the index of the point that was settled there
+    :param response: what the code received there
     :param moment: the time at which it did
     """
 
@@ -57,19 +57,19 @@ class Node:
         "live",
         "moment",
         "parent",
+        "point_index",
         "points",
-        "received",
+        "response",
         "result",
-        "settled",
         "state",
     )
 
-    def __init__(self, parent: Node | None, settled: int, received: Received | None, moment: Ticks) -> None:
+    def __init__(self, parent: Node | None, point_index: int, response: ResponseOrError | None, moment: Ticks) -> None:
         self.parent = parent
-        self.settled = settled
-        self.received = received
+        self.point_index = point_index
+        self.response = response
         self.moment = moment
-        self.history = NOTHING
+        self.history = NO_HISTORY
         self.has_written = False
         """Whether the code wrote to the engine on the way here, without a request."""
         self.is_response_lost = False
@@ -100,35 +100,35 @@ class Node:
     def outcome(self) -> object:
         """Return what is visible from outside: that the code is running, or how it ended."""
         if self._outcome is None:
-            ended = {"returned": self.result, "raised": self.error}.get(self.state)
-            self._outcome = self.state, value_of(ended)
+            value = {"returned": self.result, "raised": self.error}.get(self.state)
+            self._outcome = self.state, value_of(value)
         return self._outcome
 
-    def strand(self, settled: int) -> Strand:
+    def strand(self, point_index: int) -> Strand:
         """Return which of the concurrent calls waits at a point."""
-        return self.points[settled].strand if self.points else ()
+        return self.points[point_index].strand if self.points else ()
 
-    def run(self, live: _Live, settled: Point | None) -> None:
+    def run(self, live: _Live, point: Point | None) -> None:
         """Run a coroutine until it waits again, and store where, or how it ended."""
         try:
-            reached = advance(live.coroutine, settled)
+            stop = advance(live.coroutine, point)
         except Exception as error:  # noqa: BLE001 - how an actor may end is not decided here
             self.state, self.error = "raised", error
             return
-        if isinstance(reached, Ended):
-            self.state, self.result = "returned", reached.value
+        if isinstance(stop, Completion):
+            self.state, self.result = "returned", stop.value
         else:
-            self.points = reached
-            self.live = live._replace(points=reached)
+            self.points = stop
+            self.live = live._replace(points=stop)
 
     def path(self) -> list[Node]:
         """Return the places from the start to here, without the start."""
-        way: list[Node] = []
+        nodes: list[Node] = []
         node: Node = self
         while node.parent is not None:
-            way.append(node)
+            nodes.append(node)
             node = node.parent
-        return way[::-1]
+        return nodes[::-1]
 
 
 class Code:
@@ -139,33 +139,35 @@ class Code:
 
     :param name: the actor's name
     :param world: the world in which the code runs
-    :param fresh: returns a coroutine that has not begun
+    :param new_coroutine: returns a coroutine that has not begun
     """
 
-    def __init__(self, name: str, world: World, fresh: Callable[[str], Unstarted]) -> None:
+    def __init__(self, name: str, world: World, new_coroutine: Callable[[str], Unstarted]) -> None:
         self.name = name
         self.start = Node(None, 0, None, Ticks(0))
-        self.shares = False
+        self.shares_objects = False
         """Whether the code has changed an object that it shares with others, besides the account."""
-        self.reordered = 0
+        self.reorderings = 0
         """How often turns of independent calls led to the same place in another order for the first time."""
         self._world = world
-        self._fresh = fresh
+        self._new_coroutine = new_coroutine
         self._places: dict[Place, Node] = {}
         self._threads: deque[Node] = deque()
         """The places where threads wait, the longest first."""
-        self._reordered: set[tuple[Turn, Turn]] = set()
+        self._swapped_turns: set[tuple[Turn, Turn]] = set()
 
     def begin(self) -> Node:
         """Return where the code waits first."""
         return self._child(self.start, 0, None, False)
 
-    def after(self, node: Node, settled: int, received: Received | None = None, *, is_lost: bool = False) -> Node:
+    def node_after(
+        self, node: Node, point_index: int, response: ResponseOrError | None = None, *, is_lost: bool = False
+    ) -> Node:
         """Return where the code waits after one of its points was settled.
 
         :param is_lost: whether the response was lost
         """
-        return self._child(node, settled, received, is_lost)
+        return self._child(node, point_index, response, is_lost)
 
     def close(self) -> None:
         """End the coroutines that wait, so that none of their code runs later."""
@@ -174,21 +176,21 @@ class Code:
                 self._world.close(node.live.coroutine)
                 node.live = None
 
-    def _child(self, node: Node, settled: int, received: Received | None, is_lost: bool) -> Node:
+    def _child(self, node: Node, point_index: int, response: ResponseOrError | None, is_lost: bool) -> Node:
         now = self._world.stamps.now()
         # A request is executed once, and its response kept
-        known = settled, id(received), is_lost, now
-        child = node.children.get(known)
+        key = point_index, id(response), is_lost, now
+        child = node.children.get(key)
         if child is None:
-            child = node.children[known] = self._place_of(Node(node, settled, received, now), is_lost)
+            child = node.children[key] = self._place_of(Node(node, point_index, response, now), is_lost)
         return child
 
     def _place_of(self, child: Node, is_lost: bool) -> Node:
         """Return the place with the history of a child, which is the child itself if there was none."""
         node = child.before
-        text = None if child.received is None else text_of(child.received)
+        text = None if child.response is None else text_of(child.response)
         learner = Learner(self.name, node.history)
-        learner.receive(node.strand(child.settled), (text and digest_of(text), is_lost, child.moment))
+        learner.receive(node.strand(child.point_index), (text and digest_of(text), is_lost, child.moment))
         # Concurrent calls that are independent reach the same place in every order
         place = self._places.setdefault(learner.place, child)
         if place is child:
@@ -201,9 +203,9 @@ class Code:
     def _note_orders(self, before: Sequence[Node], after: Sequence[Node]) -> None:
         """Note in which order turns of concurrent calls led to a place, and in which other order they do now."""
         ranks = {turn: rank for rank, turn in enumerate(_turns(before))}
-        pairs = {(first, then) for first, then in combinations(_turns(after), 2) if ranks[first] > ranks[then]}
-        self.reordered += not pairs <= self._reordered
-        self._reordered |= pairs
+        pairs = {(first, second) for first, second in combinations(_turns(after), 2) if ranks[first] > ranks[second]}
+        self.reorderings += not pairs <= self._swapped_turns
+        self._swapped_turns |= pairs
 
     def _run(self, child: Node, text: str | None, learner: Learner) -> None:
         """Run the code from the place before a child, and store in the child where it waits."""
@@ -211,7 +213,7 @@ class Code:
         self._limit_threads()
         live = self._live_at(node)
         if text is not None:
-            learner.learn(self._world.stamps.named(text), node.strand(child.settled))
+            learner.learn(self._world.stamps.replace_stamps(text), node.strand(child.point_index))
         before = live.shared.state()
         # It may look at the engine
         self._world.snapshots.fill()
@@ -221,7 +223,7 @@ class Code:
             self._threads.append(child)
         # Code that writes to the engine itself would not do so where it is not run again
         child.has_written = self._world.stamps.has_stamped
-        self.shares |= before != live.shared.state() or child.has_written
+        self.shares_objects |= before != live.shared.state() or child.has_written
 
     def _limit_threads(self) -> None:
         """End the threads that have waited longest; where one is needed again, another one is brought there."""
@@ -236,25 +238,25 @@ class Code:
         live, node.live = node.live, None
         if live is not None:
             return live
-        coroutine, shared = self._fresh(self.name)
+        coroutine, shared = self._new_coroutine(self.name)
         live = _Live(coroutine, (), shared)
         now = self._world.stamps.now()
         for place in node.path():
-            copied = Node(place.parent, place.settled, place.received, place.moment)
+            repeated = Node(place.parent, place.point_index, place.response, place.moment)
             self._world.stamps.move_to(place.moment)
-            self._resume(copied, live, Learner(self.name, place.before.history))
-            if copied.live is None or repr(copied.points) != repr(place.points):
+            self._resume(repeated, live, Learner(self.name, place.before.history))
+            if repeated.live is None or repr(repeated.points) != repr(place.points):
                 self._world.close(live.coroutine)
                 raise Unrepeatable
-            live = copied.live
+            live = repeated.live
         self._world.stamps.move_to(now)
         return live
 
     def _resume(self, child: Node, live: _Live, learner: Learner) -> None:
         """Resume a coroutine from the place before a child, and store its new place in the child."""
-        point = live.points[child.settled] if live.points else None
+        point = live.points[child.point_index] if live.points else None
         if point is not None:
-            point.settle(child.received)
+            point.settle(child.response)
         self._world.turn_to(learner.turn(), learner)
         child.run(live, point)
 
@@ -264,7 +266,7 @@ def _turns(path: Sequence[Node]) -> list[Turn]:
     times = Counter[Strand]()
     turns: list[Turn] = []
     for node in path:
-        strand = node.before.strand(node.settled)
+        strand = node.before.strand(node.point_index)
         turns.append((strand, times[strand]))
         times[strand] += 1
     return turns
@@ -272,7 +274,7 @@ def _turns(path: Sequence[Node]) -> list[Turn]:
 
 _MAX_THREADS: Final = 100
 """How many threads of one actor may wait at a time."""
-_SHOWN: Final = 40
+_MAX_REPR: Final = 40
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 """Where an object is, in a repr that does not show its value."""
 
@@ -341,16 +343,16 @@ class Actor:
         """Return everything about it that a check can depend on."""
         return self.name, "crashed" if self.has_crashed else self.node.outcome()
 
-    def observed(self) -> tuple[object, ...]:
+    def visible_state(self) -> tuple[object, ...]:
         """Return all that can be told of it: how it ended, or where it waits and what it is about to send."""
-        ended = _ADDRESS.sub("", f"{self.result!r} {self.error!r}")
-        return self.state, ended, sorted(map(repr, self.points)), sorted(call.content() for call in self.calls)
+        ending = _ADDRESS.sub("", f"{self.result!r} {self.error!r}")
+        return self.state, ending, sorted(map(repr, self.points)), sorted(call.content() for call in self.calls)
 
     def ending(self) -> str:
         """Return how it ended, as text."""
         if self.state == "returned":
             result = repr(self.result)
-            return f"{self.name} returned {result if len(result) <= _SHOWN else result[:_SHOWN] + '…'}"
+            return f"{self.name} returned {result if len(result) <= _MAX_REPR else result[:_MAX_REPR] + '…'}"
         if self.state == "raised":
             return f"{self.name} raised {type(self.error).__name__}"
         return f"{self.name} crashed" if self.has_crashed else f"{self.name} is running"

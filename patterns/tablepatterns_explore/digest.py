@@ -30,9 +30,9 @@ class Stamps(Clock):
 
     def __init__(self, start: datetime) -> None:
         super().__init__(start)
-        self._made: dict[tuple[str, int, Ticks], Ticks] = {}
+        self._stamps: dict[tuple[str, int, Ticks], Ticks] = {}
         self._names: dict[str, str] = {}
-        self._taken: set[Ticks] = set()
+        self._used_stamps: set[Ticks] = set()
         self._maker = ""
         self._number = 0
 
@@ -47,30 +47,30 @@ class Stamps(Clock):
 
     def move_to(self, moment: Ticks) -> None:
         """Set the clock."""
-        self._moved = int(moment)
+        self._offset = int(moment)
 
     def stamp(self) -> Ticks:
         """Return the timestamp of a new version, which always differs from `now`."""
         self._number += 1
         now = self.now()
         key = self._maker, self._number, now
-        if key not in self._made:
-            made = Ticks(now + 1)
-            while made in self._taken:
-                made = Ticks(made + 1)
-            self._taken.add(made)
-            self._made[key] = made
+        if key not in self._stamps:
+            stamp = Ticks(now + 1)
+            while stamp in self._used_stamps:
+                stamp = Ticks(stamp + 1)
+            self._used_stamps.add(stamp)
+            self._stamps[key] = stamp
             name = f"stamp {self._number} of {self._maker}"
-            self._names[made.iso()] = self._names[etag_of(made)] = name
-        return self._made[key]
+            self._names[stamp.iso()] = self._names[etag_of(stamp)] = name
+        return self._stamps[key]
 
     def stamps(self, count: int) -> list[Ticks]:
         """Return the timestamps of versions that one request creates."""
         return [self.stamp() for _ in range(count)]
 
-    def named(self, text: str) -> str:
+    def replace_stamps(self, text: str) -> str:
         """Return a text with the names of the timestamps in place of the timestamps, also within ETags."""
-        return _STAMP.sub(lambda found: self._names.get(found[0].replace("%3A", ":"), found[0]), text)
+        return _STAMP.sub(lambda match: self._names.get(match[0].replace("%3A", ":"), match[0]), text)
 
 
 _SIZE: Final = 16
@@ -92,9 +92,9 @@ def value_of(thing: object) -> bytes | int:
     return id(thing)
 
 
-def text_of(received: Response | Exception) -> str:
+def text_of(response: Response | Exception) -> str:
     """Return what an actor learns from a response, or from the error in its place, as text."""
-    if isinstance(received, Exception):
-        return repr(received)
-    headers = sorted((name, value) for name, value in received.headers.items() if name.lower() not in _VOLATILE)
-    return repr((received.status, headers, _REQUEST_ID.sub("", received.body.decode("latin-1"))))
+    if isinstance(response, Exception):
+        return repr(response)
+    headers = sorted((name, value) for name, value in response.headers.items() if name.lower() not in _VOLATILE)
+    return repr((response.status, headers, _REQUEST_ID.sub("", response.body.decode("latin-1"))))

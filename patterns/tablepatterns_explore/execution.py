@@ -17,7 +17,7 @@ from tablepatterns_engine.tables.call import Target, absolute
 from tablepatterns_engine.tables.call import locate as locate_table
 
 from .choice import Kind
-from .points import Call, Received, operations_of
+from .request_points import Call, ResponseOrError, operations_of
 from .snapshot import Changes, Saved, Scope
 
 if TYPE_CHECKING:
@@ -71,13 +71,13 @@ _RESOURCES: Final[Mapping[str, Callable[[Request, str], Iterator[str | None]]]] 
 class Executed(NamedTuple):
     """The result of a request.
 
-    :param received: what the sender receives
+    :param response: what the sender receives
     :param records: what the ledger says of it
     :param changes: what it changed
     :param now: the time after it
     """
 
-    received: Received
+    response: ResponseOrError
     records: tuple[Record, ...]
     changes: Changes
     now: Ticks
@@ -95,7 +95,7 @@ class Executions:
     def __init__(self, world: World) -> None:
         self._world = world
         self._scopes: dict[Call, Scope] = {}
-        self._known: dict[tuple[object, ...], Executed] = {}
+        self._results: dict[tuple[object, ...], Executed] = {}
 
     def execute(self, account: Saved, call: Call, sender: str, kind: Kind) -> tuple[Executed, Saved]:
         """Return the result of a request, and the account after it.
@@ -107,10 +107,10 @@ class Executions:
         if scope is None:
             scope = self._scopes[call] = scope_of(call.message, self._world.engine.account_name)
         key = call, sender, kind, account.exact(scope)
-        executed = self._known.get(key)
-        if executed is None:
-            executed = self._known[key] = self._execute(account, call, scope, sender, kind)
-        return executed, account.changed(executed.now, executed.changes)
+        execution = self._results.get(key)
+        if execution is None:
+            execution = self._results[key] = self._execute(account, call, scope, sender, kind)
+        return execution, account.changed(execution.now, execution.changes)
 
     def _execute(self, account: Saved, call: Call, scope: Scope, sender: str, kind: Kind) -> Executed:
         world = self._world
@@ -119,5 +119,5 @@ class Executions:
         snapshots.fill(scope)
         world.turn_to(sender)
         with faults.add(FAULTS[kind]) if kind in FAULTS else nullcontext(), world.ledger.span() as span:
-            received = call.execute()
-        return Executed(received, tuple(span.records), snapshots.changes(scope), world.stamps.now())
+            response = call.execute()
+        return Executed(response, tuple(span.records), snapshots.changes(scope), world.stamps.now())

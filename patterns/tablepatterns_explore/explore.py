@@ -16,9 +16,9 @@ from tablepatterns.sdk.account_sender import is_supported
 from .choice import Chance, line_of, parse
 from .code import Unrepeatable
 from .ready_loop import ready_loop
-from .scenario import Check, Errors, Make, Scenario
+from .scenario import Check, Errors, MakeActors, Scenario
 from .search import Bound, Explored, Search
-from .story import Found, attempt, go_to_end, story_of
+from .trace import ScheduleFailure, attempt, describe_failure, run_to_end
 from .world import World
 
 __all__ = ["Counterexample", "Explored", "World", "explore", "replay"]
@@ -29,18 +29,18 @@ T = TypeVar("T")
 class Counterexample(AssertionError):
     """A schedule that breaks a condition. Its text lists the requests, and how to replay them.
 
-    :param found: the schedule, and what is wrong
+    :param failure: the schedule, and what is wrong
     """
 
-    def __init__(self, found: Found) -> None:
-        self.schedule = line_of(found.choices)
+    def __init__(self, failure: ScheduleFailure) -> None:
+        self.schedule = line_of(failure.choices)
         """The schedule in one line, for `replay`."""
-        self.faults, self.preemptions, self.steps = found.cost
-        super().__init__(story_of(found))
+        self.faults, self.preemptions, self.steps = failure.cost
+        super().__init__(describe_failure(failure))
 
 
 def explore(
-    make: Make,
+    make: MakeActors,
     *,
     invariant: Check | None = None,
     always: Check | None = None,
@@ -110,28 +110,29 @@ def explore(
     scenario = Scenario(make, invariant, always, expected)
     bound = Bound(crashes, lost_responses, tuple(stalls), preemptions, latency, steps)
 
-    def search(chance: Chance, *, shares: bool = True, merges: bool = True) -> Explored:
-        begun, searching = perf_counter(), Search(scenario, bound, chance, shares=shares, merges=merges)
+    def run_search(chance: Chance, *, shares_actors: bool = True, merges_orders: bool = True) -> Explored:
+        start_seconds = perf_counter()
+        search = Search(scenario, bound, chance, shares_actors=shares_actors, merges_orders=merges_orders)
         try:
-            exhaustive = searching.exhaust(schedules)
+            exhaustive = search.exhaust(schedules)
             for number in range(samples):
-                searching.sample(Random(f"{seed}, {number}"))  # noqa: S311 - schedules to be repeated, not secrets
+                search.sample(Random(f"{seed}, {number}"))  # noqa: S311 - schedules to be repeated, not secrets
         except Unrepeatable:
-            return search(chance, shares=searching.has_merged, merges=False)
-        except Found as found:
-            shrunk = searching.shrunk(found)
-            if shrunk is None:
-                return search(chance, shares=searching.has_merged, merges=False)
-            raise Counterexample(shrunk) from shrunk.violation.cause
+            return run_search(chance, shares_actors=search.has_merged, merges_orders=False)
+        except ScheduleFailure as failure:
+            minimal = search.shrink(failure)
+            if minimal is None:
+                return run_search(chance, shares_actors=search.has_merged, merges_orders=False)
+            raise Counterexample(minimal) from minimal.violation.cause
         finally:
-            searching.close()
-        return searching.explored(exhaustive, perf_counter() - begun)
+            search.close()
+        return search.result(exhaustive, perf_counter() - start_seconds)
 
-    return _stepping(search)
+    return _run_stepping(run_search)
 
 
 def replay(
-    make: Make,
+    make: MakeActors,
     schedule: str,
     *,
     invariant: Check | None = None,
@@ -166,16 +167,16 @@ def replay(
                 for choice in choices:
                     run.check_always()
                     run.take(choice)
-                go_to_end(run)
-        except Found as found:
-            raise Counterexample(found) from found.violation.cause
+                run_to_end(run)
+        except ScheduleFailure as failure:
+            raise Counterexample(failure) from failure.violation.cause
         run.world.snapshots.fill()
         return run.world
 
-    return _stepping(repeat)
+    return _run_stepping(repeat)
 
 
-def _stepping(work: Callable[[Chance], T]) -> T:
+def _run_stepping(work: Callable[[Chance], T]) -> T:
     """Run the work where coroutines can be stepped, even in a notebook, whose cells run in an event loop."""
     # The loop is for the futures in which azure-core prepares transactions
     with ready_loop():

@@ -17,26 +17,26 @@ Place: TypeAlias = tuple[tuple[Strand, bytes], ...]
 class History(NamedTuple):
     """What an actor has received. Its behavior depends on it.
 
-    :param named: the digest of what each call received, with timestamps by their names
-    :param exact: the digest of exactly what each call received, and when
+    :param named_digests: the digest of what each call received, with timestamps by their names
+    :param exact_digests: the digest of exactly what each call received, and when
     :param turns: how often each call, or a call within it, has continued
     """
 
-    named: Mapping[Strand, bytes]
-    exact: Mapping[Strand, bytes]
+    named_digests: Mapping[Strand, bytes]
+    exact_digests: Mapping[Strand, bytes]
     turns: Mapping[Strand, int]
 
-    def of(self, strand: Strand) -> int:
+    def turns_of(self, strand: Strand) -> int:
         """Return how often a call has continued."""
         return self.turns.get(strand, 0)
 
     @property
     def position(self) -> list[tuple[Strand, bytes]]:
         """Equal for histories after which the actor behaves the same, apart from the names of timestamps."""
-        return sorted(self.named.items())
+        return sorted(self.named_digests.items())
 
 
-NOTHING: Final = History({}, {}, {})
+NO_HISTORY: Final = History({}, {}, {})
 
 
 class Learner:
@@ -46,36 +46,37 @@ class Learner:
     :param before: the history before
     """
 
-    def __init__(self, name: str, before: History = NOTHING) -> None:
+    def __init__(self, name: str, before: History = NO_HISTORY) -> None:
         self.has_crashed = False
         self.locks = 0
         """How many locks the code has taken."""
         self._name = name
         self._strand: Strand = ()
-        self._named, self._exact, self._turns = dict(before.named), dict(before.exact), dict(before.turns)
+        self._named_digests, self._exact_digests = dict(before.named_digests), dict(before.exact_digests)
+        self._turns = dict(before.turns)
 
     @property
     def history(self) -> History:
         """The history, which later additions do not change."""
-        return History({**self._named}, {**self._exact}, {**self._turns})
+        return History({**self._named_digests}, {**self._exact_digests}, {**self._turns})
 
     @property
     def place(self) -> Place:
         """Equal only for histories after which the actor sends exactly the same."""
-        return tuple(sorted(self._exact.items()))
+        return tuple(sorted(self._exact_digests.items()))
 
-    def receive(self, strand: Strand, exactly: object) -> None:
+    def receive(self, strand: Strand, value: object) -> None:
         """Add exactly what a call received."""
-        self._exact[strand] = digest_of(self._exact.get(strand), exactly)
+        self._exact_digests[strand] = digest_of(self._exact_digests.get(strand), value)
 
-    def learn(self, what: object, strand: Strand | None = None) -> None:
+    def learn(self, value: object, strand: Strand | None = None) -> None:
         """Add something that a call learned, by default the running one."""
         strand = self._strand if strand is None else strand
-        self._named[strand] = digest_of(self._named.get(strand), what)
+        self._named_digests[strand] = digest_of(self._named_digests.get(strand), value)
 
     def note_order(self, index: int) -> None:
         """Distinguish the order in which calls of the running code continued; that at an index was the last."""
-        for digests in (self._named, self._exact):
+        for digests in (self._named_digests, self._exact_digests):
             within = [strand for strand in digests if strand[: len(self._strand)] == self._strand]
             digests[self._strand] = digest_of(index, sorted((strand, digests.pop(strand)) for strand in within))
 

@@ -9,12 +9,12 @@ from tablepatterns.errors import BadInput
 from tablepatterns_engine.clock import SECOND
 from tablepatterns_engine.ledger import Record
 
-from .cast import Cast
+from .actors import ActorGroup
 from .choice import Choice, Kind
 from .code import Actor, Node, Unrepeatable
 from .digest import digest_of
 from .execution import FAULTS, Executed
-from .points import Call
+from .request_points import Call
 from .scenario import Check
 from .snapshot import Saved
 
@@ -22,7 +22,7 @@ from .snapshot import Saved
 def _result_of(executed: Executed) -> str:
     """Return the result of a request: its status, the service's error, and any fault."""
     if not executed.records:
-        return type(executed.received).__name__
+        return type(executed.response).__name__
     record = executed.records[-1]
     return ", ".join(filter(None, [f"{record.status} {record.error or ''}".strip(), record.fault]))
 
@@ -30,25 +30,25 @@ def _result_of(executed: Executed) -> str:
 class Violation(Exception):
     """This schedule breaks a condition.
 
-    :param what: the condition, as text
+    :param condition: the condition, as text
     :param cause: the error that was raised
     """
 
-    def __init__(self, what: str, cause: Exception) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, condition: str, cause: Exception) -> None:
+        super().__init__(condition)
+        self.condition = condition
         self.cause = cause
 
-    def is_like(self, other: Violation) -> bool:
+    def is_like(self, violation: Violation) -> bool:
         """Return whether another violation is of the same kind."""
-        return type(self.cause) is type(other.cause)
+        return type(self.cause) is type(violation.cause)
 
 
 class Event(NamedTuple):
     """One line of the description of a schedule: an actor, its request, and the response."""
 
-    who: str
-    what: str
+    label: str
+    action: str
     outcome: str = ""
 
 
@@ -100,23 +100,23 @@ class Run:
 
     Every method that resumes an actor raises `Violation` if the actor ends with an unexpected error.
 
-    :param cast: the actors and their world, which another run may have used before
+    :param group: the actors and their world, which another run may have used before
     :param position: where it begins, of another run of the same cast; before the actors begin if there is none
     """
 
-    def __init__(self, cast: Cast, position: Position | None = None) -> None:
-        self.cast = cast
-        self.world = cast.world
-        self.actors = [Actor(code) for code in cast.codes]
+    def __init__(self, group: ActorGroup, position: Position | None = None) -> None:
+        self.group = group
+        self.world = group.world
+        self.actors = [Actor(code) for code in group.codes]
         self.world.actors = self.actors
         self.current: Actor | None = None
         """The actor that had the last turn."""
         self._fault_kinds: tuple[Kind, ...] = ()
         self.preemptions = 0
         """The number of switches away from an actor that could have continued."""
-        self._last = _Step(None, None, [], [*cast.records], 0)
+        self._last = _Step(None, None, [], [*group.records], 0)
         self._state: bytes | None = None
-        self.account = cast.start
+        self.account = group.start
         """The present state of the account."""
         if position is not None:
             self.account = position.account
@@ -162,14 +162,16 @@ class Run:
     def state(self) -> bytes:
         """Return the digest of everything that the rest of the schedule and the checks depend on."""
         if self._state is None:
-            every = self.cast.keeps_histories
-            actors = [each.position() if every or each.is_running else each.outcome() for each in self.actors]
+            keeps_histories = self.group.keeps_histories
+            actors = [
+                actor.position() if keeps_histories or actor.is_running else actor.outcome() for actor in self.actors
+            ]
             self._state = digest_of(self.account.digest, actors)
         return self._state
 
-    def observed(self) -> bytes:
+    def visible_state(self) -> bytes:
         """Return the digest of the account and of all that is known of the actors."""
-        return digest_of(self.account.digest, [(actor.position(), actor.observed()) for actor in self.actors])
+        return digest_of(self.account.digest, [(actor.position(), actor.visible_state()) for actor in self.actors])
 
     def _go_to(self, account: Saved) -> None:
         self.account = account
@@ -219,7 +221,7 @@ class Run:
         if choice.kind == "wake":
             self._wait_for_sleepers()
         elif choice.kind == "stall":
-            self._note("", f"every actor stalls for {choice.seconds:g} s")
+            self._add_event("", f"every actor stalls for {choice.seconds:g} s")
             self._wait_until(Ticks(self.account.now + round(choice.seconds * SECOND)))
         else:
             actor = next(actor for actor in self.running if actor.name == choice.actor)
@@ -238,7 +240,7 @@ class Run:
 
     def check_always(self) -> None:
         """Check the condition `always`."""
-        check = self.cast.scenario.always
+        check = self.group.scenario.always
         if check is not None:
             self._check(check, "invariant violated")
             # Whatever the check has done to the account, the schedule goes on without it
@@ -246,7 +248,7 @@ class Run:
 
     def check_end(self) -> None:
         """Check the invariant, after all actors have ended."""
-        check = self.cast.scenario.invariant
+        check = self.group.scenario.invariant
         if check is not None:
             self._check(check, "final check failed")
 
@@ -254,11 +256,11 @@ class Run:
         """Return how each actor ended, as text."""
         return ", ".join(actor.ending() for actor in self.actors)
 
-    def _check(self, check: Check, what: str) -> None:
+    def _check(self, check: Check, condition: str) -> None:
         """Check each state of the account once, or with each outcome of the actors if the check reads these."""
-        of_account = what, self.account.digest
+        of_account = condition, self.account.digest
         of_all = *of_account, *(actor.outcome() for actor in self.actors)
-        if of_account in self.cast.passed or of_all in self.cast.passed:
+        if of_account in self.group.checked_states or of_all in self.group.checked_states:
             return
         world = self.world
         world.snapshots.fill()
@@ -271,67 +273,67 @@ class Run:
             if check(world) is False:
                 raise AssertionError(f"{getattr(check, '__name__', 'the check')} returned False")
         except Exception as error:
-            raise Violation(what, error) from error
+            raise Violation(condition, error) from error
         if world.ledger.is_read:
-            self.cast.keeps_histories = True
+            self.group.keeps_histories = True
         else:
-            self.cast.passed.add(of_all if world.are_actors_read else of_account)
+            self.group.checked_states.add(of_all if world.are_actors_read else of_account)
 
-    def _note(self, who: str, what: str, outcome: str = "") -> None:
-        self._last.events.append(Event(who, what, outcome))
+    def _add_event(self, label: str, action: str, outcome: str = "") -> None:
+        self._last.events.append(Event(label, action, outcome))
 
     # -- what an actor does
 
     def _crash(self, choice: Choice, actor: Actor) -> None:
-        doing = actor.calls[0].text if len(actor.calls) == 1 else f"{len(actor.calls)} requests"
-        self._note(choice.actor, doing, f"not sent: {actor.name} crashes")
+        action = actor.calls[0].text if len(actor.calls) == 1 else f"{len(actor.calls)} requests"
+        self._add_event(choice.actor, action, f"not sent: {actor.name} crashes")
         actor.has_crashed = True
 
     def _send(self, choice: Choice, actor: Actor) -> None:
         self.current = actor
-        settled, call = next(
+        index, call = next(
             (index, point)
             for index, point in enumerate(actor.points)
             if isinstance(point, Call) and actor.label(point) == choice.label
         )
-        sender = f"{choice.label}, request {actor.node.history.of(call.strand)}"
-        executed, after = self.cast.executions.execute(self.account, call, sender, choice.kind)
+        sender = f"{choice.label}, request {actor.node.history.turns_of(call.strand)}"
+        executed, after = self.group.executions.execute(self.account, call, sender, choice.kind)
         self._go_to(after)
         self._last.records.extend(executed.records)
         outcome = _result_of(executed)
         if choice.kind == "crash after":
-            self._note(choice.label, call.text, f"{outcome}, but {actor.name} crashes before the response arrives")
+            self._add_event(choice.label, call.text, f"{outcome}, but {actor.name} crashes before the response arrives")
             actor.has_crashed = True
         else:
-            self._note(choice.label, call.text, outcome)
+            self._add_event(choice.label, call.text, outcome)
             is_lost = choice.kind in FAULTS
-            self._reach(actor, actor.code.after(actor.node, settled, executed.received, is_lost=is_lost))
+            self._reach(actor, actor.code.node_after(actor.node, index, executed.response, is_lost=is_lost))
 
     def _reach(self, actor: Actor, node: Node) -> None:
         actor.node = node
         if node.has_written:
             self._go_to(self.world.snapshots.save())
-        if actor.error is not None and not self.cast.scenario.expects(actor):
+        if actor.error is not None and not self.group.scenario.expects(actor):
             raise Violation(f"{actor.name} raised {type(actor.error).__name__}", actor.error)
 
     # -- what time does
 
     def _pass_time(self) -> None:
         """Wake every actor whose sleep has ended, and the next one if no actor has a request to send."""
-        while sleepers := [(each.until, actor, each) for actor in self.running for each in actor.sleeps]:
-            until, actor, sleep = min(sleepers, key=lambda sleeper: sleeper[0])
+        while sleepers := [(sleep.until, actor, sleep) for actor in self.running for sleep in actor.sleeps]:
+            until, actor, first_sleep = min(sleepers, key=lambda sleeper: sleeper[0])
             if until > self.account.now:
                 if any(actor.calls for actor in self.running):
                     return
                 self._wait_for_sleepers()
-            self._reach(actor, actor.code.after(actor.node, actor.points.index(sleep)))
+            self._reach(actor, actor.code.node_after(actor.node, actor.points.index(first_sleep)))
 
     def _wait_for_sleepers(self) -> None:
         """Advance the clock until the first sleeper wakes."""
         until = min(sleep.until for actor in self.running for sleep in actor.sleeps)
         woken = [actor.name for actor in self.running if any(sleep.until == until for sleep in actor.sleeps)]
-        passed = Ticks(until) - self.account.now
-        self._note("", f"{passed / SECOND:g} s pass, until {' and '.join(woken)} can continue")
+        pause = Ticks(until) - self.account.now
+        self._add_event("", f"{pause / SECOND:g} s pass, until {' and '.join(woken)} can continue")
         self._wait_until(max(until, self.account.now))
 
     def _wait_until(self, now: Ticks) -> None:

@@ -20,7 +20,7 @@ from .world import World
 Code: TypeAlias = Coroutine[Any, Any, Any]
 Program: TypeAlias = Code | Callable[[], object]
 """What an actor does: a coroutine, or a plain function on a sync account."""
-Make: TypeAlias = Callable[[World], Iterable[Program] | Mapping[str, Program]]
+MakeActors: TypeAlias = Callable[[World], Iterable[Program] | Mapping[str, Program]]
 """Creates the actors of one schedule, and the state that they start from."""
 Check: TypeAlias = Callable[[World], object]
 """Raises an error, or returns False, if a world breaks the condition."""
@@ -33,18 +33,18 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 class Scenario:
     """Actors and the conditions to check, with the parameters of `explore`."""
 
-    make: Make
+    make: MakeActors
     invariant: Check | None = None
     always: Check | None = None
     expected: Errors = ()
 
     def actors(self, world: World) -> dict[str, Code]:
         """Return new, unstarted coroutines of the actors, by name."""
-        named = _named(self.make(world))
-        if not named:
+        actors = _actors_by_name(self.make(world))
+        if not actors:
             rule = "it returned no actors, so there is nothing to explore"
             raise BadInput("make", self.make, rule, "return a coroutine, or a function, for each")
-        for name, code in named.items():
+        for name, code in actors.items():
             if not _NAME.fullmatch(name):
                 rule = "schedules are written with the names of the actors"
                 raise BadInput("name of an actor", name, rule, "use letters, digits and underscores")
@@ -58,7 +58,7 @@ class Scenario:
                 raise BadInput(f"actor {name}", code, rule, "call its `async def` function, or pass a function")
         return {
             name: code if isinstance(code, Coroutine) else SyncActor(code, world.threads)
-            for name, code in named.items()
+            for name, code in actors.items()
         }
 
     def expects(self, actor: Actor) -> bool:
@@ -71,10 +71,10 @@ class Scenario:
         return actor.node.is_response_lost and is_of_network
 
 
-def _named(made: Iterable[Program] | Mapping[str, Program]) -> dict[str, Program]:
-    if isinstance(made, Mapping):
-        return dict(cast("Mapping[str, Program]", made))
-    return dict(zip(_letters(), made, strict=False))
+def _actors_by_name(actors: Iterable[Program] | Mapping[str, Program]) -> dict[str, Program]:
+    if isinstance(actors, Mapping):
+        return dict(cast("Mapping[str, Program]", actors))
+    return dict(zip(_letters(), actors, strict=False))
 
 
 def _letters() -> Iterable[str]:

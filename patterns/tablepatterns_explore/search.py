@@ -14,13 +14,13 @@ from typing import Final, NamedTuple, TypeAlias
 from tablepatterns.errors import BadInput
 from tablepatterns_engine.clock import SECOND
 
-from .cast import Cast
+from .actors import ActorGroup
 from .choice import Chance, Choice, line_of
 from .code import Unrepeatable
 from .digest import digest_of
 from .run import Position, Run, Violation
 from .scenario import Scenario
-from .story import Found, attempt, go_to_end
+from .trace import ScheduleFailure, attempt, run_to_end
 from .world import World
 
 
@@ -58,7 +58,7 @@ class Bound:
         """Return whether a run stays within the limit of preemptions after a choice."""
         return self.preemptions is None or run.preemptions + run.preempts(choice) <= self.preemptions
 
-    def left(self, run: Run) -> tuple[object, ...]:
+    def remaining(self, run: Run) -> tuple[object, ...]:
         """Return the rest of the bound, which determines the possible continuations together with the state."""
         turn = run.current.name if self.preemptions is not None and run.current and run.current.is_running else None
         return self._crashes_left(run), self._lost_responses_left(run), self._stalls_left(run), turn
@@ -70,11 +70,11 @@ class Bound:
         return self.lost_responses - run.count("lose", "time out")
 
     def _stalls_left(self, run: Run) -> list[float]:
-        left = sorted(self.stalls)
-        for choice in run.choices if left else ():
+        stalls = sorted(self.stalls)
+        for choice in run.choices if stalls else ():
             if choice.kind == "stall":
-                left.remove(choice.seconds)
-        return left
+                stalls.remove(choice.seconds)
+        return stalls
 
     def _wakes(self, run: Run) -> Iterator[Choice]:
         """Yield the choice that a sleeper wakes, if every pending request may take that long."""
@@ -86,22 +86,22 @@ class Bound:
     def _losses(self, run: Run) -> Iterator[Choice]:
         # A read whose response is lost is retried, which is equivalent to a schedule in which it is sent later
         if self._lost_responses_left(run) > 0:
-            for label in _changes(run):
+            for label in _write_labels(run):
                 yield from (Choice("lose", label), Choice("time out", label))
 
     def _crashes(self, run: Run) -> Iterator[Choice]:
         if self._crashes_left(run) > 0:
             yield from (Choice("crash", actor.name) for actor in run.running if actor.calls)
-            yield from (Choice("crash after", label) for label in _changes(run))
+            yield from (Choice("crash after", label) for label in _write_labels(run))
 
     def _stalls(self, run: Run) -> Iterator[Choice]:
         yield from (Choice("stall", seconds=seconds) for seconds in sorted(set(self._stalls_left(run))))
 
 
-def _changes(run: Run) -> Iterator[str]:
+def _write_labels(run: Run) -> Iterator[str]:
     """Yield the labels of the requests that may write."""
     for actor in run.running:
-        yield from (actor.label(call) for call in actor.calls if call.changes)
+        yield from (actor.label(call) for call in actor.calls if call.may_write)
 
 
 _REPEATED_EVERY: Final = 10
@@ -158,119 +158,123 @@ class Search:
 
     A schedule is stopped when it reaches a state of another one, which tries everything that can follow.
 
-    :param shares: whether the schedules share one cast, so that the position before a choice is restored and each part
-        of an actor's code runs once for each history. Otherwise each schedule is repeated from its beginning
-    :param merges: whether independent calls of an actor lead to the same in every order, so that one is continued
+    :param shares_actors: whether the schedules share one group of actors, so that the position before a choice is
+        restored and each part of an actor's code runs once for each history. Otherwise each schedule is repeated from
+        its beginning
+    :param merges_orders: whether independent calls of an actor lead to the same in every order, so that one is
+        continued
     """
 
-    def __init__(self, scenario: Scenario, bound: Bound, chance: Chance, *, shares: bool, merges: bool) -> None:
-        self._schedules = self._pruned = self._cut = self._samples = self._choices = 0
+    def __init__(
+        self, scenario: Scenario, bound: Bound, chance: Chance, *, shares_actors: bool, merges_orders: bool
+    ) -> None:
+        self._schedules = self._pruned = self._abandoned = self._samples = self._choices = 0
         self._states: set[bytes] = set()
         self._scenario = scenario
         self._bound = bound
-        self._world = World(chance, merges_orders=merges)
-        self._keeps_histories = not shares
-        self._cast = Cast(scenario, self._world, keeps_histories=False) if shares else None
+        self._world = World(chance, merges_orders=merges_orders)
+        self._keeps_histories = not shares_actors
+        self._group = ActorGroup(scenario, self._world, keeps_histories=False) if shares_actors else None
         self._branches: list[_Branch] = [_BEGIN]
         self._order = count(1)
         self._repeated_at = 1
 
     def close(self) -> None:
         """End all coroutines."""
-        if self._cast is not None:
-            self._cast.close()
+        if self._group is not None:
+            self._group.close()
 
     @property
     def has_merged(self) -> bool:
         """Whether independent calls of an actor led to the same place in different orders."""
-        return self._cast is not None and self._cast.reordered > 0
+        return self._group is not None and self._group.reorderings > 0
 
     def exhaust(self, limit: int) -> bool:
         """Try every schedule within the bound, but no more than `limit`, and return whether these were all of them.
 
         Schedules are tried in the order of their faults, then of their preemptions.
 
-        :raises Unrepeatable: the actors learn from more than their requests, and cannot share a cast
+        :raises Unrepeatable: the actors learn from more than their requests, and cannot share a group
         """
-        while self._branches and self._schedules + self._pruned + self._cut < limit:
+        while self._branches and self._schedules + self._pruned + self._abandoned < limit:
             branch = heappop(self._branches)
-            with self._resumed(branch) as run:
-                begun = run.length
+            with self._resume(branch) as run:
+                start_length = run.length
                 if branch.choice is not None:
                     run.take(branch.choice)
                 self._follow(run)
-            self._choices += run.length - begun
-            if self._cast is not None and self._cast.keeps_histories != self._keeps_histories:
-                self._begin_again()
-        return not self._branches and not self._cut
+            self._choices += run.length - start_length
+            if self._group is not None and self._group.keeps_histories != self._keeps_histories:
+                self._restart()
+        return not self._branches and not self._abandoned
 
-    def _begin_again(self) -> None:
+    def _restart(self) -> None:
         """Start over: a check has read the requests, in which schedules with equal states may differ."""
         self._keeps_histories = True
-        self._schedules = self._pruned = self._cut = self._choices = 0
+        self._schedules = self._pruned = self._abandoned = self._choices = 0
         self._states.clear()
         self._branches[:] = [_BEGIN]
 
     def sample(self, random: Random) -> None:
         """Try one schedule at random, with any number of preemptions."""
-        with self._resumed(_BEGIN) as run:
+        with self._resume(_BEGIN) as run:
             while run.running and run.length < self._bound.steps:
                 run.check_always()
                 options = self._bound.options(run)
                 faults = [choice for choice in options if choice.is_fault]
-                others = [choice for choice in options if not choice.is_fault]
-                run.take(random.choice(faults if faults and random.random() < _FAULT_SHARE else others))
+                regular_choices = [choice for choice in options if not choice.is_fault]
+                run.take(random.choice(faults if faults and random.random() < _FAULT_SHARE else regular_choices))
             if run.running:
-                self._cut += 1
+                self._abandoned += 1
             else:
                 self._end(run)
         self._samples += 1
         self._choices += run.length
 
-    def explored(self, exhaustive: bool, seconds: float) -> Explored:
+    def result(self, exhaustive: bool, seconds: float) -> Explored:
         """Return what was tried."""
-        done = self._schedules, self._pruned, len(self._states), self._samples, self._choices
-        return Explored(*done, exhaustive, seconds)
+        counts = self._schedules, self._pruned, len(self._states), self._samples, self._choices
+        return Explored(*counts, exhaustive, seconds)
 
-    def shrunk(self, found: Found) -> Found | None:
+    def shrink(self, failure: ScheduleFailure) -> ScheduleFailure | None:
         """Return a minimal schedule that fails like one of this search; None if that one does not fail from its start.
 
-        :param found: the failure in the search
+        :param failure: the failure in the search
         """
         live = partial(attempt, self._scenario, self._world)
-        if self._cast is None:
-            return shrink(found, live)
-        repeated = follow(found.choices, live)
-        if repeated is None:
+        if self._group is None:
+            return shrink(failure, live)
+        live_failure = follow(failure.choices, live)
+        if live_failure is None:
             return None
         # With the actors of the search, most attempts repeat what it has executed
         with suppress(Unrepeatable):
-            shorter = shrink(repeated, partial(self._resumed, _BEGIN))
-            if confirmed := follow(shorter.choices, live):
-                return confirmed
-        return shrink(repeated, live)
+            shorter_failure = shrink(live_failure, partial(self._resume, _BEGIN))
+            if confirmed_failure := follow(shorter_failure.choices, live):
+                return confirmed_failure
+        return shrink(live_failure, live)
 
     @contextmanager
-    def _resumed(self, branch: _Branch) -> Generator[Run, None, None]:
+    def _resume(self, branch: _Branch) -> Generator[Run, None, None]:
         """Yield a run at the position where a branch begins.
 
         :raises Found: the run breaks a condition
         """
-        if self._cast is None:
+        if self._group is None:
             with attempt(self._scenario, self._world) as run:
                 self._repeat(run, branch.position)
                 yield run
             return
-        run, reordered = Run(self._cast, branch.position), self._cast.reordered
+        run, reorderings = Run(self._group, branch.position), self._group.reorderings
         try:
             if branch.position is None:
                 run.begin()
             yield run
-            if self._cast.reordered > reordered:
+            if self._group.reorderings > reorderings:
                 self._check_order(run)
         except Violation as violation:
-            raise Found(run, violation) from violation
-        if self._cast.shares:
+            raise ScheduleFailure(run, violation) from violation
+        if self._group.shares_objects:
             raise Unrepeatable
 
     def _repeat(self, run: Run, position: Position | None) -> None:
@@ -288,7 +292,7 @@ class Search:
 
     def _follow(self, run: Run) -> None:
         """Run to the end, or to a state already explored, and store the alternatives on the way."""
-        while (state := digest_of(run.state(), self._bound.left(run))) not in self._states:
+        while (state := digest_of(run.state(), self._bound.remaining(run))) not in self._states:
             self._states.add(state)
             run.check_always()
             if not run.running:
@@ -296,16 +300,16 @@ class Search:
                 self._schedules += 1
                 return
             if run.length == self._bound.steps:
-                self._cut += 1
+                self._abandoned += 1
                 return
-            run.take(self._branch_off(run))
+            run.take(self._take_branch(run))
         self._pruned += 1
 
-    def _branch_off(self, run: Run) -> Choice:
+    def _take_branch(self, run: Run) -> Choice:
         """Return the choice without a fault or a preemption, and store the others as branches."""
-        first, *others = [choice for choice in self._bound.options(run) if self._bound.permits(run, choice)]
-        position = run.position() if others else None
-        for choice in reversed(others):
+        first, *alternatives = [choice for choice in self._bound.options(run) if self._bound.permits(run, choice)]
+        position = run.position() if alternatives else None
+        for choice in reversed(alternatives):
             cost = run.faults + choice.is_fault, run.preemptions + run.preempts(choice)
             heappush(self._branches, _Branch(*cost, next(self._order), position, choice))
         return first
@@ -313,21 +317,21 @@ class Search:
     def _end(self, run: Run) -> None:
         """Check a schedule that has ended, and sometimes also that it can be repeated."""
         ends = self._schedules + self._samples + 1
-        observed = run.observed() if ends == self._repeated_at else b""
+        visible_state = run.visible_state() if ends == self._repeated_at else b""
         run.check_end()
-        if self._cast is not None and ends == self._repeated_at:
+        if self._group is not None and ends == self._repeated_at:
             self._repeated_at *= _REPEATED_EVERY
-            self._repeat_live((run.choices, observed))
+            self._repeat_live((run.choices, visible_state))
 
     def _check_order(self, run: Run) -> None:
         """Check that another order of independent calls makes no difference, here and in the end.
 
         :raises Unrepeatable: it does
         """
-        choices, observed = run.choices, run.observed()
+        choices, visible_state = run.choices, run.visible_state()
         while run.running and run.length < self._bound.steps:
             run.take(run.turns()[0])
-        self._repeat_live((choices, observed), (run.choices[len(choices) :], run.observed()))
+        self._repeat_live((choices, visible_state), (run.choices[len(choices) :], run.visible_state()))
 
     def _repeat_live(self, *parts: tuple[Sequence[Choice], bytes]) -> None:
         """Repeat a schedule with new actors.
@@ -337,12 +341,12 @@ class Search:
         """
         try:
             with attempt(self._scenario, self._world) as run:
-                for choices, observed in parts:
+                for choices, visible_state in parts:
                     for choice in choices:
                         run.repeat(choice)
-                    if run.observed() != observed:
+                    if run.visible_state() != visible_state:
                         raise Unrepeatable
-        except Found:
+        except ScheduleFailure:
             raise Unrepeatable from None
 
 
@@ -350,46 +354,46 @@ Attempt: TypeAlias = Callable[[], AbstractContextManager[Run]]
 """Yields a run that has begun; it raises `Found` if something is wrong with it."""
 
 
-def shrink(found: Found, begun: Attempt) -> Found:
+def shrink(failure: ScheduleFailure, start_run: Attempt) -> ScheduleFailure:
     """Return a minimal schedule: remove faults, preemptions and steps one at a time while it still fails.
 
     The kind of failure stays the same: a check that fails, or an actor that raises the same type of error.
     """
     while True:
-        better = next(_better(found, begun), None)
-        if better is None:
-            return found
-        found = better
+        simpler = next(_simpler_failures(failure, start_run), None)
+        if simpler is None:
+            return failure
+        failure = simpler
 
 
-def follow(choices: Sequence[Choice], begun: Attempt) -> Found | None:
+def follow(choices: Sequence[Choice], start_run: Attempt) -> ScheduleFailure | None:
     """Return the failure of the schedule that makes the possible ones of these choices and then ends, if it fails."""
     try:
-        with begun() as run:
+        with start_run() as run:
             for choice in filter(run.allows, choices):
                 run.check_always()
                 run.take(choice)
-            go_to_end(run)
-    except Found as found:
-        return found
+            run_to_end(run)
+    except ScheduleFailure as failure:
+        return failure
     return None
 
 
-def _better(found: Found, begun: Attempt) -> Iterator[Found]:
-    for choices in _simpler(found.choices):
-        other = follow(choices, begun)
-        if other and other.cost < found.cost and other.violation.is_like(found.violation):
-            yield other
+def _simpler_failures(failure: ScheduleFailure, start_run: Attempt) -> Iterator[ScheduleFailure]:
+    for choices in _simpler_schedules(failure.choices):
+        candidate = follow(choices, start_run)
+        if candidate and candidate.cost < failure.cost and candidate.violation.is_like(failure.violation):
+            yield candidate
 
 
-def _simpler(choices: Sequence[Choice]) -> Iterator[list[Choice]]:
+def _simpler_schedules(choices: Sequence[Choice]) -> Iterator[list[Choice]]:
     """Yield schedules with one fault, step or switch less."""
-    kept = list(choices)
-    for index, choice in enumerate(kept):
-        yield kept[:index] + kept[index + 1 :]
+    steps = list(choices)
+    for index, choice in enumerate(steps):
+        yield steps[:index] + steps[index + 1 :]
         if choice.is_fault and choice.label:
-            yield [*kept[:index], Choice("go", choice.label), *kept[index + 1 :]]
-        earlier = [before for before in range(index) if kept[before].actor == choice.actor]
+            yield [*steps[:index], Choice("go", choice.label), *steps[index + 1 :]]
+        earlier = [before for before in range(index) if steps[before].actor == choice.actor]
         if earlier and earlier[-1] + 1 < index:
             place = earlier[-1] + 1
-            yield [*kept[:place], choice, *kept[place:index], *kept[index + 1 :]]
+            yield [*steps[:place], choice, *steps[place:index], *steps[index + 1 :]]

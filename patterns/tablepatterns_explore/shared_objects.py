@@ -26,57 +26,62 @@ class SharedObjects:
     """
 
     def __init__(self, checks: Iterable[object], actors: Iterable[Coroutine[Any, Any, Any]]) -> None:
-        seen: set[int] = set()
-        self._places = [place for check in checks for place in _places(check, seen)]
-        found: list[dict[int, _Place]] = [dict(_identified(actor)) for actor in actors]
-        times = Counter(each for places in found for each in places)
-        self._places += {each: place for places in found for each, place in places.items() if times[each] > 1}.values()
+        seen_ids: set[int] = set()
+        self._places = [place for check in checks for place in _places(check, seen_ids)]
+        places_by_actor: list[dict[int, _Place]] = [dict(_identified_places(actor)) for actor in actors]
+        times = Counter(object_id for places in places_by_actor for object_id in places)
+        self._places += {
+            object_id: place
+            for places in places_by_actor
+            for object_id, place in places.items()
+            if times[object_id] > 1
+        }.values()
 
     def state(self) -> list[object]:
         """Return shallow copies, to detect that any of them has changed."""
-        return [_shallow(place()) for place in self._places]
+        return [_shallow_copy(place()) for place in self._places]
 
 
-def _identified(actor: Coroutine[Any, Any, Any]) -> Iterator[tuple[int, _Place]]:
-    frame, seen = getattr(actor, "cr_frame", None), set[int]()
+def _identified_places(actor: Coroutine[Any, Any, Any]) -> Iterator[tuple[int, _Place]]:
+    frame, seen_ids = getattr(actor, "cr_frame", None), set[int]()
     values = [] if frame is None else list(frame.f_locals.values())
     for value in [actor.function] if isinstance(actor, SyncActor) else values:
-        for place in _places(value, seen):
+        for place in _places(value, seen_ids):
             yield id(place()), place
 
 
-def _places(value: Any, seen: set[int]) -> Iterator[_Place]:
+def _places(value: Any, seen_ids: set[int]) -> Iterator[_Place]:
     """Yield getters of the mutable objects that are reachable from a value."""
-    if id(value) in seen:
+    if id(value) in seen_ids:
         return
-    seen.add(id(value))
+    seen_ids.add(id(value))
     if isinstance(value, partial):
-        for each in (value.func, *value.args, *value.keywords.values()):
-            yield from _places(each, seen)
+        for part in (value.func, *value.args, *value.keywords.values()):
+            yield from _places(part, seen_ids)
     elif isinstance(value, MethodType):
-        yield from _places(value.__func__, seen)
-        yield from _places(value.__self__, seen)
+        yield from _places(value.__func__, seen_ids)
+        yield from _places(value.__self__, seen_ids)
     elif isinstance(value, FunctionType):
-        yield from _places_of_function(unwrap(value), seen)
+        yield from _places_of_function(unwrap(value), seen_ids)
     elif issubclass(type(value), _CONTAINERS):
         yield partial(_itself, value)
-        for each in value.values() if issubclass(type(value), dict) else value:
-            yield from _places(each, seen)
+        for part in value.values() if issubclass(type(value), dict) else value:
+            yield from _places(part, seen_ids)
     elif hasattr(value, "__dict__") and not isinstance(value, type) and _is_of_user(type(value)):
-        yield from _places(vars(value), seen)
+        yield from _places(vars(value), seen_ids)
 
 
-def _places_of_function(function: FunctionType, seen: set[int]) -> Iterator[_Place]:
+def _places_of_function(function: FunctionType, seen_ids: set[int]) -> Iterator[_Place]:
     if not _is_of_user(function):
         return
     for cell in function.__closure__ or ():
         yield partial(_contents, cell)
-        yield from _places(_contents(cell), seen)
+        yield from _places(_contents(cell), seen_ids)
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)
         if isinstance(value, (*_CONTAINERS, FunctionType)):
             yield partial(function.__globals__.get, name)
-            yield from _places(value, seen)
+            yield from _places(value, seen_ids)
 
 
 def _is_of_user(thing: Any) -> bool:
@@ -94,11 +99,11 @@ def _contents(cell: CellType) -> object:
         return None
 
 
-def _shallow(value: Any) -> object:
-    held: object = value
-    kind = type(held)
+def _shallow_copy(value: Any) -> object:
+    container: object = value
+    kind = type(container)
     if issubclass(kind, dict):
-        return id(value), [(id(key), id(each)) for key, each in value.items()]
+        return id(value), [(id(key), id(item)) for key, item in value.items()]
     if issubclass(kind, bytearray):
         return bytes(value)
-    return (id(value), [id(each) for each in value]) if issubclass(kind, _CONTAINERS) else id(value)
+    return (id(value), [id(item) for item in value]) if issubclass(kind, _CONTAINERS) else id(value)

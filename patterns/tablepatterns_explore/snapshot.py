@@ -43,16 +43,16 @@ _PARTS: Final = (Engine, Tables, Queues, Blobs, Containers, Deletions, Faults, R
 _SERVICES: Final[dict[type, str]] = {Tables: "table", Queues: "queue", Blobs: "blob"}
 
 
-class _Kept(NamedTuple):
+class _SavedValue(NamedTuple):
     """A value that is saved.
 
-    :param exact: its digest
-    :param named: its digest with timestamps by their names
+    :param exact_digest: its digest
+    :param named_digest: its digest with timestamps by their names
     :param revive: returns it; what can change, as a new copy
     """
 
-    exact: bytes
-    named: bytes
+    exact_digest: bytes
+    named_digest: bytes
     revive: Callable[[], Any]
 
 
@@ -89,7 +89,7 @@ class _Place:
         value = getattr(self.part, self.name)
         return value if self.key is None else value.get(self.key)
 
-    def put(self, value: Any) -> None:
+    def set_value(self, value: Any) -> None:
         """Replace what is there."""
         if self.key is None:
             setattr(self.part, self.name, value)
@@ -107,7 +107,7 @@ class _Place:
         return self.service == scope.service and (self.key is None or scope.resource in (None, self.key))
 
 
-Changes: TypeAlias = dict[_Place, _Kept | None]
+Changes: TypeAlias = dict[_Place, _SavedValue | None]
 """What is at places now where something else was; None for nothing."""
 
 
@@ -115,14 +115,14 @@ class Saved:
     """The state of an account at some moment.
 
     :param now: its time
-    :param kept: what is at each place
+    :param values: what is at each place
     """
 
-    __slots__ = ("_digest", "_exact", "kept", "now")
+    __slots__ = ("_digest", "_exact", "now", "values")
 
-    def __init__(self, now: Ticks, kept: Mapping[_Place, _Kept]) -> None:
+    def __init__(self, now: Ticks, values: Mapping[_Place, _SavedValue]) -> None:
         self.now = now
-        self.kept = kept
+        self.values = values
         self._digest: bytes | None = None
         self._exact: dict[Scope, object] = {}
 
@@ -130,27 +130,29 @@ class Saved:
     def digest(self) -> bytes:
         """Equal for equal states. Timestamps count by their names, and the order of properties does not count."""
         if self._digest is None:
-            named = sorted((place.label, kept.named) for place, kept in self.kept.items())
-            self._digest = digest_of(int(self.now), named)
+            digests = sorted((place.label, value.named_digest) for place, value in self.values.items())
+            self._digest = digest_of(int(self.now), digests)
         return self._digest
 
     def exact(self, scope: Scope) -> object:
         """Return what is equal only if a request with this scope finds exactly the same."""
         if scope not in self._exact:
-            found = sorted((place.label, kept.exact) for place, kept in self.kept.items() if place.is_within(scope))
-            self._exact[scope] = digest_of(int(self.now), found)
+            digests = sorted(
+                (place.label, value.exact_digest) for place, value in self.values.items() if place.is_within(scope)
+            )
+            self._exact[scope] = digest_of(int(self.now), digests)
         return self._exact[scope]
 
     def at(self, now: Ticks) -> Saved:
         """Return the same state at another time."""
-        return self if now == self.now else Saved(now, self.kept)
+        return self if now == self.now else Saved(now, self.values)
 
     def changed(self, now: Ticks, changes: Changes) -> Saved:
         """Return the state after changes, and at another time."""
         if not changes:
             return self.at(now)
-        kept = {**self.kept, **changes}
-        return Saved(now, {place: each for place, each in kept.items() if each is not None})
+        values = {**self.values, **changes}
+        return Saved(now, {place: value for place, value in values.items() if value is not None})
 
 
 class Snapshots:
@@ -168,11 +170,11 @@ class Snapshots:
         # Created now, or to restore an earlier state would drop the services that were created since
         _ = engine.queues, engine.blobs
         self._stamps = stamps
-        self._kept: dict[bytes, _Kept] = {}
-        self._known: dict[int, tuple[Any, _Kept]] = {}
+        self._values: dict[bytes, _SavedValue] = {}
+        self._constants: dict[int, tuple[Any, _SavedValue]] = {}
         """By the id of a value that never changes; the value is held, so that no other gets its id."""
-        self._atoms: dict[tuple[type[Any], Any], _Kept] = {}
-        self._keepers: dict[type[Any], Callable[[Any], _Kept]] = {}
+        self._atoms: dict[tuple[type[Any], Any], _SavedValue] = {}
+        self._savers: dict[type[Any], Callable[[Any], _SavedValue]] = {}
         self._places: dict[tuple[int, str, str | None], _Place] = {}
         self._present: dict[_Place, bytes] | None = None
         """The digests of what is in the engine, None if that is not known."""
@@ -185,23 +187,25 @@ class Snapshots:
 
     def save(self) -> Saved:
         """Return the state of the engine, which is that of the schedule from now on."""
-        kept = {place: self._keep(value) for place, value in self._walk()}
-        self._present = {place: each.exact for place, each in kept.items()}
-        self.current = Saved(self._stamps.now(), kept)
+        values = {place: self._save_value(value) for place, value in self._walk()}
+        self._present = {place: value.exact_digest for place, value in values.items()}
+        self.current = Saved(self._stamps.now(), values)
         return self.current
 
     def changes(self, scope: Scope) -> Changes:
         """Return what a request with this scope has changed since the engine was filled for it."""
-        current, present = self.current.kept, self._present or {}
-        found = {place: self._keep(value) for place, value in self._within(scope)}
-        present.update((place, each.exact) for place, each in found.items())
-        gone = [place for place in present if place.is_within(scope) and place not in found]
-        for place in gone:
+        current, present = self.current.values, self._present or {}
+        values = {place: self._save_value(value) for place, value in self._within(scope)}
+        present.update((place, value.exact_digest) for place, value in values.items())
+        removed_places = [place for place in present if place.is_within(scope) and place not in values]
+        for place in removed_places:
             del present[place]
-        changed: Changes = {
-            place: each for place, each in found.items() if place not in current or current[place].exact != each.exact
+        replacements: Changes = {
+            place: value
+            for place, value in values.items()
+            if place not in current or current[place].exact_digest != value.exact_digest
         }
-        return changed | {place: None for place in gone if place in current}
+        return replacements | {place: None for place in removed_places if place in current}
 
     def go_to(self, saved: Saved) -> None:
         """Let the schedule be at a state that was saved; the engine follows when it is filled."""
@@ -210,15 +214,15 @@ class Snapshots:
 
     def fill(self, scope: Scope | None = None) -> None:
         """Let the engine hold the state of the schedule, at least what a request with this scope can reach."""
-        kept = self.current.kept
+        values = self.current.values
         if self._present is None:
             scope, self._present = None, {place: b"" for place, _ in self._walk()}
         present = self._present
-        for place, each in kept.items():
-            if present.get(place) != each.exact and place.is_within(scope):
-                place.put(each.revive())
-                present[place] = each.exact
-        for place in [place for place in present if place not in kept and place.is_within(scope)]:
+        for place, value in values.items():
+            if present.get(place) != value.exact_digest and place.is_within(scope):
+                place.set_value(value.revive())
+                present[place] = value.exact_digest
+        for place in [place for place in present if place not in values and place.is_within(scope)]:
             if place.key is not None:
                 place.remove()
             del present[place]
@@ -228,7 +232,7 @@ class Snapshots:
         if scope.resource is None:
             yield from ((place, value) for place, value in self._walk() if place.is_within(scope))
             return
-        places = dict.fromkeys(place for place in self.current.kept if place.is_within(scope))
+        places = dict.fromkeys(place for place in self.current.values if place.is_within(scope))
         places[self._resource(scope.service, scope.resource)] = None
         for place in places:
             value = place.get()
@@ -240,15 +244,15 @@ class Snapshots:
         return self._place(part, 0, f"_{service}s", key, service)
 
     def _place(self, part: Any, number: int, name: str, key: str | None, service: str) -> _Place:
-        known = id(part), name, key
-        if known not in self._places:
-            self._places[known] = _Place(part, number, name, key, service)
-        return self._places[known]
+        index = id(part), name, key
+        if index not in self._places:
+            self._places[index] = _Place(part, number, name, key, service)
+        return self._places[index]
 
     def _walk(self) -> Iterator[tuple[_Place, Any]]:
         """Yield all places that hold state, and what is there."""
         parts: list[tuple[Any, str]] = [(self._engine, "")]
-        known, numbers = {id(self._engine)}, Counter[type]()
+        visited, numbers = {id(self._engine)}, Counter[type]()
         for part, service in parts:
             number = numbers[type(part)]
             numbers[type(part)] += 1
@@ -256,10 +260,10 @@ class Snapshots:
                 kind = _class_of(value)
                 if issubclass(kind, _SHARED):
                     continue
-                for each in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
-                    if isinstance(each, _PARTS) and id(each) not in known:
-                        known.add(id(each))
-                        parts.append((each, service or _SERVICES.get(type(each), "")))
+                for element in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
+                    if isinstance(element, _PARTS) and id(element) not in visited:
+                        visited.add(id(element))
+                        parts.append((element, service or _SERVICES.get(type(element), "")))
                 if issubclass(kind, OrderedMap):
                     resources = cast("dict[str, Any]", value)
                     for key in resources:
@@ -267,130 +271,138 @@ class Snapshots:
                 else:
                     yield self._place(part, number, name, None, service), value
 
-    def _keep(self, value: Any) -> _Kept:
+    def _save_value(self, value: Any) -> _SavedValue:
         kind = _class_of(value)
-        keeper = self._keepers.get(kind)
-        if keeper is None:
-            keeper = self._keepers[kind] = self._keeper_of(kind)
-        return keeper(value)
+        saver = self._savers.get(kind)
+        if saver is None:
+            saver = self._savers[kind] = self._saver_of(kind)
+        return saver(value)
 
-    def _keeper_of(self, kind: Any) -> Callable[[Any], _Kept]:
+    def _saver_of(self, kind: Any) -> Callable[[Any], _SavedValue]:
         """Return how values of a class are kept."""
-        keepers: list[tuple[Any, Callable[[Any], _Kept]]] = [
-            (_ATOMS, self._keep_atom),
-            (_PARTS, self._keep_identity),
-            (count, self._keep_count),
-            (Queue, self._keep_queue),
-            (Random, lambda value: _Kept(*self._digests(repr(value.getstate())), partial(copy, copy(value)))),
-            (SortedList, self._keep_order),
-            (OrderedMap, self._keep_map),
-            (dict, self._keep_dict),
-            (list, self._keep_list),
+        savers: list[tuple[Any, Callable[[Any], _SavedValue]]] = [
+            (_ATOMS, self._save_atom),
+            (_PARTS, self._save_identity),
+            (count, self._save_count),
+            (Queue, self._save_queue),
+            (Random, lambda value: _SavedValue(*self._digests(repr(value.getstate())), partial(copy, copy(value)))),
+            (SortedList, self._save_sorted_list),
+            (OrderedMap, self._save_map),
+            (dict, self._save_dict),
+            (list, self._save_list),
         ]
-        for kinds, keeper in keepers:
+        for kinds, saver in savers:
             if issubclass(kind, kinds):
-                return keeper
-        return self._keep_constant if _is_constant(kind) else self._keep_object
+                return saver
+        return self._save_constant if _is_constant(kind) else self._save_object
 
-    def _keep_atom(self, value: Any) -> _Kept:
+    def _save_atom(self, value: Any) -> _SavedValue:
         key = _class_of(value), value
-        kept = self._atoms.get(key)
-        if kept is None:
-            kept = self._atoms[key] = _Kept(*self._digests(repr(value)), partial(_itself, value))
-        return kept
+        saved = self._atoms.get(key)
+        if saved is None:
+            saved = self._atoms[key] = _SavedValue(*self._digests(repr(value)), partial(_identity, value))
+        return saved
 
-    def _keep_list(self, value: list[Any]) -> _Kept:
-        kept = [self._keep(each) for each in value]
-        return self._once("list", kept, lambda: [each.revive() for each in kept])
+    def _save_list(self, value: list[Any]) -> _SavedValue:
+        elements = [self._save_value(element) for element in value]
+        return self._intern("list", elements, lambda: [element.revive() for element in elements])
 
-    def _keep_dict(self, value: dict[Any, Any]) -> _Kept:
-        kept = {key: self._keep(value[key]) for key in sorted(value, key=_order)}
-        parts = [part for key, each in kept.items() for part in (self._keep(key), each)]
-        return self._once("dict", parts, lambda: {key: each.revive() for key, each in kept.items()})
+    def _save_dict(self, value: dict[Any, Any]) -> _SavedValue:
+        items = {key: self._save_value(value[key]) for key in sorted(value, key=_order)}
+        parts = [part for key, item in items.items() for part in (self._save_value(key), item)]
+        return self._intern("dict", parts, lambda: {key: item.revive() for key, item in items.items()})
 
-    def _keep_map(self, value: OrderedMap[Any]) -> _Kept:
+    def _save_map(self, value: OrderedMap[Any]) -> _SavedValue:
         kind = _class_of(value)
         # The order follows from the keys
-        held = {name: self._keep(each) for name, each in _state_of(value) if name != "_order"}
-        kept = {key: self._keep(value[key]) for key in value}
-        parts = [*held.values(), *(part for key, each in kept.items() for part in (self._keep(key), each))]
+        attributes = {name: self._save_value(item) for name, item in _state_of(value) if name != "_order"}
+        items = {key: self._save_value(value[key]) for key in value}
+        parts = [*attributes.values(), *(part for key, item in items.items() for part in (self._save_value(key), item))]
 
         def revive() -> Any:
-            made = kind.__new__(kind)
-            for name, each in held.items():
-                setattr(made, name, each.revive())
-            made.replace({key: each.revive() for key, each in kept.items()})
-            return made
+            revived = kind.__new__(kind)
+            for name, item in attributes.items():
+                setattr(revived, name, item.revive())
+            revived.replace({key: item.revive() for key, item in items.items()})
+            return revived
 
-        return self._once(kind.__name__, parts, revive)
+        return self._intern(kind.__name__, parts, revive)
 
-    def _keep_order(self, value: Any) -> _Kept:
+    def _save_sorted_list(self, value: Any) -> _SavedValue:
         values: list[Any] = list(value)
         # What it orders is named elsewhere, and its order follows from that
-        return _Kept(digest_of([self._keep(each).exact for each in values]), b"", partial(SortedList, values))
+        return _SavedValue(
+            digest_of([self._save_value(element).exact_digest for element in values]), b"", partial(SortedList, values)
+        )
 
-    def _keep_object(self, value: Any) -> _Kept:
+    def _save_object(self, value: Any) -> _SavedValue:
         kind: Any = _class_of(value)
-        kept = {name: self._keep(each) for name, each in _state_of(value)}
+        attributes = {name: self._save_value(attribute) for name, attribute in _state_of(value)}
 
         def revive() -> Any:
-            made = kind.__new__(kind)
-            for name, each in kept.items():
-                setattr(made, name, each.revive())
-            return made
+            revived = kind.__new__(kind)
+            for name, attribute in attributes.items():
+                setattr(revived, name, attribute.revive())
+            return revived
 
-        return self._once(kind.__name__, list(kept.values()), revive)
+        return self._intern(kind.__name__, list(attributes.values()), revive)
 
-    def _keep_queue(self, value: Queue) -> _Kept:
-        kept = self._keep_object(value)
+    def _save_queue(self, value: Queue) -> _SavedValue:
+        saved = self._save_object(value)
         # Of the numbers of messages, only their order matters
         messages = sorted(value.visible(Ticks(Ticks.MAX), len(value)), key=lambda message: message.number)
-        return kept._replace(named=digest_of(kept.named, [self._keep(message).named for message in messages]))
+        return saved._replace(
+            named_digest=digest_of(saved.named_digest, [self._save_value(message).named_digest for message in messages])
+        )
 
-    def _keep_identity(self, value: Any) -> _Kept:
-        return _Kept(digest_of(id(value)), b"", partial(_itself, value))
+    def _save_identity(self, value: Any) -> _SavedValue:
+        return _SavedValue(digest_of(id(value)), b"", partial(_identity, value))
 
-    def _keep_count(self, value: Any) -> _Kept:
+    def _save_count(self, value: Any) -> _SavedValue:
         # The numbers that are drawn from it tell states apart only where they are stored. Its text, such as "count(5)",
         # is all that tells the next one: since Python 3.14 it cannot be copied
-        return _Kept(digest_of(repr(value)), b"", partial(count, int(repr(value)[6:-1])))
+        return _SavedValue(digest_of(repr(value)), b"", partial(count, int(repr(value)[6:-1])))
 
-    def _keep_constant(self, value: Any) -> _Kept:
+    def _save_constant(self, value: Any) -> _SavedValue:
         """Return what is kept of a value that never changes; it is looked at once."""
-        if (known := self._known.get(id(value))) is not None:
-            return known[1]
-        exact, named = self._digests(repr(_plain(value)))
+        if (constant := self._constants.get(id(value))) is not None:
+            return constant[1]
+        exact_digest, named_digest = self._digests(repr(_plain(value)))
         if parts := _parts_in(value):
-            exact = digest_of(exact, parts)
+            exact_digest = digest_of(exact_digest, parts)
         if isinstance(value, Message):
-            _, named = self._digests(repr(_plain(value._replace(number=0))))
-        kept = self._kept.setdefault(exact, _Kept(exact, named, partial(_itself, value)))
-        self._known[id(value)] = value, kept
-        return kept
+            _, named_digest = self._digests(repr(_plain(value._replace(number=0))))
+        saved = self._values.setdefault(
+            exact_digest, _SavedValue(exact_digest, named_digest, partial(_identity, value))
+        )
+        self._constants[id(value)] = value, saved
+        return saved
 
-    def _once(self, kind: str, parts: Collection[Any], revive: Callable[[], Any]) -> _Kept:
+    def _intern(self, kind: str, parts: Collection[Any], revive: Callable[[], Any]) -> _SavedValue:
         """Return what is kept of a value with these parts, the same for equal values."""
-        exact, named = blake2b(kind.encode(), digest_size=16), blake2b(kind.encode(), digest_size=16)
+        exact_hash, named_hash = blake2b(kind.encode(), digest_size=16), blake2b(kind.encode(), digest_size=16)
         for part in parts:
-            exact.update(part[0])
-            named.update(part[1])
-        return self._kept.setdefault(exact.digest(), _Kept(exact.digest(), named.digest(), revive))
+            exact_hash.update(part[0])
+            named_hash.update(part[1])
+        return self._values.setdefault(
+            exact_hash.digest(), _SavedValue(exact_hash.digest(), named_hash.digest(), revive)
+        )
 
     def _digests(self, text: str) -> tuple[bytes, bytes]:
-        return digest_of(text), digest_of(self._stamps.named(text))
+        return digest_of(text), digest_of(self._stamps.replace_stamps(text))
 
 
 def _parts_in(value: object) -> list[int]:
     """Return which parts of the engine are in a tuple, such as the rules of its faults."""
     values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
-    return [id(each) for each in values if isinstance(each, _PARTS)]
+    return [id(element) for element in values if isinstance(element, _PARTS)]
 
 
 def _class_of(value: object) -> Any:
     return type(value)
 
 
-def _itself(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
@@ -417,28 +429,28 @@ def _plain(value: Any) -> object:
         return value.partition_key, value.row_key, value.timestamp, properties
     if isinstance(value, Content):
         return bytes(value)
-    held: Any = value
+    container: Any = value
     if isinstance(value, Mapping):
-        return sorted(((key, _plain(each)) for key, each in held.items()), key=repr)
+        return sorted(((key, _plain(element)) for key, element in container.items()), key=repr)
     if isinstance(value, Set):
-        return sorted((_plain(each) for each in held), key=repr)
+        return sorted((_plain(element) for element in container), key=repr)
     if isinstance(value, Collection):
-        return [_plain(each) for each in held]
+        return [_plain(element) for element in container]
     if callable(value):
         return getattr(value, "__qualname__", type(value).__name__)
-    return type(value).__name__, [(name, _plain(each)) for name, each in _state_of(value)]
+    return type(value).__name__, [(name, _plain(element)) for name, element in _state_of(value)]
 
 
 def _state_of(value: object) -> Iterator[tuple[str, Any]]:
     """Yield what an object holds, in its slots and in its dictionary, by name."""
     for name in _slots(_class_of(value)):
         yield name, getattr(value, name)
-    held: dict[str, Any] = getattr(value, "__dict__", {})
-    for name in sorted(held):
-        yield name, held[name]
+    attributes: dict[str, Any] = getattr(value, "__dict__", {})
+    for name in sorted(attributes):
+        yield name, attributes[name]
 
 
 @lru_cache
 def _slots(kind: Any) -> list[str]:
-    names = {name for each in kind.__mro__ for name in getattr(each, "__slots__", ())}
+    names = {name for base in kind.__mro__ for name in getattr(base, "__slots__", ())}
     return sorted(names - {"__dict__", "__weakref__"})

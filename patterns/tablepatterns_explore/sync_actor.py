@@ -13,7 +13,7 @@ from typing import Any, Final
 from tablepatterns.argument_types import check_has_run
 from tablepatterns.errors import BadInput
 
-from .points import Crashed, Point
+from .request_points import Crashed, Point
 
 _local: Final = threading.local()
 _LONGEST_STEP: Final = 30.0

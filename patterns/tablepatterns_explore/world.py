@@ -30,10 +30,10 @@ from tablepatterns_engine.ledger import Ledger, Record
 from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 from .choice import Chance
+from .concurrent_calls import run_concurrently
 from .digest import Stamps
-from .gathered import together
 from .history import Learner
-from .points import Call, Crashed, Ended, Point, Sleep, advance
+from .request_points import Call, Completion, Crashed, Point, Sleep, advance
 from .snapshot import Saved, Snapshots
 from .sync_actor import reject_thread, running_actor
 
@@ -122,7 +122,7 @@ class SteppedStorage(Storage):
     ) -> list[T]:
         """Run the calls at once; the schedule decides in which order they continue."""
         are_independent = independent and self._world.merges_orders
-        return await together(self._world, calls, max_concurrency, are_independent=are_independent)
+        return await run_concurrently(self._world, calls, max_concurrency, are_independent=are_independent)
 
     def _new_lock(self) -> AbstractAsyncContextManager[object]:
         return SteppedLock(self._world)
@@ -272,28 +272,28 @@ class World:
 
         :param options: keyword options of the client, such as `retry_total`
         """
-        given: dict[str, Any] = {"credential": self.credential, "transport": self.transport} | options
-        return TableClient(self.storage.target.urls["table"], name, **given)
+        client_options: dict[str, Any] = {"credential": self.credential, "transport": self.transport} | options
+        return TableClient(self.storage.target.urls["table"], name, **client_options)
 
     def sync_table_client(self, name: str, **options: Any) -> SyncTableClient:
         """Return the SDK's sync client of a table, for plain functions.
 
         :param options: keyword options of the client, such as `retry_total`
         """
-        given: dict[str, Any] = {"credential": self.credential, "transport": self.sync_transport} | options
-        return SyncTableClient(self.storage.target.urls["table"], name, **given)
+        client_options: dict[str, Any] = {"credential": self.credential, "transport": self.sync_transport} | options
+        return SyncTableClient(self.storage.target.urls["table"], name, **client_options)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine at once, before the actors begin, or to look at what they left; no schedule interrupts it.
 
         Where it waits for a moment, the clock moves.
         """
-        reached = advance(coroutine)
-        while not isinstance(reached, Ended):
-            point = reached[0]
+        stop = advance(coroutine)
+        while not isinstance(stop, Completion):
+            point = stop[0]
             self._settle(point)
-            reached = advance(coroutine, point)
-        return reached.value
+            stop = advance(coroutine, point)
+        return stop.value
 
     def _settle(self, point: Point) -> None:
         if isinstance(point, Call):
@@ -393,33 +393,33 @@ class World:
     def now(self) -> datetime:
         """Return the time; the code that asks has learned it."""
         now = self.stamps.now()
-        self._acting.learn(now)
+        self._learner.learn(now)
         return now.datetime()
 
     def _check_running(self) -> None:
-        if self._acting.has_crashed:
+        if self._learner.has_crashed:
             raise Crashed
 
     @contextmanager
     def within(self, index: int) -> Generator[None, None, None]:
         """Let what happens be done by one of the concurrent calls of the running code."""
-        with self._acting.within(index):
-            self._chance.turn_to(self._acting.turn())
+        with self._learner.within(index):
+            self._chance.turn_to(self._learner.turn())
             yield
-        self._chance.turn_to(self._acting.turn())
+        self._chance.turn_to(self._learner.turn())
 
     @property
     def locks(self) -> int:
         """How many locks the running code has taken in this turn."""
-        return self._acting.locks
+        return self._learner.locks
 
     def note_lock(self) -> None:
         """Note that the running code takes a lock, so that it shares something with concurrent calls."""
-        self._acting.locks += 1
+        self._learner.locks += 1
 
     def note_order(self, index: int) -> None:
         """Note that the order matters in which concurrent calls of the running code continued, the last at an index."""
-        self._acting.note_order(index)
+        self._learner.note_order(index)
 
     # -- what the schedule does
 
@@ -432,9 +432,9 @@ class World:
         self.storage, self.sync_storage = self.storage.renewed(), self.sync_storage.renewed()
         self._preparations, self.has_prepared = 0, False
 
-    def turn_to(self, who: str, acting: Learner | None = None) -> None:
+    def turn_to(self, who: str, learner: Learner | None = None) -> None:
         """Let everything that happens from now on be done by this one."""
-        self._acting = acting or Learner(who)
+        self._learner = learner or Learner(who)
         self._chance.turn_to(who)
         self.stamps.turn_to(who)
 
@@ -444,8 +444,8 @@ class World:
 
     def close(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Stop a coroutine where it is: nothing that it would still send is sent."""
-        crashed = Learner("the end")
-        crashed.has_crashed = True
-        self.turn_to("the end", crashed)
+        learner = Learner("the end")
+        learner.has_crashed = True
+        self.turn_to("the end", learner)
         with suppress(Crashed):
             coroutine.close()

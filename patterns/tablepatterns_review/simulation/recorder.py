@@ -22,7 +22,7 @@ from tablepatterns_engine.ledger import Record
 from tablepatterns_engine.tables.entity_api import read_filter
 from tablepatterns_engine.tables.query import make_plan
 from tablepatterns_engine.transport import EngineTransport
-from tablepatterns_explore.points import described
+from tablepatterns_explore.request_points import describe_request
 from tablepatterns_explore.snapshot import Saved
 
 RowKeys: TypeAlias = tuple[str, str, str]
@@ -161,7 +161,7 @@ def _described(request: HttpRequest) -> str:
     headers = {name.lower(): value for name, value in request.headers.items()}
     content: Any = request.content
     body = content.encode() if isinstance(content, str) else content if isinstance(content, bytes) else b""
-    return described(Request(request.method, request.url, headers, body))
+    return describe_request(Request(request.method, request.url, headers, body))
 
 
 def _rows_in_range(engine: Engine, request: HttpRequest) -> Iterator[tuple[RowKeys, bool]]:

@@ -15,7 +15,7 @@ from tablepatterns.connection import in_memory
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.http.message import Request
 from tablepatterns_engine.transport import AioEngineResponse, AioEngineTransport
-from tablepatterns_explore.points import described
+from tablepatterns_explore.request_points import describe_request
 
 SEND, LOSE, TIME_OUT, KILL = "send", "lose", "time out", "kill"
 _STEP = re.compile(r"(?P<actor>[A-Za-z_]\w*)(?:\.\d+)?(?P<fate>\*|\?|!|\+!)?")
@@ -159,7 +159,7 @@ class StepStorage(Storage):
 
 def _told(message: Request) -> str:
     """Return a description of a request."""
-    text = described(message)
+    text = describe_request(message)
     for form, words in _OF_QUEUES:
         text = form.sub(words, text)
     return text

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from .cast import Cast
+from .actors import ActorGroup
 from .choice import Choice, line_of
 from .run import Event, Run, Violation
 from .scenario import Scenario
 from .world import World
 
 
-class Found(Exception):
+class ScheduleFailure(Exception):
     """A schedule with which something is wrong.
 
     :param run: the schedule, at the point where it is wrong
@@ -20,7 +20,7 @@ class Found(Exception):
     """
 
     def __init__(self, run: Run, violation: Violation) -> None:
-        super().__init__(violation.what)
+        super().__init__(violation.condition)
         self.violation = violation
         self.choices: Sequence[Choice] = tuple(run.choices)
         self.events: Sequence[Event] = tuple(run.events)
@@ -35,18 +35,18 @@ def attempt(scenario: Scenario, world: World) -> Generator[Run, None, None]:
 
     :raises Found: something is wrong with it
     """
-    cast = Cast(scenario, world)
-    run = Run(cast)
+    group = ActorGroup(scenario, world)
+    run = Run(group)
     try:
         run.begin()
         yield run
     except Violation as violation:
-        raise Found(run, violation) from violation
+        raise ScheduleFailure(run, violation) from violation
     finally:
-        cast.close()
+        group.close()
 
 
-def go_to_end(run: Run) -> None:
+def run_to_end(run: Run) -> None:
     """Let one actor after the other run to its end, and check the world."""
     while run.running:
         run.check_always()
@@ -58,31 +58,33 @@ def go_to_end(run: Run) -> None:
 _WIDEST = 88
 
 
-def story_of(found: Found) -> str:
+def describe_failure(failure: ScheduleFailure) -> str:
     """Return who did what, what came of it, what is wrong then, and how to reproduce it."""
-    cause = found.violation.cause
+    cause = failure.violation.cause
     # What pytest adds to an assertion is told with the cause itself
-    said = next(iter(str(cause).splitlines()), type(cause).__name__)
-    wrong = f"{found.violation.what}: {said}"
-    faults, preemptions, _ = found.cost
-    cost = f"{_counted(faults, 'fault')}, {_counted(preemptions, 'preemption')}"
-    again = f"reproduce with: replay(make, {line_of(found.choices)!r}, ...)"
-    return "\n".join([wrong, "", *_table(found), "", f"{found.endings}; {cost}", again])
+    error_line = next(iter(str(cause).splitlines()), type(cause).__name__)
+    headline = f"{failure.violation.condition}: {error_line}"
+    faults, preemptions, _ = failure.cost
+    cost = f"{_count_text(faults, 'fault')}, {_count_text(preemptions, 'preemption')}"
+    replay_line = f"reproduce with: replay(make, {line_of(failure.choices)!r}, ...)"
+    return "\n".join([headline, "", *_format_events(failure), "", f"{failure.endings}; {cost}", replay_line])
 
 
-def _table(found: Found) -> list[str]:
-    doing = [_cut(event.what) for event in found.events]
-    names = max((len(event.who) for event in found.events), default=0)
-    width = max((len(what) for what, event in zip(doing, found.events, strict=True) if event.outcome), default=0)
+def _format_events(failure: ScheduleFailure) -> list[str]:
+    actions = [_shorten(event.action) for event in failure.events]
+    names = max((len(event.label) for event in failure.events), default=0)
+    width = max(
+        (len(action) for action, event in zip(actions, failure.events, strict=True) if event.outcome), default=0
+    )
     return [
-        f"  {event.who:<{names}}  {what:<{width}}  {event.outcome}".rstrip()
-        for what, event in zip(doing, found.events, strict=True)
+        f"  {event.label:<{names}}  {action:<{width}}  {event.outcome}".rstrip()
+        for action, event in zip(actions, failure.events, strict=True)
     ]
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+def _count_text(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

@@ -26,7 +26,7 @@ _DATE: Final = re.compile(rb"^(x-ms-)?date:.*$", re.IGNORECASE | re.MULTILINE)
 _WORDS: Final = {"GET": "get", "PUT": "replace", "PATCH": "merge", "MERGE": "merge", "DELETE": "delete"}
 
 
-def described(request: Request | InnerRequest) -> str:
+def describe_request(request: Request | InnerRequest) -> str:
     """Describe a request.
 
     >>> url = "https://contoso.table.core.windows.net/Employees(PartitionKey='Sales',RowKey='empid_000223')"
@@ -40,13 +40,13 @@ def described(request: Request | InnerRequest) -> str:
     if ".table." in address.netloc or not address.netloc:
         if path == "$batch":
             parts = list(operations_of(request))
-            return f"transaction of {len(parts)}: {', '.join(map(described, parts))}"
-        if found := _of_tables(request, path):
-            return found
+            return f"transaction of {len(parts)}: {', '.join(map(describe_request, parts))}"
+        if description := _describe_table_request(request, path):
+            return description
     return f"{request.method} {path}{_component(address.query)}"
 
 
-def changes(request: Request) -> bool:
+def may_write(request: Request) -> bool:
     """Return whether a request may write.
 
     Receiving messages does, because it hides them.
@@ -58,38 +58,38 @@ def changes(request: Request) -> bool:
 
 def operations_of(batch: Request | InnerRequest) -> Iterator[InnerRequest]:
     """Yield the requests of a transaction, which are in a changeset of the batch."""
-    return _operations(batch.headers.get("content-type", ""), batch.body)
+    return _read_operations(batch.headers.get("content-type", ""), batch.body)
 
 
-def _operations(content_type: str, body: bytes) -> Iterator[InnerRequest]:
+def _read_operations(content_type: str, body: bytes) -> Iterator[InnerRequest]:
     for part in read_parts(body, content_type):
         if part.content_type.startswith("multipart/mixed"):
-            yield from _operations(part.headers["content-type"], part.content)
+            yield from _read_operations(part.headers["content-type"], part.content)
         else:
             yield from read_requests([part])
 
 
-def _of_tables(request: Request | InnerRequest, path: str) -> str | None:
+def _describe_table_request(request: Request | InnerRequest, path: str) -> str | None:
     """Describe a request for tables or entities; None for any other."""
-    if found := _ENTITY.fullmatch(path):
-        keys = (found[name].replace("''", "'") for name in ("partition", "row"))
-        return f"{_word(request)} {found['table']}({', '.join(map(repr, keys))})"
-    if found := _TABLE_ENTRY.fullmatch(path):
-        return f"{_WORDS[request.method]} table {found['table']}"
+    if match := _ENTITY.fullmatch(path):
+        keys = (match[name].replace("''", "'") for name in ("partition", "row"))
+        return f"{_word(request)} {match['table']}({', '.join(map(repr, keys))})"
+    if match := _TABLE_ENTRY.fullmatch(path):
+        return f"{_WORDS[request.method]} table {match['table']}"
     if request.method == "POST" and path == "Tables":
-        return f"create table {_given(request, 'TableName')}"
+        return f"create table {_body_field(request, 'TableName')}"
     if request.method == "POST" and path.isalnum():
-        return f"insert {path}({_given(request, 'PartitionKey')!r}, {_given(request, 'RowKey')!r})"
+        return f"insert {path}({_body_field(request, 'PartitionKey')!r}, {_body_field(request, 'RowKey')!r})"
     if request.method == "GET" and path.endswith("()"):
-        wanted = parse_qs(urlsplit(request.url).query).get("$filter")
-        return f"query {path[:-2]}" + (f" where {wanted[0]}" if wanted else "")
+        filters = parse_qs(urlsplit(request.url).query).get("$filter")
+        return f"query {path[:-2]}" + (f" where {filters[0]}" if filters else "")
     return None
 
 
 def _component(query: str) -> str:
     """Return the part of a queue or a blob that a request is for, or its action, from `comp`; "" without it."""
-    said = parse_qs(query).get("comp")
-    return f" ({said[0]})" if said else ""
+    components = parse_qs(query).get("comp")
+    return f" ({components[0]})" if components else ""
 
 
 def _word(request: Request | InnerRequest) -> str:
@@ -98,7 +98,7 @@ def _word(request: Request | InnerRequest) -> str:
     return f"insert or {word}" if is_upsert else word
 
 
-def _given(request: Request | InnerRequest, name: str) -> Any:
+def _body_field(request: Request | InnerRequest, name: str) -> Any:
     """Return a field of a request's body, or None."""
     with suppress(ValueError, AttributeError):
         return json.loads(request.body).get(name)
@@ -109,7 +109,7 @@ class Crashed(BaseException):
     """The actor has crashed. Requests of its `finally` blocks are not sent."""
 
 
-Received: TypeAlias = Response | Exception
+ResponseOrError: TypeAlias = Response | Exception
 """What an actor receives for a request: the response, or the error of the network in its place."""
 
 
@@ -122,11 +122,11 @@ class Point:
     def __init__(self) -> None:
         self.strand: Strand = ()
         """Which of the actor's concurrent calls waits here."""
-        self._received: Received | None = None
+        self._response: ResponseOrError | None = None
 
-    def settle(self, received: Received | None) -> None:
+    def settle(self, response: ResponseOrError | None) -> None:
         """Resume the coroutine with a response."""
-        self._received = received
+        self._response = response
 
     def __await__(self) -> Generator[tuple[Point, ...], object, Any]:
         if in_event_loop():
@@ -159,20 +159,20 @@ class Call(Point):
         self.request = request
         self.message = message
         self.since = since
-        self.text = described(message)
+        self.text = describe_request(message)
         """The description of the request."""
-        self.changes = changes(message)
+        self.may_write = may_write(message)
         """Whether it may write."""
         self._exchange = exchange
 
     def content(self) -> str:
         """Return the request as text, without what the time and the credential make different each time."""
-        headers = sorted(each for each in self.message.headers.items() if each[0].lower() not in _VOLATILE)
+        headers = sorted(header for header in self.message.headers.items() if header[0].lower() not in _VOLATILE)
         # The parts of a transaction have headers of their own
         body = _DATE.sub(b"", self.message.body)
         return repr((self.strand, self.message.method, self.message.url, headers, body))
 
-    def execute(self) -> Received:
+    def execute(self) -> ResponseOrError:
         """Send the request, and return the response or the error of the network."""
         try:
             return self._exchange()
@@ -181,11 +181,11 @@ class Call(Point):
 
     def result(self) -> Any:
         """Return the response, or raise the error of the network."""
-        if isinstance(self._received, Exception):
+        if isinstance(self._response, Exception):
             # The same error may be received by several coroutines
-            raise copy(self._received)
-        assert self._received is not None  # noqa: S101 - a call is settled with a response or an error
-        return self._response_class(self.request, self._received)
+            raise copy(self._response)
+        assert self._response is not None  # noqa: S101 - a call is settled with a response or an error
+        return self._response_class(self.request, self._response)
 
     def __repr__(self) -> str:
         return f"{self.strand} {self.text} since {int(self.since)}"
@@ -214,7 +214,7 @@ def in_event_loop() -> bool:
 T = TypeVar("T")
 
 
-class Ended(Generic[T]):
+class Completion(Generic[T]):
     """The end of a coroutine.
 
     :param value: what it returned
@@ -224,33 +224,33 @@ class Ended(Generic[T]):
         self.value = value
 
 
-def advance(coroutine: Coroutine[Any, Any, T], settled: Point | None = None) -> tuple[Point, ...] | Ended[T]:
+def advance(coroutine: Coroutine[Any, Any, T], point: Point | None = None) -> tuple[Point, ...] | Completion[T]:
     """Run a coroutine until it waits, and return the points any of which may be settled.
 
     Of an event loop it may await only futures that need nothing from outside: azure-core gathers the parts of a
     transaction in one, before it sends them. They are finished here. What the coroutine raises is raised.
 
-    :param settled: the point that it waited at; None to begin
+    :param point: the point that it waited at; None to begin
     """
-    sent: Point | None = settled
+    value: Point | None = point
     while True:
         try:
-            waited: Any = coroutine.send(sent)
+            awaitable: Any = coroutine.send(value)
         except StopIteration as stop:
-            return Ended(stop.value)
-        if isinstance(waited, tuple):
-            return cast("tuple[Point, ...]", waited)
-        sent = None
+            return Completion(stop.value)
+        if isinstance(awaitable, tuple):
+            return cast("tuple[Point, ...]", awaitable)
+        value = None
         # None is a mere pause: `asyncio.sleep(0)`
-        if waited is not None:
-            _finish(waited)
+        if awaitable is not None:
+            _finish(awaitable)
 
 
-def _finish(waited: object) -> None:
-    future: Any = waited
+def _finish(awaitable: object) -> None:
+    future: Any = awaitable
     hint = "use the account's `sleep` and `gather`, or the SDK's async clients"
-    if not isinstance(waited, asyncio.Future):
-        raise BadInput("actor", waited, "an actor may await only requests and its account's own functions", hint)
+    if not isinstance(awaitable, asyncio.Future):
+        raise BadInput("actor", awaitable, "an actor may await only requests and its account's own functions", hint)
     # The coroutine hears of an error itself, when it goes on
     with suppress(Exception):
         future.get_loop().run_until_complete(future)

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Generator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Generic, Protocol, TypeVar
 
-from .points import Ended, Point, advance
+from .request_points import Completion, Point, advance
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class Caller(Protocol):
     def note_order(self, index: int) -> None: ...
 
 
-async def together(
+async def run_concurrently(
     caller: Caller, calls: Sequence[Coroutine[Any, Any, T]], limit: int, *, are_independent: bool
 ) -> list[T]:
     """Run calls at once, `limit` at a time, and return their results in the order given.
@@ -35,10 +35,10 @@ async def together(
         behaves the same in every order of the others
     """
     try:
-        group = _Group(caller, calls, max(limit, 1), are_independent=are_independent)
+        group = _ConcurrentCalls(caller, calls, max(limit, 1), are_independent=are_independent)
         while group.owners:
-            group.go_on(await _AnyOf(tuple(group.owners)))
-        return group.outcome()
+            group.resume(await _AnyOf(tuple(group.owners)))
+        return group.results()
     finally:
         # Those that never began, and after the actor's death all of them
         for call in calls:
@@ -55,7 +55,7 @@ class _AnyOf:
         return (yield self._points)
 
 
-class _Group(Generic[T]):
+class _ConcurrentCalls(Generic[T]):
     """Concurrent calls, and the point at which each of them waits."""
 
     def __init__(
@@ -67,11 +67,11 @@ class _Group(Generic[T]):
         self._are_independent = are_independent
         self._results: dict[int, T] = {}
         self._error: Exception | None = None
-        self._free = limit
-        self._next = deque(range(len(calls)))
+        self._free_slots = limit
+        self._pending = deque(range(len(calls)))
         self._admit()
 
-    def go_on(self, point: Point) -> None:
+    def resume(self, point: Point) -> None:
         """Step the call that waited at a point, which is settled now."""
         index = self.owners[point]
         self._step(index, point)
@@ -80,39 +80,39 @@ class _Group(Generic[T]):
         if self._error is not None or not self._are_independent:
             self._caller.note_order(index)
 
-    def outcome(self) -> list[T]:
+    def results(self) -> list[T]:
         """Return the results, or raise the first error."""
         if self._error is not None:
             raise self._error
         return [self._results[index] for index in range(len(self._calls))]
 
     def _admit(self) -> None:
-        while self._next and self._free and self._error is None:
-            self._free -= 1
-            self._step(self._next.popleft())
+        while self._pending and self._free_slots and self._error is None:
+            self._free_slots -= 1
+            self._step(self._pending.popleft())
 
-    def _step(self, index: int, settled: Point | None = None) -> None:
-        known = {point for point, owner in self.owners.items() if owner == index}
-        self.owners = {point: owner for point, owner in self.owners.items() if owner != index}
+    def _step(self, index: int, point: Point | None = None) -> None:
+        earlier_points = {waiting for waiting, owner in self.owners.items() if owner == index}
+        self.owners = {waiting: owner for waiting, owner in self.owners.items() if owner != index}
         locks = self._caller.locks
         with self._caller.within(index):
-            reached = self._reached(index, settled)
+            points = self._advance_call(index, point)
         # A lock protects something that the calls share
         self._are_independent &= self._caller.locks == locks
-        for point in reached:
-            if point not in known:
-                point.strand = (index + 1, *point.strand)
-            self.owners[point] = index
-        self._free += not reached
+        for waiting in points:
+            if waiting not in earlier_points:
+                waiting.strand = (index + 1, *waiting.strand)
+            self.owners[waiting] = index
+        self._free_slots += not points
 
-    def _reached(self, index: int, settled: Point | None) -> tuple[Point, ...]:
+    def _advance_call(self, index: int, point: Point | None) -> tuple[Point, ...]:
         """Step a call, and return the points where it waits; none if it has ended."""
         try:
-            reached = advance(self._calls[index], settled)
+            stop = advance(self._calls[index], point)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is raised once the others have ended
             self._error = self._error or error
             return ()
-        if isinstance(reached, Ended):
-            self._results[index] = reached.value
+        if isinstance(stop, Completion):
+            self._results[index] = stop.value
             return ()
-        return reached
+        return stop
