@@ -34,7 +34,7 @@ class Clock:
 
     def now(self) -> Ticks:
         """Return the current time."""
-        return Ticks(self._offset if self._frozen else _UNIX_EPOCH + time_ns() // 100 + self._moved)
+        return Ticks(self._offset if self._frozen else _UNIX_EPOCH + time_ns() // 100 + self._offset)
 
     def stamp(self) -> Ticks:
         """Return a timestamp for a new version; timestamps are unique and increase, even if the clock is set back."""
