@@ -64,9 +64,9 @@ class Content:
     def __iter__(self) -> Iterator[bytes]:
         """Yield the bytes in pieces of at most 4 MiB, without copying stored pieces."""
         for piece in self._pieces:
-            whole = piece.obj
-            if isinstance(whole, bytes) and len(whole) == len(piece) <= _STEP:
-                yield whole
+            buffer = piece.obj
+            if isinstance(buffer, bytes) and len(buffer) == len(piece) <= _STEP:
+                yield buffer
             else:
                 yield from (bytes(piece[start : start + _STEP]) for start in range(0, len(piece), _STEP))
 

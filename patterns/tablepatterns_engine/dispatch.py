@@ -81,6 +81,6 @@ def service_of(url: str) -> str:
 
 @lru_cache(maxsize=256)
 def _service_at(site: str) -> str:
-    found = _HOST.match(site)
-    label, port = found.groups() if found else (None, None)
+    match = _HOST.match(site)
+    label, port = match.groups() if match else (None, None)
     return label.lower() if label else _PORTS.get(port, "table")

@@ -151,8 +151,8 @@ class ServiceProperties:
         """
         if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
             raise ServiceError(errors.INVALID_XML_DOCUMENT)
-        for kept in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):
-            if kept.enabled and not 1 <= (kept.days or 0) <= MAX_RETENTION_DAYS:
+        for retention in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):
+            if retention.enabled and not 1 <= (retention.days or 0) <= MAX_RETENTION_DAYS:
                 raise ServiceError(errors.INVALID_XML_DOCUMENT)
 
 
@@ -227,7 +227,7 @@ class Deletions:
         """Record that the resource with this name was deleted."""
         if self._seconds:
             now = self._clock.now()
-            self._free_at = {each: moment for each, moment in self._free_at.items() if moment > now}
+            self._free_at = {resource: moment for resource, moment in self._free_at.items() if moment > now}
             self._free_at[name] = Ticks(now + round(self._seconds * SECOND))
 
     def check(self, name: str) -> None:

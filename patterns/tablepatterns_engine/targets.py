@@ -91,12 +91,12 @@ class Targets:
             self._take(share, rate, now, 1)
         return None
 
-    def count_entities(self, info: RequestInfo, clock: Clock, touched: int) -> None:
+    def count_entities(self, info: RequestInfo, clock: Clock, entity_count: int) -> None:
         """Count the entities of an admitted request beyond the one already counted."""
-        if touched > 1:
+        if entity_count > 1:
             share, rate = self._share(info)
             with self._lock:
-                self._take(share, rate, self._now(clock), touched - 1)
+                self._take(share, rate, self._now(clock), entity_count - 1)
 
     def _share(self, info: RequestInfo) -> tuple[_Share, float | None]:
         """Return what a request counts for besides the account, and its target."""

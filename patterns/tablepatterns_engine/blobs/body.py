@@ -138,10 +138,10 @@ def read_payload(request: Request) -> Payload:
 
 def md5_of(content: Content) -> bytes:
     """Return the MD5 digest of content."""
-    found = hashlib.md5(usedforsecurity=False)
+    digest = hashlib.md5(usedforsecurity=False)
     for piece in content.pieces:
-        found.update(piece)
-    return found.digest()
+        digest.update(piece)
+    return digest.digest()
 
 
 def crc64_of(content: Content) -> bytes:
@@ -224,8 +224,8 @@ def read_range(headers: Mapping[str, str]) -> Range | None:
 
 def parse_range(text: str) -> Range | None:
     """Parse a range; None if it is not one."""
-    found = _RANGE.fullmatch(text)
-    if not found:
+    match = _RANGE.fullmatch(text)
+    if not match:
         return None
-    first, last = int(found[1]), None if found[2] is None else int(found[2])
+    first, last = int(match[1]), None if match[2] is None else int(match[2])
     return None if last is not None and last < first else Range(first, last)

@@ -91,8 +91,8 @@ def locate(url: str, account: str) -> Target:
     """
     address = read_address(url, account)
     query = address.query
-    first, _, rest = address.tail[1:].partition("/")
-    container, blob = _decoded(first), _decoded(rest)
+    first, _, blob_path = address.tail[1:].partition("/")
+    container, blob = _decoded(first), _decoded(blob_path)
     if query.get("restype") == "account" and query.get("comp") == "properties":
         return Target(address, "account", container, blob)
     if not container:

@@ -151,5 +151,5 @@ def _younger(version: Versioned, moment: Ticks | None) -> bool:
     return _later(version.modified, moment)
 
 
-def _later(changed: Ticks, moment: Ticks | None) -> bool:
-    return moment is not None and changed // SECOND > moment // SECOND
+def _later(modified: Ticks, moment: Ticks | None) -> bool:
+    return moment is not None and modified // SECOND > moment // SECOND

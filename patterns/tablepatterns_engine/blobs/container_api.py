@@ -197,10 +197,10 @@ def _acquire(headers: Mapping[str, str]) -> Action:
 
 
 def _id(headers: Mapping[str, str], name: str = _ID) -> UUID:
-    found = guid(headers, name)
-    if found is None:
+    request_id = guid(headers, name)
+    if request_id is None:
         raise missing(name)
-    return found
+    return request_id
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Mapping[str, str]], Action]]] = {

@@ -45,14 +45,14 @@ class Containers:
         :raises ServiceError: the name or the metadata is invalid; ContainerAlreadyExists; ContainerBeingDeleted
         """
         _check_name(name)
-        kept = checked_metadata(metadata or {})
+        checked = checked_metadata(metadata or {})
         with self._lock:
             if self._containers.get(name) is not None:
                 raise ServiceError(errors.CONTAINER_ALREADY_EXISTS)
             self.deletions.check(name)
-            made = ContainerProperties(name, self._clock.stamp(), kept, access)
-            self._containers[name] = Container(made)
-        return made
+            properties = ContainerProperties(name, self._clock.stamp(), checked, access)
+            self._containers[name] = Container(properties)
+        return properties
 
     def delete(self, name: str, terms: Terms = NO_TERMS) -> None:
         """Delete a container with its blobs immediately; its name is free once the deletion has finished.

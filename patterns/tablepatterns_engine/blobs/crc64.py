@@ -65,8 +65,10 @@ def _folded(block: bytes) -> bytes:
 def _lookups(size: int) -> Sequence[Sequence[bytes]]:
     """Return the contribution of each byte of a register to each byte of the register shifted by `size` bytes."""
     columns = _columns(size)
-    given = [[_applied(columns, byte << 8 * lane) for byte in range(256)] for lane in range(_BYTES)]
-    return [[bytes(value >> 8 * place & 0xFF for value in values) for values in given] for place in range(_BYTES)]
+    contributions = [[_applied(columns, byte << 8 * lane) for byte in range(256)] for lane in range(_BYTES)]
+    return [
+        [bytes(value >> 8 * place & 0xFF for value in values) for values in contributions] for place in range(_BYTES)
+    ]
 
 
 def _moved(register: int, size: int) -> int:

@@ -154,16 +154,16 @@ def read_content_headers(
     )
 
 
-def write_content_headers(said: ContentHeaders) -> dict[str, str]:
+def write_content_headers(content_headers: ContentHeaders) -> dict[str, str]:
     """Return the content headers of a blob, without its MD5."""
-    found = {
-        "Content-Type": said.content_type,
-        "Content-Encoding": said.encoding,
-        "Content-Language": said.language,
-        "Content-Disposition": said.disposition,
-        "Cache-Control": said.cache_control,
+    headers = {
+        "Content-Type": content_headers.content_type,
+        "Content-Encoding": content_headers.encoding,
+        "Content-Language": content_headers.language,
+        "Content-Disposition": content_headers.disposition,
+        "Cache-Control": content_headers.cache_control,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in headers.items() if value}
 
 
 def base64(digest: bytes) -> str:
@@ -248,8 +248,8 @@ _FIRST: Mark = ("", 0)
 
 def write_marker(mark: Mark) -> str:
     """Return a marker for a position."""
-    name, rest = mark
-    return write_token(f"{rest} {name}")
+    name, moment = mark
+    return write_token(f"{moment} {name}")
 
 
 def read_marker(marker: str) -> Mark:
@@ -263,10 +263,10 @@ def read_marker(marker: str) -> Mark:
     if not marker:
         return _FIRST
     try:
-        rest, space, name = read_token(marker).partition(" ")
+        moment, space, name = read_token(marker).partition(" ")
         if not space:
             raise ServiceError(errors.INVALID_MARKER)
-        return name, int(rest)
+        return name, int(moment)
     except (ServiceError, ValueError) as error:
         raise ServiceError(errors.INVALID_MARKER) from error
 

@@ -79,8 +79,8 @@ class Lease:
         """Assert that id, duration and end match."""
         timed = LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION
         endless = self.duration == INFINITE and self.ends is None and not self.breaking
-        ended = (timed or (self.duration == INFINITE and self.breaking)) and self.ends is not None
-        if not (self == NO_LEASE if self.id is None else endless or ended):
+        is_ending = (timed or (self.duration == INFINITE and self.breaking)) and self.ends is not None
+        if not (self == NO_LEASE if self.id is None else endless or is_ending):
             raise AssertionError(f"{self!r} is no lease that can be")
 
     def seconds_left(self, now: Ticks) -> int:

@@ -88,25 +88,25 @@ def list_page(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Pag
 
 def _walk(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Iterator[tuple[Item, Mark]]:
     """Yield the items, each with the position after it; a group is skipped with a new search."""
-    name, rest = query.start
+    name, moment = query.start
     lower: str | None = max(name, query.prefix)
     while lower is not None:
         first, lower = lower, None
         for slot in slots.walk(first, beyond(query.prefix)):
-            shown = list(_versions(slot, query, now, rest if slot.name == name else 0))
+            entries = list(_versions(slot, query, now, moment if slot.name == name else 0))
             group = _group(slot.name, query)
-            if shown and group is not None:
+            if entries and group is not None:
                 lower = beyond(group)
                 yield Prefix(group), (lower or after(group), 0)
                 break
-            yield from shown
+            yield from entries
 
 
-def _versions(slot: Slot, query: ListBlobsQuery, now: Ticks, rest: int) -> Iterator[tuple[Item, Mark]]:
+def _versions(slot: Slot, query: ListBlobsQuery, now: Ticks, moment: int) -> Iterator[tuple[Item, Mark]]:
     """Yield the versions of a name, starting at a snapshot."""
     if query.snapshots:
         for blob in slot.snapshots:
-            if blob.snapshot is not None and blob.snapshot >= rest:
+            if blob.snapshot is not None and blob.snapshot >= moment:
                 yield blob, (slot.name, blob.snapshot + 1)
     if slot.current is not None:
         yield slot.current, (after(slot.name), 0)
@@ -115,8 +115,8 @@ def _versions(slot: Slot, query: ListBlobsQuery, now: Ticks, rest: int) -> Itera
 
 
 def _group(name: str, query: ListBlobsQuery) -> str | None:
-    found = name.find(query.delimiter, len(query.prefix)) if query.delimiter else -1
-    return None if found < 0 else name[: found + len(query.delimiter)]
+    position = name.find(query.delimiter, len(query.prefix)) if query.delimiter else -1
+    return None if position < 0 else name[: position + len(query.delimiter)]
 
 
 def beyond(prefix: str) -> str | None:

@@ -86,15 +86,15 @@ def get_tags(call: BlobCall) -> Response:
 def get_block_list(call: BlobCall) -> Response:
     """Return the blocks under a name."""
     call.begin("GetBlockList", READ)
-    which = call.address.query.get("blocklisttype", "committed").lower()
-    if which not in _BLOCK_LISTS:
-        raise invalid_parameter("blocklisttype", which)
+    list_type = call.address.query.get("blocklisttype", "committed").lower()
+    if list_type not in _BLOCK_LISTS:
+        raise invalid_parameter("blocklisttype", list_type)
     blocks = call.state.blocks(*call.place, read_terms(call.request.headers), call.snapshot)
     headers = {**_XML}
     if blocks.blob is not None:
         headers |= version_headers(blocks.blob.etag, blocks.blob.modified)
         headers["x-ms-blob-content-length"] = str(len(blocks.blob.content))
-    return Response(200, headers, write_block_list(blocks, which))
+    return Response(200, headers, write_block_list(blocks, list_type))
 
 
 def list_blobs(call: BlobCall) -> Response:
@@ -124,8 +124,8 @@ def _read_list_query(query: Mapping[str, str]) -> ListBlobsQuery:
 
 def _with_body(call: BlobCall, status: int, headers: dict[str, str], content: Content) -> Response:
     if is_structured(call.request.headers):
-        content, told = write_structured(content)
-        headers |= told
+        content, checksum_headers = write_structured(content)
+        headers |= checksum_headers
     return Response(status, {**headers, **_overrides(call), "Content-Length": str(len(content))}, content)
 
 
@@ -156,9 +156,9 @@ def _check_length(headers: Mapping[str, str], length: int) -> None:
 
 
 def _checksums(headers: Mapping[str, str], part: Content) -> dict[str, str]:
-    found: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     if _is_asked(headers, _RANGE_MD5):
-        found["Content-MD5"] = base64(md5_of(part))
+        checksums["Content-MD5"] = base64(md5_of(part))
     if _is_asked(headers, _RANGE_CRC64):
-        found["x-ms-content-crc64"] = base64(crc64_of(part))
-    return found
+        checksums["x-ms-content-crc64"] = base64(crc64_of(part))
+    return checksums

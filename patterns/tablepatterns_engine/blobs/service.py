@@ -161,17 +161,17 @@ class Blobs:
         :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, TargetConditionNotMet,
             InvalidBlobType, BlobArchived, InfiniteLeaseDurationRequired, or an error of a lease
         """
-        kept = draft.checked()
+        checked = draft.checked()
         with self._lock:
             origin = self.source(source)
-            metadata = origin.metadata if keep_metadata else kept.metadata
-            tags = origin.tags if keep_tags else kept.tags
-            kept = replace(kept, headers=origin.headers, metadata=metadata, tags=tags)
+            metadata = origin.metadata if keep_metadata else checked.metadata
+            tags = origin.tags if keep_tags else checked.tags
+            checked = replace(checked, headers=origin.headers, metadata=metadata, tags=tags)
             return self._create(
                 container,
                 name,
                 terms,
-                lambda slot, stamp: versions.copied(slot, origin, source.url, kept, stamp),
+                lambda slot, stamp: versions.copied(slot, origin, source.url, checked, stamp),
                 unmet=errors.TARGET_CONDITION_NOT_MET,
             )
 
@@ -252,21 +252,21 @@ class Blobs:
 
         :raises ServiceError: as `set_headers`, or the metadata is invalid
         """
-        kept = checked_metadata(metadata)
-        return self._change(container, name, terms, lambda blob: replace(blob, metadata=kept))
+        checked = checked_metadata(metadata)
+        return self._change(container, name, terms, lambda blob: replace(blob, metadata=checked))
 
     def set_tags(self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS) -> None:
         """Replace the tags of a blob without a new version.
 
         :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the tags or of the conditions
         """
-        kept = checked_tags(tags)
+        checked = checked_tags(tags)
         with self._lock:
             slot = self._slot(container, name)
             blob = slot.existing()
             check_write(terms, blob)
             blob.lease.check_write(terms.lease, self._clock.now(), BLOB)
-            slot.current = replace(blob, tags=kept)
+            slot.current = replace(blob, tags=checked)
 
     def set_tier(
         self, container: str, name: str, tier: Tier, terms: Terms = NO_TERMS, snapshot: Ticks | None = None
@@ -306,18 +306,18 @@ class Blobs:
         :param metadata: the metadata of the snapshot, instead of the blob's; this makes it a new version
         :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
         """
-        kept = None if metadata is None else checked_metadata(metadata)
+        new_metadata = None if metadata is None else checked_metadata(metadata)
         with self._lock:
             slot = self._slot(container, name)
             blob = slot.existing()
             check_write(terms, blob)
             blob.lease.check_read(terms.lease, self._clock.now(), BLOB)
             blob.check_online()
-            taken = replace(blob, snapshot=self._clock.stamp(), lease=NO_LEASE)
-            if kept is not None:
-                taken = replace(taken, metadata=kept, modified=self._clock.stamp())
-            slot.snapshots.append(taken)
-        return taken
+            snapshot_blob = replace(blob, snapshot=self._clock.stamp(), lease=NO_LEASE)
+            if new_metadata is not None:
+                snapshot_blob = replace(snapshot_blob, metadata=new_metadata, modified=self._clock.stamp())
+            slot.snapshots.append(snapshot_blob)
+        return snapshot_blob
 
     # -- Deleting
 

@@ -138,7 +138,7 @@ class Slot:
 
     def check(self) -> None:
         """Assert that snapshots have a blob and are ordered, and that versions are valid."""
-        moments = [taken.snapshot for taken in self.snapshots]
+        moments = [snapshot.snapshot for snapshot in self.snapshots]
         if None in moments or moments != sorted(set(moments), key=lambda moment: moment or 0):
             raise AssertionError(f"snapshots of {self.name!r} are out of order")
         if self.snapshots and self.current is None:

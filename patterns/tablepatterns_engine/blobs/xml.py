@@ -36,12 +36,12 @@ def write_block_list(blocks: BlockList, which: str) -> bytes:
 
     :param which: committed, uncommitted or all
     """
-    committed = _listed("CommittedBlocks", blocks.committed) if which != "uncommitted" else ""
-    uncommitted = _listed("UncommittedBlocks", blocks.uncommitted) if which != "committed" else ""
+    committed = _block_elements("CommittedBlocks", blocks.committed) if which != "uncommitted" else ""
+    uncommitted = _block_elements("UncommittedBlocks", blocks.uncommitted) if which != "committed" else ""
     return write_document(element("BlockList", committed, uncommitted))
 
 
-def _listed(name: str, blocks: Iterable[Block]) -> str:
+def _block_elements(name: str, blocks: Iterable[Block]) -> str:
     return element(
         name,
         *(element("Block", optional("Name", block.id), optional("Size", len(block.content))) for block in blocks),
@@ -52,20 +52,20 @@ _NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def write_list(
-    base: str, container: str | None, asked: Iterable[str], items: Iterable[str], kind: str, following: str
+    base: str, container: str | None, option_elements: Iterable[str], items: Iterable[str], kind: str, following: str
 ) -> bytes:
     """Return a list as a document.
 
     :param base: the account's endpoint
     :param container: the container of a list of blobs; None for a list of containers
-    :param asked: the options of the request, which are in the response too
+    :param option_elements: the options of the request, which are in the response too
     :param kind: the name of the element with the items
     :param following: the marker of the next page, "" on the last
     """
     owner = "" if container is None else f' ContainerName="{_attribute(container)}"'
-    found = "".join([*asked, element(kind, *items), element("NextMarker", xml_text(following))])
+    content = "".join([*option_elements, element(kind, *items), element("NextMarker", xml_text(following))])
     return write_document(
-        f'<EnumerationResults ServiceEndpoint="{_attribute(base)}/"{owner}>{found}</EnumerationResults>'
+        f'<EnumerationResults ServiceEndpoint="{_attribute(base)}/"{owner}>{content}</EnumerationResults>'
     )
 
 
@@ -127,13 +127,13 @@ def read_tags(body: bytes) -> dict[str, str]:
 
     :raises ServiceError: InvalidXmlDocument; InvalidTag for a duplicate name
     """
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for tag in read_document(body, "Tags").findall("TagSet/Tag"):
         name = tag.findtext("Key")
         if name is None:
             raise ServiceError(errors.INVALID_XML_DOCUMENT)
-        found.append((name, tag.findtext("Value") or ""))
-    return _once(found)
+        pairs.append((name, tag.findtext("Value") or ""))
+    return _unique_tags(pairs)
 
 
 def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
@@ -145,7 +145,7 @@ def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
     if not text:
         return {}
     try:
-        return _once(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
+        return _unique_tags(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
     except ValueError as error:
         raise ServiceError(errors.INVALID_TAGS) from error
 
@@ -157,15 +157,15 @@ def write_tags(tags: Mapping[str, str]) -> bytes:
 
 def tags_element(tags: Mapping[str, str]) -> str:
     """Return tags as an element."""
-    found = [element("Tag", element("Key", xml_text(name)), element("Value", xml_text(tags[name]))) for name in tags]
-    return element("Tags", element("TagSet", *found))
+    elements = [element("Tag", element("Key", xml_text(name)), element("Value", xml_text(tags[name]))) for name in tags]
+    return element("Tags", element("TagSet", *elements))
 
 
-def _once(tags: list[tuple[str, str]]) -> dict[str, str]:
-    found = dict(tags)
-    if len(found) < len(tags):
+def _unique_tags(tags: list[tuple[str, str]]) -> dict[str, str]:
+    tags_by_name = dict(tags)
+    if len(tags_by_name) < len(tags):
         raise ServiceError(errors.INVALID_TAGS)
-    return found
+    return tags_by_name
 
 
 _BLOB_OPTIONS: Final = {"prefix": "Prefix", "marker": "Marker", "maxresults": "MaxResults", "delimiter": "Delimiter"}
@@ -195,18 +195,18 @@ def _item(item: Item, include: Set[str], now: Ticks) -> str:
 
 def _properties(blob: Blob, now: Ticks) -> str:
     # Text instead of elements, for speed: a page has up to 5,000
-    said = blob.headers
+    headers = blob.headers
     return (
         f"<Creation-Time>{http_date(blob.created)}</Creation-Time>"
         f"<Last-Modified>{http_date(blob.modified)}</Last-Modified>"
         f"<Etag>{blob.etag[1:-1]}</Etag>"
         f"<Content-Length>{len(blob.content)}</Content-Length>"
-        f"<Content-Type>{xml_text(said.content_type)}</Content-Type>"
-        f"{element('Content-Encoding', xml_text(said.encoding or ''))}"
-        f"{element('Content-Language', xml_text(said.language or ''))}"
-        f"{element('Content-MD5', base64(said.md5) if said.md5 else '')}"
-        f"{element('Cache-Control', xml_text(said.cache_control or ''))}"
-        f"{element('Content-Disposition', xml_text(said.disposition or ''))}"
+        f"<Content-Type>{xml_text(headers.content_type)}</Content-Type>"
+        f"{element('Content-Encoding', xml_text(headers.encoding or ''))}"
+        f"{element('Content-Language', xml_text(headers.language or ''))}"
+        f"{element('Content-MD5', base64(headers.md5) if headers.md5 else '')}"
+        f"{element('Cache-Control', xml_text(headers.cache_control or ''))}"
+        f"{element('Content-Disposition', xml_text(headers.disposition or ''))}"
         f"<BlobType>{blob.kind.value}</BlobType>"
         f"{_tier(blob)}{_lease(blob, now)}"
         f"{'<Sealed>true</Sealed>' if blob.sealed else ''}"

@@ -78,10 +78,10 @@ class _Site(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _site(base: str, account: str) -> _Site:
-    found = _SITE.fullmatch(base)
-    if not found:
+    match = _SITE.fullmatch(base)
+    if not match:
         raise ServiceError(errors.INVALID_URI)
-    scheme, host = found.groups()
+    scheme, host = match.groups()
     label = host.partition(".")[0].lower()
     is_host_style = label in (account, account + _SECONDARY)
     return _Site(base, scheme.lower() == "https", label != account if is_host_style else None)

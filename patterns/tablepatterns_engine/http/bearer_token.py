@@ -39,18 +39,21 @@ def is_current(token: str, account: str, service: str, now: Ticks) -> bool:
 
 
 def _is_for(audience: object, account: str, service: str) -> bool:
-    named = cast("list[object]", audience) if isinstance(audience, list) else [audience]
+    audiences = cast("list[object]", audience) if isinstance(audience, list) else [audience]
     accepted = {*_EVERY_ACCOUNT, f"https://{account}.{service}.core.windows.net"}
-    return any(isinstance(each, str) and each.removesuffix("/").lower() in accepted for each in named)
+    return any(
+        isinstance(accepted_audience, str) and accepted_audience.removesuffix("/").lower() in accepted
+        for accepted_audience in audiences
+    )
 
 
 def _members(part: str) -> Mapping[str, object]:
     content = _bytes(part)
     try:
-        found: object = None if content is None else json.loads(content)
+        members: object = None if content is None else json.loads(content)
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, object]", members) if isinstance(members, dict) else {}
 
 
 def _bytes(part: str) -> bytes | None:

@@ -48,10 +48,10 @@ def read_parts(body: bytes, content_type: str) -> list[Part]:
 
     :raises ValueError: no boundary, no such delimiter, no closing one, or a part without a header block
     """
-    found = _BOUNDARY.search(content_type)
-    if not found:
+    match = _BOUNDARY.search(content_type)
+    if not match:
         raise ValueError("no boundary")
-    _, *pieces = (b"\n" + body).split(b"\n--" + found[1].encode("latin-1", "replace"))
+    _, *pieces = (b"\n" + body).split(b"\n--" + match[1].encode("latin-1", "replace"))
     if not pieces or not pieces[-1].startswith(b"--"):
         raise ValueError("no closing delimiter")
     # The line end before a delimiter belongs to it. A multipart without parts is written as one empty part

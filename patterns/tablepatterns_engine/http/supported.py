@@ -51,10 +51,10 @@ class Support:
         :raises ServiceError: NotImplemented
         """
         if not self._headers.isdisjoint(headers) or (query and not self._parameters.isdisjoint(query)):
-            asked = [(name, headers[name]) for name in self._headers.intersection(headers)]
-            asked += [(f"?{name}", query[name]) for name in self._parameters.intersection(query)]
+            options = [(name, headers[name]) for name in self._headers.intersection(headers)]
+            options += [(f"?{name}", query[name]) for name in self._parameters.intersection(query)]
             # An option may be sent with a value that turns it off; a condition may not
-            if any(value and (name in _CONDITIONS or value.lower() != "false") for name, value in asked):
+            if any(value and (name in _CONDITIONS or value.lower() != "false") for name, value in options):
                 raise ServiceError(errors.NOT_IMPLEMENTED)
 
 

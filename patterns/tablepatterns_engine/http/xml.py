@@ -159,15 +159,15 @@ def _read_retention(item: Element | None) -> Retention:
 
 def _read_rule(item: Element) -> CorsRule:
     return CorsRule(
-        allowed_origins=_listed(item, "AllowedOrigins"),
-        allowed_methods=_listed(item, "AllowedMethods"),
-        allowed_headers=_listed(item, "AllowedHeaders"),
-        exposed_headers=_listed(item, "ExposedHeaders"),
+        allowed_origins=_read_words(item, "AllowedOrigins"),
+        allowed_methods=_read_words(item, "AllowedMethods"),
+        allowed_headers=_read_words(item, "AllowedHeaders"),
+        exposed_headers=_read_words(item, "ExposedHeaders"),
         max_age_in_seconds=child(item, "MaxAgeInSeconds", number) or 0,
     )
 
 
-def _listed(item: Element, name: str) -> tuple[str, ...]:
+def _read_words(item: Element, name: str) -> tuple[str, ...]:
     text = child(item, name, str)
     return () if text is None else tuple(text.split(","))
 
@@ -220,7 +220,7 @@ def read_policies(body: bytes) -> list[AccessPolicy]:
 
 def write_policies(policies: Iterable[AccessPolicy]) -> bytes:
     """Return the policies as a document."""
-    return write_document(element("SignedIdentifiers", *map(_written, policies)))
+    return write_document(element("SignedIdentifiers", *map(_write_policy, policies)))
 
 
 def _read_policy(item: Element) -> AccessPolicy:
@@ -233,7 +233,7 @@ def _read_policy(item: Element) -> AccessPolicy:
     )
 
 
-def _written(policy: AccessPolicy) -> str:
+def _write_policy(policy: AccessPolicy) -> str:
     terms = [
         optional("Start", _moment(policy.start)),
         optional("Expiry", _moment(policy.expiry)),

@@ -100,13 +100,13 @@ class Queues:
         _check_name(name)
         kept = checked_metadata(metadata or {})
         with self._lock:
-            known = self._queues.get(name)
-            if known is None:
+            queue = self._queues.get(name)
+            if queue is None:
                 self.deletions.check(name)
                 self._queues[name] = Queue(name, kept)
-            elif not same_metadata(known.metadata, kept):
+            elif not same_metadata(queue.metadata, kept):
                 raise ServiceError(errors.QUEUE_ALREADY_EXISTS)
-        return known is None
+        return queue is None
 
     def delete(self, name: str) -> None:
         """Delete a queue with its messages immediately; its name is free once the deletion has finished.
@@ -143,9 +143,9 @@ class Queues:
 
     def set_metadata(self, name: str, metadata: Mapping[str, str]) -> None:
         """Replace the metadata of a queue."""
-        kept = checked_metadata(metadata)
+        checked = checked_metadata(metadata)
         with self._lock:
-            self._queue(name).metadata = kept
+            self._queue(name).metadata = checked
 
     def count(self, name: str) -> int:
         """Return the number of messages of a queue, including invisible ones."""
@@ -258,10 +258,10 @@ class Queues:
 
     def _queue(self, name: str) -> Queue:
         _check_name(name)
-        found = self._queues.get(name)
-        if found is None:
+        queue = self._queues.get(name)
+        if queue is None:
             raise ServiceError(errors.QUEUE_NOT_FOUND)
-        return found
+        return queue
 
     def _swept(self, name: str) -> tuple[Queue, Ticks]:
         """Remove expired messages; return the queue, and the time as of which they were removed."""

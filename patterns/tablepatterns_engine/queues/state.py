@@ -126,9 +126,9 @@ class Queue:
         """Assert that each message is stored once under its id and in both orders, and is valid."""
         for timers, moment in ((self._by_visibility, "visible"), (self._by_expiry, "expires")):
             timers.check()
-            found = list(timers.due(Ticks.MAX))
-            moments = [(getattr(message, moment), message.number) for message in found]
-            if moments != sorted(set(moments)) or {message.id: message for message in found} != self._messages:
+            due_messages = list(timers.due(Ticks.MAX))
+            moments = [(getattr(message, moment), message.number) for message in due_messages]
+            if moments != sorted(set(moments)) or {message.id: message for message in due_messages} != self._messages:
                 raise AssertionError(f"queue {self.name!r} has other messages than its order by {moment!r}")
         if any(name != message.id for name, message in self._messages.items()):
             raise AssertionError(f"a message of queue {self.name!r} is filed under another id")

@@ -35,15 +35,15 @@ def write_list(
     :param following: the first name of the next page; None on the last
     """
     with_metadata = "metadata" in query.get("include", "").split(",")
-    asked = [
+    option_elements = [
         optional("Prefix", query.get("prefix")),
         optional("Marker", query.get("marker")),
         optional("MaxResults", query.get("maxresults")),
     ]
-    found = element("Queues", *(_queue(queue, with_metadata) for queue in queues))
+    queue_elements = element("Queues", *(_queue(queue, with_metadata) for queue in queues))
     marker = element("NextMarker", "" if following is None else f"/{account}/{following}")
     endpoint = xml_text(f"{base}/").replace('"', "&quot;")
-    content = "".join([*asked, found, marker])
+    content = "".join([*option_elements, queue_elements, marker])
     return write_document(f'<EnumerationResults ServiceEndpoint="{endpoint}">{content}</EnumerationResults>')
 
 
@@ -65,22 +65,22 @@ def read_text(body: bytes) -> str:
 
 def write_put(message: Message) -> bytes:
     """Return the response to the sender of a message."""
-    return _written([element("QueueMessage", _identity(message), _hold(message))])
+    return _write_messages([element("QueueMessage", _identity(message), _hold(message))])
 
 
 def write_received(messages: Iterable[Message]) -> bytes:
     """Return received messages, with receipts."""
-    return _written(
+    return _write_messages(
         element("QueueMessage", _identity(message), _hold(message), _content(message)) for message in messages
     )
 
 
 def write_peeked(messages: Iterable[Message]) -> bytes:
     """Return messages that were peeked at, without receipts."""
-    return _written(element("QueueMessage", _identity(message), _content(message)) for message in messages)
+    return _write_messages(element("QueueMessage", _identity(message), _content(message)) for message in messages)
 
 
-def _written(messages: Iterable[str]) -> bytes:
+def _write_messages(messages: Iterable[str]) -> bytes:
     return write_document(element("QueueMessagesList", *messages))
 
 

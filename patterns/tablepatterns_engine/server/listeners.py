@@ -110,7 +110,7 @@ class Listeners:
     @property
     def services(self) -> Mapping[int, str]:
         """The service on each port."""
-        return {each.getsockname()[1]: service for service, each in self._sockets.items()}
+        return {listener.getsockname()[1]: service for service, listener in self._sockets.items()}
 
     def urls(self, account: str) -> Mapping[str, str]:
         """Return each service's URL of an account."""
@@ -131,8 +131,8 @@ class Listeners:
 
     def close(self) -> None:
         """Close the ports."""
-        for each in self._sockets.values():
-            each.close()
+        for listener in self._sockets.values():
+            listener.close()
 
 
 def _resolved(host: str) -> tuple[socket.AddressFamily, str]:

@@ -67,10 +67,10 @@ class Hosts:
 
     def _is_own(self, origin: str, host: str) -> bool:
         try:
-            found = urlsplit(origin)
+            address = urlsplit(origin)
         except ValueError:
             return False
-        return bool(found.netloc) and (found.netloc.lower() == host.lower() or found.hostname in self._names)
+        return bool(address.netloc) and (address.netloc.lower() == host.lower() or address.hostname in self._names)
 
     def _knows(self, host: str) -> bool:
         name = _name_of(host)

@@ -33,14 +33,14 @@ def run_batch(call: TableCall) -> Response:
     content_type = call.request.headers.get("content-type", "")
     if not content_type.lower().startswith(_MULTIPART):
         raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
-    first, others = _read_batch(call.request.body, content_type)
+    first, other_parts = _read_batch(call.request.body, content_type)
     if isinstance(first, InnerRequest):
         responses = [_query(call, first)]
         written = write_response(responses[0])
     else:
         responses = _changeset(call, first)
         written = write_multipart(f"changesetresponse_{uuid4()}", list(map(write_response, responses)))
-    rejected = [_error_part(call, ServiceError(errors.INVALID_INPUT)) for _ in range(others)]
+    rejected = [_error_part(call, ServiceError(errors.INVALID_INPUT)) for _ in range(other_parts)]
     boundary = f"batchresponse_{uuid4()}"
     body = write_parts(boundary, [written, *map(write_response, rejected)])
     response = Response(202, {"Content-Type": f"{_MULTIPART}; boundary={boundary}"}, body)
@@ -51,10 +51,10 @@ def run_batch(call: TableCall) -> Response:
 def _read_batch(body: bytes, content_type: str) -> tuple[InnerRequest | list[InnerRequest], int]:
     """Return the query or the operations of the first part, and how many parts follow it."""
     try:
-        first, *others = read_parts(body, content_type)
+        first, *other_parts = read_parts(body, content_type)
         if not first.content_type.startswith(_MULTIPART):
-            return next(read_requests([first])), len(others)
-        return list(read_requests(read_parts(first.content, first.headers["content-type"]))), len(others)
+            return next(read_requests([first])), len(other_parts)
+        return list(read_requests(read_parts(first.content, first.headers["content-type"]))), len(other_parts)
     except ValueError as error:
         raise ServiceError(errors.INVALID_INPUT) from error
 

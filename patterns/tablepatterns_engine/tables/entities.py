@@ -213,8 +213,8 @@ def _value_error(name: str, value: Value) -> ServiceError:
         return ServiceError(errors.INVALID_INPUT)
     early = value.datetime()
     # %Y would not pad the year on every platform
-    shown = f"{early:%m/%d}/{early.year:04} {early:%H:%M:%S}"
-    return ServiceError(errors.PARAMETER_OUT_OF_RANGE.format(name=name, value=shown))
+    date_text = f"{early:%m/%d}/{early.year:04} {early:%H:%M:%S}"
+    return ServiceError(errors.PARAMETER_OUT_OF_RANGE.format(name=name, value=date_text))
 
 
 _UNBOUNDED: Final = frozenset({bool, Int64, float, UUID})
@@ -262,15 +262,15 @@ def check_transaction(operations: Sequence[Operation]) -> list[int]:
         index = MAX_TRANSACTION_OPERATIONS - 1
         raise TransactionError(errors.TOO_MANY_OPERATIONS, index=index, operations=len(operations))
     group = ordinal(operations[0].partition_key)
-    seen: set[str] = set()
+    row_keys: set[str] = set()
 
     def step(operation: Operation) -> int:
         if ordinal(operation.partition_key) != group:
             raise ServiceError(errors.DIFFERENT_PARTITIONS)
         row = ordinal(operation.row_key)
-        if row in seen:
+        if row in row_keys:
             raise ServiceError(errors.DUPLICATE_ROW)
-        seen.add(row)
+        row_keys.add(row)
         return check(operation)
 
     return each(operations, step)

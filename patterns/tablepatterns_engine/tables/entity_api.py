@@ -102,8 +102,10 @@ def read_write(method: str, target: Target, headers: Mapping[str, str], body: by
 
 
 def _insert(target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
-    said = read_body(body)
-    operation = Operation("insert", said.key("PartitionKey"), said.key("RowKey"), said.properties())
+    entity_body = read_body(body)
+    operation = Operation(
+        "insert", entity_body.key("PartitionKey"), entity_body.key("RowKey"), entity_body.properties()
+    )
     preference = headers.get("prefer")
     return Write("InsertEntity", ADD, operation, target, level, preference if preference in _PREFERENCES else None)
 
@@ -211,9 +213,9 @@ def query_entities(call: TableCall) -> Response:
     call.begin("QueryEntities", QUERY)
     renderer = call.renderer(table)
     reject_unknown_options(query)
-    wanted = read_filter(query.get("$filter", ""))
-    notes.partition = _partition(wanted)
-    page = call.state.query(table, wanted, limit=read_top(query), start=_start(query), scope=call.permit.scope)
+    expression = read_filter(query.get("$filter", ""))
+    notes.partition = _partition(expression)
+    page = call.state.query(table, expression, limit=read_top(query), start=_start(query), scope=call.permit.scope)
     notes.query_class = page.query_class.label
     notes.examined, notes.returned = page.examined, len(page.entities)
     body = renderer.entities(page.entities, query.get("$select"))
@@ -261,8 +263,8 @@ def read_top(query: Mapping[str, str]) -> int:
 
 
 @lru_cache(maxsize=512)
-def _partition(wanted: Filter | None) -> str | None:
-    return None if wanted is None else key_bounds(wanted).partition
+def _partition(expression: Filter | None) -> str | None:
+    return None if expression is None else key_bounds(expression).partition
 
 
 def _start(query: Mapping[str, str]) -> tuple[str, str] | None:

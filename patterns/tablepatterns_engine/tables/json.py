@@ -421,10 +421,10 @@ def _by_column(shape: Names, rows: Sequence[Entity], level: Level) -> Iterator[s
     if level is Level.MINIMAL:
         text = _ETAG + text
         values.insert(0, "\n".join(timestamps).replace(":", "%3A").split("\n"))
-    first, *others = text.split("%s")
+    first, *separators = text.split("%s")
     pieces: list[Iterable[str]] = [repeat(first)]
-    for value, other in zip(values, others, strict=True):
-        pieces += value, repeat(other)
+    for value, separator in zip(values, separators, strict=True):
+        pieces += value, repeat(separator)
     # Joining the pieces of a row takes a third of the time of formatting it
     return map("".join, zip(*pieces, strict=False))
 

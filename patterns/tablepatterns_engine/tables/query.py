@@ -46,10 +46,10 @@ def make_plan(expression: Filter | None) -> Plan:
     """Return the plan for a filter; None is the query for every entity of the table."""
     if expression is None:
         return Plan(KeyRange(), None, QueryClass.TABLE_SCAN)
-    found = classify(expression)
-    key_range = KeyRange(upper=FIRST) if found.bounds.empty else _key_range(found.searched)
+    classification = classify(expression)
+    key_range = KeyRange(upper=FIRST) if classification.bounds.empty else _key_range(classification.searched)
     is_match = matcher(expression)
-    return Plan(key_range, lambda entity: is_match(entity.get), found.query_class)
+    return Plan(key_range, lambda entity: is_match(entity.get), classification.query_class)
 
 
 class Scan:
@@ -63,7 +63,7 @@ class Scan:
         self._plan = plan
         self._limit = min(limit, MAX_PAGE_ENTITIES)
         self._most = page_examines
-        self._found: list[Entity] = []
+        self._matches: list[Entity] = []
         self.examined = 0
         """How many entities were read so far."""
 
@@ -76,16 +76,16 @@ class Scan:
         matches = self._plan.matches
         if matches is None:
             most = self._limit if self._most is None else min(self._limit, self._most)
-            self._found += islice(rows, most - self.examined)
-            self.examined = len(self._found)
+            self._matches += islice(rows, most - self.examined)
+            self.examined = len(self._matches)
             following = next(rows, None)
             return None if following is None else self._page(following)
         for entity in rows:
-            if len(self._found) == self._limit or self.examined == self._most:
+            if len(self._matches) == self._limit or self.examined == self._most:
                 return self._page(entity)
             self.examined += 1
             if matches(entity):
-                self._found.append(entity)
+                self._matches.append(entity)
         return None
 
     def end(self) -> Page:
@@ -94,7 +94,7 @@ class Scan:
 
     def _page(self, following: Entity | None) -> Page:
         keys = None if following is None else (following.partition_key, following.row_key)
-        return Page(self._found, keys, self.examined, self._plan.query_class)
+        return Page(self._matches, keys, self.examined, self._plan.query_class)
 
 
 def _remaining(key_range: KeyRange, start: tuple[str, str] | None, scope: KeyScope | None) -> KeyRange:

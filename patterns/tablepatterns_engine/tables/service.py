@@ -117,11 +117,11 @@ class Tables:
     def _find(self, name: str) -> Table:
         """Return a table's data; the caller holds the lock."""
         key = _checked_name(name)
-        found = self._tables.get(key)
-        if found is None:
+        rows = self._tables.get(key)
+        if rows is None:
             self.deletions.check(key)
             raise ServiceError(errors.TABLE_NOT_FOUND)
-        return found
+        return rows
 
     # -- Entities
 
