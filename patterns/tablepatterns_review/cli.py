@@ -81,16 +81,16 @@ def run_review(source: str, form: Form | None, output: Path | None, prices: Path
 
     form, design, table = _form_of(form, output), design_of(source), _price_table(prices)
     with _progress(design) as show:
-        found = review(design, prices=table, detailed=form in (Form.JSON, Form.HTML), on_measured=show)
+        reviewed = review(design, prices=table, detailed=form in (Form.JSON, Form.HTML), on_measured=show)
     if output is not None:
         # Line breaks as they are, on every system
-        output.write_bytes(_written(found, form).encode("utf-8"))
-        console.print(f"{plain(found.design.name)}: {verdict(found)}; {output}", markup=False, soft_wrap=True)
+        output.write_bytes(_written(reviewed, form).encode("utf-8"))
+        console.print(f"{plain(reviewed.design.name)}: {verdict(reviewed)}; {output}", markup=False, soft_wrap=True)
     elif form is Form.TEXT:
-        console.print(text(found))
+        console.print(text(reviewed))
     else:
-        console.file.write(_written(found, form))
-    return found
+        console.file.write(_written(reviewed, form))
+    return reviewed
 
 
 def _form_of(form: Form | None, output: Path | None) -> Form:
@@ -113,11 +113,11 @@ def fixed(source: str, number: int, output: Path | None, prices: Path | None, co
     if not Path(source).is_file():
         raise BadInput("design", source, "only a design file can be changed", "give a TOML file")
     table = _price_table(prices)
-    found, changes = review_with_changes(design_of(source), prices=table)
-    known = [each for each in found.findings if each.fix == number]
-    change = changes[number - 1] if known else None
+    reviewed, changes = review_with_changes(design_of(source), prices=table)
+    findings = [finding for finding in reviewed.findings if finding.fix == number]
+    change = changes[number - 1] if findings else None
     if change is None:
-        numbers = ", ".join(str(each.fix) for each in found.findings if each.fix) or "none"
+        numbers = ", ".join(str(finding.fix) for finding in reviewed.findings if finding.fix) or "none"
         raise BadInput("fix", number, f"the report has no such change; it has {numbers}", "give one of these")
     text = fixed_text(Path(source).read_text(encoding="utf-8-sig"), change)
     (output or Path(source)).write_bytes(text.encode("utf-8"))
@@ -248,9 +248,9 @@ def schema_text() -> str:
     return json.dumps(schema(), indent=2)
 
 
-def status(found: Reviewed, fail_on: FailOn) -> int:
+def status(reviewed: Reviewed, fail_on: FailOn) -> int:
     """Return 1 if there is a finding of this severity or worse, and 0 otherwise."""
-    worst, least = found.severity, _LEAST.get(fail_on)
+    worst, least = reviewed.severity, _LEAST.get(fail_on)
     return int(worst is not None and least is not None and worst >= least)
 
 
@@ -289,19 +289,19 @@ def _in_python(source: str, module: str, attribute: str) -> Design:
     return made
 
 
-def _written(found: Reviewed, form: Form) -> str:
+def _written(reviewed: Reviewed, form: Form) -> str:
     from .report import as_json, html, markdown, text
 
     match form:
         case Form.MARKDOWN:
-            return markdown(found)
+            return markdown(reviewed)
         case Form.JSON:
-            return as_json(found)
+            return as_json(reviewed)
         case Form.HTML:
-            return html(found)
+            return html(reviewed)
         case Form.TEXT:
             out = io.StringIO()
-            Console(file=out, width=_WIDTH, highlight=False, color_system=None).print(text(found))
+            Console(file=out, width=_WIDTH, highlight=False, color_system=None).print(text(reviewed))
             return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 

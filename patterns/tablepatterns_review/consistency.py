@@ -40,28 +40,28 @@ class _Part:
     repaired_by: str = ""
 
 
-def promises(design: Design, measured: Iterable[Measured]) -> tuple[Consistency, ...]:
-    """Return the consistency of each access pattern, in the order of `measured`.
+def promises(design: Design, measured_sets: Iterable[Measured]) -> tuple[Consistency, ...]:
+    """Return the consistency of each access pattern, in the order of `measured_sets`.
 
     :param design: the design
-    :param measured: the access patterns as measured
+    :param measured_sets: the access patterns as measured
 
     Guide: eventual consistency; entity group transactions.
     """
-    return tuple(_promise(design, each) for each in measured)
+    return tuple(_promise(design, measured_set) for measured_set in measured_sets)
 
 
-def _promise(design: Design, measured: Measured) -> Consistency:
-    access, declared = measured.access, measured.of
-    if isinstance(declared, DeclaredLog):
-        parts = [_logged(declared, access)]
+def _promise(design: Design, measured_set: Measured) -> Consistency:
+    access, declared_part = measured_set.access, measured_set.of
+    if isinstance(declared_part, DeclaredLog):
+        parts = [_logged(declared_part, access)]
     elif isinstance(access, Query):
-        parts = _query(design, declared, measured, access)
+        parts = _query(design, declared_part, measured_set, access)
     else:
-        parts = _write(design, declared, access)
+        parts = _write(design, declared_part, access)
     crash, repaired_by = (_joined(getattr(part, name) for part in parts) for name in ("crash", "repaired_by"))
     reads = _joined(part.reads for part in parts)
-    return Consistency(declared, access, reads, crash or _NOTHING, repaired_by or _NO_NEED)
+    return Consistency(declared_part, access, reads, crash or _NOTHING, repaired_by or _NO_NEED)
 
 
 def _joined(texts: Iterable[str]) -> str:
@@ -96,38 +96,38 @@ def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
 # -- Queries
 
 
-def _query(design: Design, declared: DeclaredSet, measured: Measured, query: Query) -> list[_Part]:
+def _query(design: Design, declared_set: DeclaredSet, measured_set: Measured, query: Query) -> list[_Part]:
     if query.archived:
         return [_Part("an entity that a worker has moved; until then the set has it, and sometimes both have it")]
-    via = next((each for each in declared.derived if each.name == measured.via), None)
-    parts = [_primary(declared) if via is None else _derived(declared, via)]
-    layout = None if via is None else declared.profile(via).layout
+    via = next((derived for derived in declared_set.derived if derived.name == measured_set.via), None)
+    parts = [_primary(declared_set) if via is None else _derived(declared_set, via)]
+    layout = None if via is None else declared_set.profile(via).layout
     if layout is not None and layout.is_eventual and not layout.is_complete:
         parts.append(_Part("properties that the index lacks are read from the entity later"))
     if via is None:
-        parts += [_filled(*each) for each in _copied_into(design, declared)]
-    if _is_of_several(measured):
+        parts += [_filled(*each) for each in _copied_into(design, declared_set)]
+    if _is_of_several(measured_set):
         parts.append(_Part("read in several requests, not as a snapshot"))
-    if any(name in declared.in_blobs() for name in query.select or declared.in_blobs()):
+    if any(name in declared_set.in_blobs() for name in query.select or declared_set.in_blobs()):
         parts.append(_Part("large values as of when the entity was read"))
     return parts
 
 
-def _is_of_several(measured: Measured) -> bool:
+def _is_of_several(measured_set: Measured) -> bool:
     """Whether a result is combined from several responses."""
-    return measured.requests > 1 and measured.query_class is not QueryClass.POINT
+    return measured_set.requests > 1 and measured_set.query_class is not QueryClass.POINT
 
 
-def _primary(declared: DeclaredSet) -> _Part:
-    return _Part(*kind_of(declared).visibility)
+def _primary(declared_set: DeclaredSet) -> _Part:
+    return _Part(*kind_of(declared_set).visibility)
 
 
-def _derived(declared: DeclaredSet, via: Derived) -> _Part:
+def _derived(declared_set: DeclaredSet, via: Derived) -> _Part:
     """Describe what a reader of derived rows sees."""
-    what = declared.profile(via).called
+    what = declared_set.profile(via).called
     if not via.is_eventual:
         return _Part(f"always exact {what}: they change in the transaction of the entity")
-    crash, repaired_by = _behind(declared, [via])
+    crash, repaired_by = _behind(declared_set, [via])
     return _Part(f"eventually consistent {what}, {_LATE}{_UNTIL_THEN[what]}", crash, repaired_by)
 
 
@@ -138,13 +138,15 @@ _UNTIL_THEN: Final = {
 }
 
 
-def _copied_into(design: Design, declared: DeclaredSet) -> list[tuple[Derived, RowProfile]]:
+def _copied_into(design: Design, declared_set: DeclaredSet) -> list[tuple[Derived, RowProfile]]:
     """Return the copies that other sets keep in the entities of this one."""
     return [
-        (each, profile)
-        for other in design.sets
-        for each, profile in other.profiles()
-        if profile.copied and profile.key == declared.key and each.table(other.table).lower() == declared.table.lower()
+        (derived, profile)
+        for other_set in design.sets
+        for derived, profile in other_set.profiles()
+        if profile.copied
+        and profile.key == declared_set.key
+        and derived.table(other_set.table).lower() == declared_set.table.lower()
     ]
 
 
@@ -158,40 +160,40 @@ def _filled(copies: Derived, profile: RowProfile) -> _Part:
 # -- Writes
 
 
-def _write(design: Design, declared: DeclaredSet, write: Write) -> list[_Part]:
-    if is_of_archive(declared, write):
-        return [_archived(declared, declared.archive)]
-    parts = [_own(declared, write)]
-    elsewhere = [each for each in touched(declared, write) if each.is_eventual]
+def _write(design: Design, declared_set: DeclaredSet, write: Write) -> list[_Part]:
+    if is_of_archive(declared_set, write):
+        return [_archived(declared_set, declared_set.archive)]
+    parts = [_own(declared_set, write)]
+    elsewhere = [derived for derived in touched(declared_set, write) if derived.is_eventual]
     if elsewhere:
-        names = ", ".join(each.name for each in elsewhere)
-        crash, repaired_by = _behind(declared, elsewhere)
+        names = ", ".join(derived.name for derived in elsewhere)
+        crash, repaired_by = _behind(declared_set, elsewhere)
         parts.append(_Part(f"{names}: eventually consistent, {_LATE}", crash, repaired_by))
-    if moves_away(declared, write):
+    if moves_away(declared_set, write):
         parts.append(_moved())
-    large = declared.in_blobs()
+    large = declared_set.in_blobs()
     if write.operation != "delete" and any(name in large for name in write.changes or large):
         parts.append(_Part("", "an orphaned blob; never an entity without its blob", "collect_orphans"))
     if write.atomic_with:
-        parts.append(_together(design, declared, write))
+        parts.append(_together(design, declared_set, write))
     return parts
 
 
-def _own(declared: DeclaredSet, write: Write) -> _Part:
+def _own(declared_set: DeclaredSet, write: Write) -> _Part:
     """Describe what readers see of a write in its own partition."""
-    if kind_of(declared).is_wide:
-        return _primary(declared)
-    local = [each.name for each in touched(declared, write) if not each.is_eventual]
+    if kind_of(declared_set).is_wide:
+        return _primary(declared_set)
+    local = [derived.name for derived in touched(declared_set, write) if not derived.is_eventual]
     if local:
         return _Part(f"the change immediately, with {', '.join(local)}: one transaction")
     return _Part("the change immediately")
 
 
-def _behind(declared: DeclaredSet, derived: Sequence[Derived]) -> tuple[str, str]:
+def _behind(declared_set: DeclaredSet, derived: Sequence[Derived]) -> tuple[str, str]:
     """Describe rows elsewhere after a crash, and what repairs them."""
-    names = ", ".join(each.name for each in derived)
+    names = ", ".join(derived.name for derived in derived)
     crash = f"stale rows of {names}, and a message in the intents queue"
-    if any(declared.is_unique(each) for each in derived):
+    if any(declared_set.is_unique(derived) for derived in derived):
         crash += "; possibly a reserved index key"
     return crash, f"{_WORKER}; {_REPAIR}"
 
@@ -204,20 +206,25 @@ def _moved() -> _Part:
     )
 
 
-def _archived(declared: DeclaredSet, policy: ArchivePolicy | None) -> _Part:
+def _archived(declared_set: DeclaredSet, policy: ArchivePolicy | None) -> _Part:
     place = "" if policy is None else policy.place
     return _Part(
-        f"the entity in {declared.name}, in {place}, or in both until a worker has moved it",
-        f"an entity in {declared.name}, or in both places, and a message in the archive's queue",
+        f"the entity in {declared_set.name}, in {place}, or in both until a worker has moved it",
+        f"an entity in {declared_set.name}, or in both places, and a message in the archive's queue",
         f"{_WORKER}; after five deliveries, the message moves to the poison queue",
     )
 
 
-def _together(design: Design, declared: DeclaredSet, write: Write) -> _Part:
+def _together(design: Design, declared_set: DeclaredSet, write: Write) -> _Part:
     """Describe what readers see of writes that must succeed or fail together."""
-    others = [each for each in design.sets for other in each.writes if other.name in write.atomic_with]
+    other_sets = [
+        declared_set
+        for declared_set in design.sets
+        for other_write in declared_set.writes
+        if other_write.name in write.atomic_with
+    ]
     names = ", ".join(write.atomic_with)
-    if shares_partition([declared, *others]):
+    if shares_partition([declared_set, *other_sets]):
         return _Part(f"atomic with {names}: one entity group transaction")
     return _Part(
         f"not isolated from {names}: readers can see some steps and not others",

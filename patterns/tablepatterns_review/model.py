@@ -134,8 +134,8 @@ class Measured:
     @property
     def cost(self) -> Cost:
         """The transactions by service."""
-        others = Cost(0, self.queue_operations, self.blob_reads, self.blob_writes, blob_delete=self.blob_deletes)
-        return others + Cost(table=max(0.0, self.transactions - others.transactions))
+        other_cost = Cost(0, self.queue_operations, self.blob_reads, self.blob_writes, blob_delete=self.blob_deletes)
+        return other_cost + Cost(table=max(0.0, self.transactions - other_cost.transactions))
 
 
 @dataclass(frozen=True)
@@ -483,12 +483,12 @@ class Reviewed:
     @property
     def severity(self) -> Severity | None:
         """The severity of the worst finding; None if there is none."""
-        return max((each.severity for each in self.findings), default=None)
+        return max((finding.severity for finding in self.findings), default=None)
 
     @property
     def busiest(self) -> float:
         """The peak load of the busiest partition, as a share of its target."""
-        return max((1 / each.headroom for each in self.heats), default=0.0)
+        return max((1 / table_load.headroom for table_load in self.heats), default=0.0)
 
 
 def part_of(declared: str, name: str) -> str:

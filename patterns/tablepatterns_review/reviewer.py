@@ -81,33 +81,37 @@ def review_with_changes(
     return _review(design, prices or PriceTable.default(), Measurements())
 
 
-def _review(design: Design, prices: PriceTable, known: Measurements) -> tuple[Reviewed, tuple[Change | None, ...]]:
-    context, reviewed = without_advice(design, prices, known)
-    most = known.count + MAX_TESTS
+def _review(
+    design: Design, prices: PriceTable, measurements: Measurements
+) -> tuple[Reviewed, tuple[Change | None, ...]]:
+    context, reviewed = without_advice(design, prices, measurements)
+    most = measurements.count + MAX_TESTS
     findings, changes = with_tested_advice(
         reviewed,
         context,
-        lambda changed: without_advice(changed, prices, known)[1],
-        lambda: known.count < most,
+        lambda changed: without_advice(changed, prices, measurements)[1],
+        lambda: measurements.count < most,
     )
     return replace(reviewed, findings=findings), changes
 
 
-def without_advice(design: Design, prices: PriceTable, known: Measurements) -> tuple[RuleContext, Reviewed]:
+def without_advice(design: Design, prices: PriceTable, measurements: Measurements) -> tuple[RuleContext, Reviewed]:
     """Return the context of the rules, and the review without tested advice.
 
-    :param known: what was measured before
+    :param measurements: what was measured before
     """
     check(design)
     design = with_moves(design)
-    measured = measure(design, known=known)
-    heats, account = simulate_day(design, measured)
-    limits = in_sight(design, measured)
-    costs = bill(design, measured, prices)
-    measured = with_costs(measured, costs)
-    promised = promises(design, measured)
+    measured_sets = measure(design, measurements=measurements)
+    heats, account = simulate_day(design, measured_sets)
+    limits = in_sight(design, measured_sets)
+    costs = bill(design, measured_sets, prices)
+    measured_sets = with_costs(measured_sets, costs)
+    promised = promises(design, measured_sets)
     # Scans have their own findings, so a partition is reported as hot only if it would also be hot without them
-    without_scans, _ = simulate_day(design, [each for each in measured if waste_severity(each) is None])
-    context = RuleContext(design, measured, without_scans, account, limits, costs, promised)
-    found = findings(design, measured, without_scans, account, limits, costs, promised)
-    return context, Reviewed(design, measured, heats, account, limits, costs, promised, found)
+    without_scans, _ = simulate_day(
+        design, [measured_set for measured_set in measured_sets if waste_severity(measured_set) is None]
+    )
+    context = RuleContext(design, measured_sets, without_scans, account, limits, costs, promised)
+    found = findings(design, measured_sets, without_scans, account, limits, costs, promised)
+    return context, Reviewed(design, measured_sets, heats, account, limits, costs, promised, found)

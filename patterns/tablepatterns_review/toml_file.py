@@ -373,7 +373,7 @@ def known_keys(kind: Any, path: Sequence[str | int]) -> list[str]:
     """Return the known keys of the table at a path from pydantic."""
     for step in path:
         kind = _inner(kind, step)
-    return [each.name for each in fields(kind)] if is_dataclass(kind) else []
+    return [field.name for field in fields(kind)] if is_dataclass(kind) else []
 
 
 def _inner(kind: Any, step: str | int) -> Any:
@@ -413,9 +413,9 @@ def described_schema(schema: dict[str, Any], groups: Iterable[Iterable[type[Any]
             continue
         table["description"] = (kind.__doc__ or "").splitlines()[0]
         meaning_of = meanings(kind)
-        for each in fields(kind):
-            key = table["properties"][each.name]
+        for field in fields(kind):
+            key = table["properties"][field.name]
             key.pop("title", None)
-            if each.name in meaning_of:
-                key["description"] = meaning_of[each.name]
+            if field.name in meaning_of:
+                key["description"] = meaning_of[field.name]
     return schema

@@ -42,7 +42,7 @@ def test_sets_that_share_an_archive_or_a_transaction_are_measured_together() -> 
 
 def test_other_rates_are_not_measured_again(measured: list[list[str]]) -> None:
     known = Measurements()
-    first = calls_of(DESIGN, most=MOST, known=known)
+    first = calls_of(DESIGN, most=MOST, measurements=known)
     sets = (
         replace(
             declared,
@@ -51,7 +51,7 @@ def test_other_rates_are_not_measured_again(measured: list[list[str]]) -> None:
         )
         for declared in DESIGN.sets
     )
-    faster = calls_of(replace(DESIGN, sets=tuple(sets)), most=MOST, known=known)
+    faster = calls_of(replace(DESIGN, sets=tuple(sets)), most=MOST, measurements=known)
     assert [each.requests for each in faster] == [each.requests for each in first]
     assert measured == [["Employees", "Changes", "OldChanges"]]
 
@@ -60,7 +60,7 @@ def test_only_the_sets_that_change_are_measured_again(measured: list[list[str]])
     _, *kept = renamed(DESIGN, "Others").sets
     # Without the first set, whose writes take long
     known, before = Measurements(), replace(DESIGN, sets=tuple(kept))
-    calls_of(before, most=MOST, known=known)
+    calls_of(before, most=MOST, measurements=known)
     *others, last = before.sets
     for changed in (
         replace(last, queries=last.queries[:1]),
@@ -68,7 +68,7 @@ def test_only_the_sets_that_change_are_measured_again(measured: list[list[str]])
         replace(last, mappings=()),
     ):
         after = replace(before, sets=(*others, changed))
-        found = {(each.of.name, each.access.name): each for each in calls_of(after, most=MOST, known=known)}
+        found = {(each.of.name, each.access.name): each for each in calls_of(after, most=MOST, measurements=known)}
         for each in calls_of(after, most=MOST):
             shared = found[each.of.name, each.access.name]
             # The text of a timestamp has no trailing zeros, so bytes differ with the number of rows before

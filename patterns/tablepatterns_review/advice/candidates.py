@@ -45,12 +45,12 @@ class Target:
     @property
     def asked(self) -> MeasuredQuery | None:
         """The query that the finding is about."""
-        return next((each for each in self.context.queries_of(self.declared) if each.query.name == self.part), None)
+        return next((query for query in self.context.queries_of(self.declared) if query.query.name == self.part), None)
 
     @property
     def done(self) -> MeasuredWrite | None:
         """The write that the finding is about."""
-        return next((each for each in self.context.writes_of(self.declared) if each.write.name == self.part), None)
+        return next((write for write in self.context.writes_of(self.declared) if write.write.name == self.part), None)
 
 
 def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
@@ -61,26 +61,26 @@ def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
         if finding.rule in RULES_OF_LOGS and name == log.name:
             yield from RULES_OF_LOGS[finding.rule](log)
             return
-    for declared in context.design.sets:
-        if make is not None and name in (declared.name, declared.table):
+    for declared_set in context.design.sets:
+        if make is not None and name in (declared_set.name, declared_set.table):
             with suppress(BadInput):
-                yield from make(Target(context, finding, declared, part))
+                yield from make(Target(context, finding, declared_set, part))
             return
 
 
 def _missing_index(target: Target) -> Iterator[Change]:
-    asked = target.asked
-    if asked is None:
+    query = target.asked
+    if query is None:
         return
-    order = asked.query.order
-    left, equal = list(unindexed(asked)), list(terms_of(asked.query, asked.of.key).equal)
+    order = query.query.order
+    left, equal = list(unindexed(query)), list(terms_of(query.query, query.of.key).equal)
     chosen = [name for name in equal if name in left] or left
     name = f"by {' and '.join(map(_words, chosen))}"
-    if partition_known(asked):
-        yield changes.add_index(asked.of, Key(*key_here(asked.of, chosen, order)), name)
+    if partition_known(query):
+        yield changes.add_index(query.of, Key(*key_here(query.of, chosen, order)), name)
     if any(each in equal for each in chosen):
-        unique = not is_shared(asked.of, chosen)
-        yield changes.add_index(asked.of, Key(*key_elsewhere(asked.of, chosen, order)), name, unique=unique)
+        unique = not is_shared(query.of, chosen)
+        yield changes.add_index(query.of, Key(*key_elsewhere(query.of, chosen, order)), name, unique=unique)
 
 
 def _words(name: str) -> str:
@@ -89,19 +89,19 @@ def _words(name: str) -> str:
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
-    asked = target.asked
-    if asked is None or asked.query.order is None or not partition_known(asked):
+    query = target.asked
+    if query is None or query.query.order is None or not partition_known(query):
         return
-    declared, name = asked.of, asked.query.order.removeprefix("-")
-    field = declared.shape.fields.get(name, Field())
-    row = declared.key.row_template
-    if asked.query.order.startswith("-") and f"{{{name}:ticks}}" in row and kind_of(declared).shares_tables:
-        key = Key(declared.key.partition_template, row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
-        yield changes.change_key(declared, key, f"use the RowKey {key.row_template}")
-    descends = asked.query.order.startswith("-")
+    declared_set, name = query.of, query.query.order.removeprefix("-")
+    field = declared_set.shape.fields.get(name, Field())
+    row = declared_set.key.row_template
+    if query.query.order.startswith("-") and f"{{{name}:ticks}}" in row and kind_of(declared_set).shares_tables:
+        key = Key(declared_set.key.partition_template, row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
+        yield changes.change_key(declared_set, key, f"use the RowKey {key.row_template}")
+    descends = query.query.order.startswith("-")
     if descends and field.type != "datetime":
         return
-    yield changes.add_index(declared, Key(*key_here(declared, [name], asked.query.order)), f"by {_words(name)}")
+    yield changes.add_index(declared_set, Key(*key_here(declared_set, [name], query.query.order)), f"by {_words(name)}")
 
 
 def _remove(target: Target) -> Iterator[Change]:
@@ -125,7 +125,7 @@ def _unique(target: Target) -> Iterator[Change]:
 
 
 def _layout_key(target: Target) -> Key | None:
-    found = (profile.layout for each, profile in target.declared.profiles() if each.name == target.part)
+    found = (profile.layout for derived, profile in target.declared.profiles() if derived.name == target.part)
     layout = next(found, None)
     return None if layout is None else layout.key
 
@@ -134,13 +134,15 @@ def _append_primary_key(target: Target) -> Iterator[Change]:
     key = _layout_key(target)
     if key is None:
         return
-    declared = target.declared
-    primary = [*_pieces(declared.key.partition_template), *_pieces(declared.key.row_template)]
+    declared_set = target.declared
+    primary = [*_pieces(declared_set.key.partition_template), *_pieces(declared_set.key.row_template)]
     rest = "".join(f"_{_spelled(piece)}" for piece in primary if piece.name not in key.fields)
     own = _escaped(key.row_template)
     unique = False
     says = f"append the primary key to the RowKey of {target.part!r}"
-    yield changes.change_index(declared, target.part, Key(key.partition_template, own + rest), unique=unique, says=says)
+    yield changes.change_index(
+        declared_set, target.part, Key(key.partition_template, own + rest), unique=unique, says=says
+    )
 
 
 def _pieces(template: str) -> list[Piece]:
@@ -168,14 +170,14 @@ def _in_blobs(target: Target) -> Iterator[Change]:
 
 def _encrypted(target: Target) -> Iterator[Change]:
     fields = target.declared.shape.fields.items()
-    hidden = {name for each in target.declared.mappings if each.keeps_secret for name in each.fields}
+    hidden = {name for mapping in target.declared.mappings if mapping.keeps_secret for name in mapping.fields}
     plain = [name for name, field in fields if field.secret and name not in hidden]
     if not hidden:
         yield changes.encrypted(target.declared, [name for name in plain if name not in target.declared.key.fields])
 
 
 def _spread(target: Target) -> Iterator[Change]:
-    heat = next((each for each in target.context.heats if each.table == target.declared.table), None)
+    heat = next((table_load for table_load in target.context.heats if table_load.table == target.declared.table), None)
     if kind_of(target.declared).shares_tables and heat is not None and heat.buckets > 1:
         yield changes.spread(target.declared, heat.buckets)
 
@@ -185,98 +187,104 @@ def _not_spread(target: Target) -> Iterator[Change]:
 
 
 def _by_period(target: Target) -> Iterator[Change]:
-    declared = target.declared
-    moments = [name for name, field in declared.shape.fields.items() if field.type == "datetime"]
-    at = next((name for name in moments if declared.shape.fields[name].order == "rising"), None)
-    if at is None or declared.retention is None or not kind_of(declared).shares_tables:
+    declared_set = target.declared
+    moments = [name for name, field in declared_set.shape.fields.items() if field.type == "datetime"]
+    at = next((name for name in moments if declared_set.shape.fields[name].order == "rising"), None)
+    if at is None or declared_set.retention is None or not kind_of(declared_set).shares_tables:
         return
-    days = declared.retention.days
+    days = declared_set.retention.days
     period = "day" if days <= _MOST_TABLES else "week" if days <= 7 * _MOST_TABLES else "month"
-    yield changes.by_period(declared, at, period)
+    yield changes.by_period(declared_set, at, period)
 
 
 def _wide(target: Target) -> Iterator[Change]:
-    declared = target.declared
-    if kind_of(declared).shares_tables and not declared.derived and not declared.mappings:
-        yield changes.wide(declared)
+    declared_set = target.declared
+    if kind_of(declared_set).shares_tables and not declared_set.derived and not declared_set.mappings:
+        yield changes.wide(declared_set)
 
 
 def _corrected(target: Target) -> Iterator[Change]:
     """Yield the key as the review has corrected it."""
-    declared = target.declared
+    declared_set = target.declared
     if target.part:
         key = _layout_key(target)
         if key is not None:
-            unique = any(declared.is_unique(each) for each in declared.derived if each.name == target.part)
-            made = changes.change_index(
-                declared, target.part, key, unique=unique, says=f"use the RowKey {key.row_template} for {target.part!r}"
+            unique = any(
+                declared_set.is_unique(derived) for derived in declared_set.derived if derived.name == target.part
             )
-            yield replace(made, corrects=target.finding.subject)
+            change = changes.change_index(
+                declared_set,
+                target.part,
+                key,
+                unique=unique,
+                says=f"use the RowKey {key.row_template} for {target.part!r}",
+            )
+            yield replace(change, corrects=target.finding.subject)
         return
-    says = f"use the key ({declared.key.partition_template}, {declared.key.row_template})"
-    yield changes.change_key(declared, declared.key, says, corrects=declared.name)
+    says = f"use the key ({declared_set.key.partition_template}, {declared_set.key.row_template})"
+    yield changes.change_key(declared_set, declared_set.key, says, corrects=declared_set.name)
 
 
 def _with_id(target: Target) -> Iterator[Change]:
-    declared = target.declared
-    name = f"{declared.shape.entity}Id" if declared.shape.entity.isidentifier() else "EntityId"
-    if name in declared.shape.fields or not kind_of(declared).shares_tables:
+    declared_set = target.declared
+    name = f"{declared_set.shape.entity}Id" if declared_set.shape.entity.isidentifier() else "EntityId"
+    if name in declared_set.shape.fields or not kind_of(declared_set).shares_tables:
         return
-    key = Key(declared.key.partition_template, f"{_escaped(declared.key.row_template)}_{{{name}:uuid}}")
+    key = Key(declared_set.key.partition_template, f"{_escaped(declared_set.key.row_template)}_{{{name}:uuid}}")
     says = f"append an id to the RowKey, {key.row_template}"
-    yield changes.change_key(declared, key, says, fields={name: Field("guid")}, corrects=declared.name)
+    yield changes.change_key(declared_set, key, says, fields={name: Field("guid")}, corrects=declared_set.name)
 
 
 def _wider(target: Target) -> Iterator[Change]:
-    declared = target.declared
+    declared_set = target.declared
     (name,) = target.finding.fields
     wide = next((word for word in target.finding.better.split() if word.startswith(f"{{{name}:")), None)
-    if wide is None or not kind_of(declared).shares_tables:
+    if wide is None or not kind_of(declared_set).shares_tables:
         return
     first, second = (
         "".join(
             piece.literal + (wide.rstrip(";") if piece.name == name else _spelled(piece) if piece.name else "")
             for piece in pieces_of(half)
         )
-        for half in (declared.key.partition_template, declared.key.row_template)
+        for half in (declared_set.key.partition_template, declared_set.key.row_template)
     )
-    yield changes.change_key(declared, Key(first, second), f"use the key ({first}, {second})")
+    yield changes.change_key(declared_set, Key(first, second), f"use the key ({first}, {second})")
 
 
 def _escaped_text(target: Target) -> Iterator[Change]:
-    declared = target.declared
-    name = next((each for each in target.finding.fields if each in declared.key.fields), None)
-    if name is None or not kind_of(declared).shares_tables:
+    declared_set = target.declared
+    name = next((each for each in target.finding.fields if each in declared_set.key.fields), None)
+    if name is None or not kind_of(declared_set).shares_tables:
         return
     first, second = (
         half.replace(f"{{{name}}}", f"{{{name}:escape}}")
-        for half in (declared.key.partition_template, declared.key.row_template)
+        for half in (declared_set.key.partition_template, declared_set.key.row_template)
     )
-    yield changes.change_key(declared, Key(first, second), f"use the key ({first}, {second})")
+    yield changes.change_key(declared_set, Key(first, second), f"use the key ({first}, {second})")
 
 
 def _count(target: Target) -> Iterator[Change]:
-    asked = target.asked
-    if asked is None or asked.query.filter is not None or not kind_of(target.declared).shares_tables:
+    query = target.asked
+    if query is None or query.query.filter is not None or not kind_of(target.declared).shares_tables:
         return
     partition = target.declared.key.partition_template
-    fields = [name for name in asked.query.known if name not in target.declared.key.partition_fields]
-    if fields or not partition_known(asked):
+    fields = [name for name in query.query.known if name not in target.declared.key.partition_fields]
+    if fields or not partition_known(query):
         return
     yield changes.add_count(target.declared, Key(partition, "total"), f"count of {target.declared.name.lower()}")
 
 
 def _primary_region(target: Target) -> Iterator[Change]:
-    asked = target.asked
-    if asked is not None and asked.query.region == "secondary":
-        yield changes.change_access(target.declared, asked.query, "read the primary region", region="primary")
+    query = target.asked
+    if query is not None and query.query.region == "secondary":
+        yield changes.change_access(target.declared, query.query, "read the primary region", region="primary")
 
 
 def _conditional(target: Target) -> Iterator[Change]:
-    done = target.done
-    if done is not None:
-        says = f"write {done.write.name!r} on condition of the ETag"
-        yield changes.change_access(target.declared, done.write, says, overwrite=False)
+    write = target.done
+    if write is not None:
+        says = f"write {write.write.name!r} on condition of the ETag"
+        yield changes.change_access(target.declared, write.write, says, overwrite=False)
 
 
 def _blob_log(target: Target) -> Iterator[Change]:
@@ -316,33 +324,37 @@ def _less_contended(target: Target) -> Iterator[Change]:
 
 
 def _rows_for(target: Target, derived: Derived) -> int:
-    writes = [each.write for each in target.context.writes_of(target.declared)]
+    writes = [write.write for write in target.context.writes_of(target.declared)]
     return rows_for(changes_of_busiest_row(target.declared, derived, writes))
 
 
-def _split(target: Target, done: MeasuredWrite) -> Iterator[Change]:
+def _split(target: Target, write: MeasuredWrite) -> Iterator[Change]:
     """Yield entities of several rows, if all that is written to them is added to numbers."""
-    declared = target.declared
-    numbers = [name for name, field in declared.shape.fields.items() if field.type in ("int32", "int64", "double")]
-    writes = [each.write for each in target.context.writes_of(declared)]
-    is_added = all(each.operation == "update" and each.changes and set(each.changes) <= set(numbers) for each in writes)
-    is_plain = kind_of(declared).shares_tables and not declared.derived and not declared.mappings
-    if is_added and is_plain and "Part" not in declared.shape.fields:
-        yield changes.split_entities(declared, rows_for(changes_of_busiest_entity(declared, done.write)), "Part")
+    declared_set = target.declared
+    numbers = [name for name, field in declared_set.shape.fields.items() if field.type in ("int32", "int64", "double")]
+    writes = [write.write for write in target.context.writes_of(declared_set)]
+    is_added = all(
+        write.operation == "update" and write.changes and set(write.changes) <= set(numbers) for write in writes
+    )
+    is_plain = kind_of(declared_set).shares_tables and not declared_set.derived and not declared_set.mappings
+    if is_added and is_plain and "Part" not in declared_set.shape.fields:
+        yield changes.split_entities(
+            declared_set, rows_for(changes_of_busiest_entity(declared_set, write.write)), "Part"
+        )
 
 
 def _into_partition(target: Target) -> Iterator[Change]:
     """Yield indexes in the partition in place of those elsewhere, where each query knows the partition."""
-    declared = target.declared
-    queries = target.context.queries_of(declared)
-    for derived, profile in declared.profiles():
-        asked = [each for each in queries if each.via is derived]
+    declared_set = target.declared
+    queries = target.context.queries_of(declared_set)
+    for derived, profile in declared_set.profiles():
+        asked = [query for query in queries if query.via is derived]
         names = profile.groups or (profile.layout.key.fields if profile.layout else ())
-        fields = [name for name in names if name not in declared.key.fields]
-        is_known = bool(asked) and all(partition_known(each) for each in asked)
-        if derived.is_eventual and profile.finder and is_known and fields and not declared.is_unique(derived):
-            order = next((each.query.order for each in asked if each.query.order), None)
-            yield changes.as_index(declared, derived.name, Key(*key_here(declared, fields, order)))
+        fields = [name for name in names if name not in declared_set.key.fields]
+        is_known = bool(asked) and all(partition_known(query) for query in asked)
+        if derived.is_eventual and profile.finder and is_known and fields and not declared_set.is_unique(derived):
+            order = next((query.query.order for query in asked if query.query.order), None)
+            yield changes.as_index(declared_set, derived.name, Key(*key_here(declared_set, fields, order)))
 
 
 def _fresh(target: Target) -> Iterator[Change]:
@@ -359,57 +371,59 @@ def _with_all(target: Target) -> Iterator[Change]:
 
 def _as_written(target: Target) -> Iterator[Change]:
     """Yield the growth that the writes lead to, or the rates that lead to the growth."""
-    declared, context = target.declared, target.context
-    writes = [each.write for each in context.writes_of(declared)]
-    inserted, deleted = (sum(each.rate for each in writes if each.operation == how) for how in ("insert", "delete"))
-    if declared.retention is not None:
-        count = round(inserted * DAY * declared.retention.days)
-        yield changes.change_figures(declared, f"declare a count of {number(count)}, as many as are kept", count=count)
+    declared_set, context = target.declared, target.context
+    writes = [write.write for write in context.writes_of(declared_set)]
+    inserted, deleted = (sum(write.rate for write in writes if write.operation == how) for how in ("insert", "delete"))
+    if declared_set.retention is not None:
+        count = round(inserted * DAY * declared_set.retention.days)
+        yield changes.change_figures(
+            declared_set, f"declare a count of {number(count)}, as many as are kept", count=count
+        )
         return
     added = max(0, round((inserted - deleted) * YEAR))
-    yield changes.change_figures(declared, f"declare a growth of {number(added)}, as the writes add", growth=added)
-    inserts = [each for each in writes if each.operation == "insert"]
+    yield changes.change_figures(declared_set, f"declare a growth of {number(added)}, as the writes add", growth=added)
+    inserts = [write for write in writes if write.operation == "insert"]
     if len(inserts) == 1:
-        rate = float(f"{declared.shape.growth / YEAR + deleted:.3g}")
+        rate = float(f"{declared_set.shape.growth / YEAR + deleted:.3g}")
         says = f"declare a rate of {number(rate)} for {inserts[0].name!r}, which leads to the growth"
         peak = max(rate, inserts[0].busiest)
-        yield changes.change_access(declared, inserts[0], says, rate=rate, peak=peak)
+        yield changes.change_access(declared_set, inserts[0], says, rate=rate, peak=peak)
 
 
 def _in_one_table(target: Target) -> Iterator[Change]:
     """Yield the table of a write for the set of the other write, if the same values are in the same partition."""
-    done = target.done
-    for name in done.write.atomic_with if done else ():
-        other = target.context.writer(name)
-        if done is None or other is None or other.of.table.lower() == done.of.table.lower():
+    write = target.done
+    for name in write.write.atomic_with if write else ():
+        other_write = target.context.writer(name)
+        if write is None or other_write is None or other_write.of.table.lower() == write.of.table.lower():
             continue
-        one, key = done.of, other.of.key
+        one, key = write.of, other_write.of.key
         if (
-            all(kind_of(each).shares_tables for each in (one, other.of))
+            all(kind_of(declared_set).shares_tables for declared_set in (one, other_write.of))
             and key.partition_template == one.key.partition_template
         ):
-            prefix = re.sub("[^a-z0-9]", "", other.of.shape.entity.lower())
+            prefix = re.sub("[^a-z0-9]", "", other_write.of.shape.entity.lower())
             prefixed = Key(key.partition_template, f"{prefix}_{key.row_template}")
             there = _keys_in(target.context.design, one.table)
-            free = (each for each in (key, prefixed) if not any(each.overlaps(taken) for taken in there))
-            yield from (changes.into_table(other.of, one.table, each) for each in free)
+            free = (key for key in (key, prefixed) if not any(key.overlaps(taken) for taken in there))
+            yield from (changes.into_table(other_write.of, one.table, key) for key in free)
 
 
 def _keys_in(design: Design, table: str) -> list[Key]:
     """Return the keys of all rows in a table."""
-    found = [each.key for each in design.sets if each.table.lower() == table.lower()]
-    for declared in design.sets:
-        for derived, profile in declared.profiles():
-            if profile.table_key is not None and derived.table(declared.table).lower() == table.lower():
-                found.append(profile.table_key)
-    return found
+    keys = [declared_set.key for declared_set in design.sets if declared_set.table.lower() == table.lower()]
+    for declared_set in design.sets:
+        for derived, profile in declared_set.profiles():
+            if profile.table_key is not None and derived.table(declared_set.table).lower() == table.lower():
+                keys.append(profile.table_key)
+    return keys
 
 
 def _fewer_parts(target: Target) -> Iterator[Change]:
     """Yield longer periods, or fewer buckets."""
-    declared = target.declared
-    for says, settings in kind_of(declared).fewer_parts(declared):
-        yield changes.change_settings(declared, says, **settings)
+    declared_set = target.declared
+    for says, settings in kind_of(declared_set).fewer_parts(declared_set):
+        yield changes.change_settings(declared_set, says, **settings)
 
 
 def _sorted_text(target: Target) -> Iterator[Change]:

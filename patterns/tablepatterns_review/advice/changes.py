@@ -61,8 +61,10 @@ class Change:
         """
         if self.of_design is not None:
             return self.of_design(design)
-        sets = tuple(self.model(each) if each.name == self.set else each for each in design.sets)
-        flaws = tuple(each for each in design.flaws if each.subject != self.corrects)
+        sets = tuple(
+            self.model(declared_set) if declared_set.name == self.set else declared_set for declared_set in design.sets
+        )
+        flaws = tuple(flaw for flaw in design.flaws if flaw.subject != self.corrects)
         return replace(design, sets=sets, flaws=flaws)
 
 
@@ -71,9 +73,9 @@ def key_table(key: Key) -> dict[str, str]:
     return {"partition": key.partition_template, "row": key.row_template}
 
 
-def add_index(declared: DeclaredSet, key: Key, name: str, *, unique: bool = False) -> Change:
+def add_index(declared_set: DeclaredSet, key: Key, name: str, *, unique: bool = False) -> Change:
     """Return the change that adds an index, in the partition of the entities if the key is there."""
-    is_local = key.partition_template == declared.key.partition_template
+    is_local = key.partition_template == declared_set.key.partition_template
     index = IntraPartitionIndex(key, name=name) if is_local else InterPartitionIndex(key, name=name, unique=unique)
     pattern = "intra_partition_index" if is_local else "inter_partition_index"
     table: dict[str, Any] = {"pattern": pattern, "key": key_table(key), "name": name}
@@ -81,82 +83,84 @@ def add_index(declared: DeclaredSet, key: Key, name: str, *, unique: bool = Fals
         table["unique"] = True
     where = "in the partition" if is_local else "in other partitions"
     says = f"add the index {name!r} {where}, ({key.partition_template}, {key.row_template})"
-    return _add_derived(declared, index, table, says, pattern)
+    return _add_derived(declared_set, index, table, says, pattern)
 
 
-def add_count(declared: DeclaredSet, key: Key, name: str) -> Change:
+def add_count(declared_set: DeclaredSet, key: Key, name: str) -> Change:
     """Return the change that keeps a count of the entities of each partition."""
     says = f"keep the count in a Summary, ({key.partition_template}, {key.row_template})"
     table = {"pattern": "summary", "key": key_table(key), "name": name}
-    return _add_derived(declared, Summary(key, name=name), table, says, "summary")
+    return _add_derived(declared_set, Summary(key, name=name), table, says, "summary")
 
 
-def _add_derived(declared: DeclaredSet, derived: Derived, table: Mapping[str, Any], says: str, pattern: str) -> Change:
+def _add_derived(
+    declared_set: DeclaredSet, derived: Derived, table: Mapping[str, Any], says: str, pattern: str
+) -> Change:
     def edit(of: Table) -> None:
         of["derived"] = [*of.get("derived", []), dict(table)]
 
     def model(of: DeclaredSet) -> DeclaredSet:
         return replace(of, derived=(*of.derived, derived))
 
-    return Change(declared.name, says, model, edit, pattern=pattern)
+    return Change(declared_set.name, says, model, edit, pattern=pattern)
 
 
-def remove_derived(declared: DeclaredSet, name: str) -> Change:
+def remove_derived(declared_set: DeclaredSet, name: str) -> Change:
     """Return the change that removes derived data."""
 
     def model(of: DeclaredSet) -> DeclaredSet:
-        return replace(of, derived=tuple(each for each in of.derived if each.name != name))
+        return replace(of, derived=tuple(derived for derived in of.derived if derived.name != name))
 
-    at = next(number for number, each in enumerate(declared.derived) if each.name == name)
+    at = next(number for number, derived in enumerate(declared_set.derived) if derived.name == name)
 
     def edit(of: Table) -> None:
         del of["derived"][at]
 
-    return Change(declared.name, f"remove {name!r}", model, edit)
+    return Change(declared_set.name, f"remove {name!r}", model, edit)
 
 
 def replace_derived(
-    declared: DeclaredSet, name: str, made: Derived, table: Mapping[str, Any], says: str, pattern: str
+    declared_set: DeclaredSet, name: str, derived: Derived, table: Mapping[str, Any], says: str, pattern: str
 ) -> Change:
     """Return the change that keeps other derived data in place of that of a name.
 
     :param table: the derived data as a design file has it
     """
-    at = next(number for number, each in enumerate(declared.derived) if each.name == name)
+    at = next(number for number, derived in enumerate(declared_set.derived) if derived.name == name)
 
     def edit(of: Table) -> None:
         of["derived"][at] = {"pattern": pattern, **table, "name": name}
 
     def model(of: DeclaredSet) -> DeclaredSet:
-        return replace(of, derived=tuple(made if each.name == name else each for each in of.derived))
+        return replace(of, derived=tuple(derived if each.name == name else each for each in of.derived))
 
-    return Change(declared.name, says, model, edit, pattern=pattern)
+    return Change(declared_set.name, says, model, edit, pattern=pattern)
 
 
-def as_index(declared: DeclaredSet, name: str, key: Key) -> Change:
+def as_index(declared_set: DeclaredSet, name: str, key: Key) -> Change:
     """Return the change that keeps an index in place of other derived data, in the partition if its key is there."""
     where = f"({key.partition_template}, {key.row_template})"
-    if key.partition_template == declared.key.partition_template:
+    if key.partition_template == declared_set.key.partition_template:
         says = f"use an index in the partition for {name!r}, {where}"
-        made: Derived = IntraPartitionIndex(key, name=name)
-        return replace_derived(declared, name, made, {"key": key_table(key)}, says, "intra_partition_index")
+        derived: Derived = IntraPartitionIndex(key, name=name)
+        return replace_derived(declared_set, name, derived, {"key": key_table(key)}, says, "intra_partition_index")
     says = f"use an index in other partitions for {name!r}, {where}"
-    made = InterPartitionIndex(key, name=name)
-    return replace_derived(declared, name, made, {"key": key_table(key)}, says, "inter_partition_index")
+    derived = InterPartitionIndex(key, name=name)
+    return replace_derived(declared_set, name, derived, {"key": key_table(key)}, says, "inter_partition_index")
 
 
-def list_in_blobs(declared: DeclaredSet, old: IndexEntity, key: Key) -> Change:
+def list_in_blobs(declared_set: DeclaredSet, old: IndexEntity, key: Key) -> Change:
     """Return the change that stores each list in a blob, which has no limit that lists reach."""
-    container = f"{declared.table.lower()}-lists"
+    container = f"{declared_set.table.lower()}-lists"
     options: dict[str, Any] = {"ids": old.key_list.name}
     made = IndexEntity(*old.fields, key=key, store=InBlobs(container), name=old.name, **options)
     table = {"fields": list(old.fields), "key": key_table(key), "store": {"container": container}, **options}
     return replace_derived(
-        declared, old.name, made, table, f"store each list of {old.name!r} in a blob", "index_entities"
+        declared_set, old.name, made, table, f"store each list of {old.name!r} in a blob", "index_entities"
     )
 
 
-def rows_spread(declared: DeclaredSet, old: IndexEntity | Summary, key: Key, rows: int) -> Change:
+def rows_spread(declared_set: DeclaredSet, old: IndexEntity | Summary, key: Key, rows: int) -> Change:
     """Return the change that spreads each list or total over rows, in a table of their own.
 
     In tables for periods, the rows stay with the entities, so that they are dropped with them.
@@ -165,9 +169,9 @@ def rows_spread(declared: DeclaredSet, old: IndexEntity | Summary, key: Key, row
     """
     placement = old.placement
     words = "".join(each.capitalize() for each in re.findall("[A-Za-z0-9]+", old.name))
-    where = (placement.name if isinstance(placement, InTable) else None) or f"{declared.table}{words}"[:_TABLE_NAME]
-    is_own = kind_of(declared).time_field(declared) is None
-    if not is_own and key.partition_template == declared.key.partition_template:
+    where = (placement.name if isinstance(placement, InTable) else None) or f"{declared_set.table}{words}"[:_TABLE_NAME]
+    is_own = kind_of(declared_set).time_field(declared_set) is None
+    if not is_own and key.partition_template == declared_set.key.partition_template:
         # Rows that are updated later are in partitions of their own
         key = Key(f"{words.lower()}_{key.partition_template}", key.row_template)
     store = InTable(where if is_own else None)
@@ -178,26 +182,26 @@ def rows_spread(declared: DeclaredSet, old: IndexEntity | Summary, key: Key, row
     }
     if isinstance(old, IndexEntity):
         options: dict[str, Any] = {"ids": old.key_list.name}
-        made: Derived = IndexEntity(*old.fields, key=key, store=store, spread=rows, name=old.name, **options)
+        derived: Derived = IndexEntity(*old.fields, key=key, store=store, spread=rows, name=old.name, **options)
         table, called, pattern = {"fields": list(old.fields), **table, **options}, "list", "index_entities"
     else:
         options = {"sums": dict(old.sums), "members": old.key_list.name}
-        made = Summary(key, count=old.count, store=store, spread=rows, name=old.name, **options)
+        derived = Summary(key, count=old.count, store=store, spread=rows, name=old.name, **options)
         table, called, pattern = {**table, "count": old.count or "", **options}, "total", "summary"
     says = f"spread each {called} of {old.name!r} over {rows} rows{f' of the table {where}' if is_own else ''}"
-    return replace_derived(declared, old.name, made, table, says, pattern)
+    return replace_derived(declared_set, old.name, derived, table, says, pattern)
 
 
-def change_index(declared: DeclaredSet, name: str, key: Key, *, unique: bool, says: str) -> Change:
+def change_index(declared_set: DeclaredSet, name: str, key: Key, *, unique: bool, says: str) -> Change:
     """Return the change that gives an index another key, makes it unique, or lets its rows hold whole entities."""
-    at = next(number for number, each in enumerate(declared.derived) if each.name == name)
-    old = declared.derived[at]
-    made: Derived
+    at = next(number for number, derived in enumerate(declared_set.derived) if derived.name == name)
+    old = declared_set.derived[at]
+    derived: Derived
     if old.is_eventual:
-        table = None if old.table(declared.table) == declared.table else old.table(declared.table)
-        made = InterPartitionIndex(key, table=table, unique=unique, name=name)
+        table = None if old.table(declared_set.table) == declared_set.table else old.table(declared_set.table)
+        derived = InterPartitionIndex(key, table=table, unique=unique, name=name)
     else:
-        made = IntraPartitionIndex(key, name=name)
+        derived = IntraPartitionIndex(key, name=name)
 
     def edit(of: Table) -> None:
         table = of["derived"][at]
@@ -208,14 +212,14 @@ def change_index(declared: DeclaredSet, name: str, key: Key, *, unique: bool, sa
             table["unique"] = True
 
     def model(of: DeclaredSet) -> DeclaredSet:
-        return replace(of, derived=tuple(made if each.name == name else each for each in of.derived))
+        return replace(of, derived=tuple(derived if each.name == name else each for each in of.derived))
 
     pattern = "inter_partition_index" if old.is_eventual else "intra_partition_index"
-    return Change(declared.name, says, model, edit, pattern=pattern)
+    return Change(declared_set.name, says, model, edit, pattern=pattern)
 
 
 def change_key(
-    declared: DeclaredSet,
+    declared_set: DeclaredSet,
     key: Key,
     says: str,
     *,
@@ -228,7 +232,7 @@ def change_key(
     def model(of: DeclaredSet) -> DeclaredSet:
         # Indexes in the partition keep their own RowKeys
         moved = key.partition_template != of.key.partition_template
-        derived = [_in_partition(each, of, key) if moved else each for each in of.derived]
+        derived = [_in_partition(derived, of, key) if moved else derived for derived in of.derived]
         shape = replace(of.shape, fields={**of.shape.fields, **more})
         return replace(of, key=key, derived=tuple(derived), shape=shape)
 
@@ -237,7 +241,7 @@ def change_key(
         for name, field in more.items():
             of["fields"][name] = {"type": field.type}
 
-    return Change(declared.name, says, model, edit, corrects, "compound_key")
+    return Change(declared_set.name, says, model, edit, corrects, "compound_key")
 
 
 def _in_partition(derived: Derived, of: DeclaredSet, key: Key) -> Derived:
@@ -255,7 +259,7 @@ def derived_include(of: DeclaredSet, derived: Derived) -> Iterable[str] | None:
     return None if layout is None or layout.include is None else layout.include - set(of.key.fields)
 
 
-def add_mapping(declared: DeclaredSet, mapping: PropertyMapping, table: Mapping[str, Any], says: str) -> Change:
+def add_mapping(declared_set: DeclaredSet, mapping: PropertyMapping, table: Mapping[str, Any], says: str) -> Change:
     """Return the change that stores some properties in another form."""
 
     def edit(of: Table) -> None:
@@ -264,27 +268,27 @@ def add_mapping(declared: DeclaredSet, mapping: PropertyMapping, table: Mapping[
     def model(of: DeclaredSet) -> DeclaredSet:
         return replace(of, mappings=(*of.mappings, mapping))
 
-    return Change(declared.name, says, model, edit, pattern=str(table["pattern"]))
+    return Change(declared_set.name, says, model, edit, pattern=str(table["pattern"]))
 
 
-def in_blobs(declared: DeclaredSet, names: Sequence[str]) -> Change:
+def in_blobs(declared_set: DeclaredSet, names: Sequence[str]) -> Change:
     """Return the change that stores large values in blobs."""
-    container = f"{declared.table.lower()}-values"
+    container = f"{declared_set.table.lower()}-values"
     table = {"pattern": "large_properties", "names": list(names), "container": container}
     says = f"store {', '.join(names)} in blobs (LargeProperties)"
-    return add_mapping(declared, LargeProperties(names, container=container), table, says)
+    return add_mapping(declared_set, LargeProperties(names, container=container), table, says)
 
 
-def encrypted(declared: DeclaredSet, names: Sequence[str]) -> Change:
+def encrypted(declared_set: DeclaredSet, names: Sequence[str]) -> Change:
     """Return the change that encrypts properties."""
     table = {"pattern": "encrypted_properties", "names": list(names)}
     mapping = EncryptedProperties(names, keys=sample_key())
-    return add_mapping(declared, mapping, table, f"encrypt {', '.join(names)} (EncryptedProperties)")
+    return add_mapping(declared_set, mapping, table, f"encrypt {', '.join(names)} (EncryptedProperties)")
 
 
-def spread(declared: DeclaredSet, buckets: int) -> Change:
+def spread(declared_set: DeclaredSet, buckets: int) -> Change:
     """Return the change that spreads each partition over buckets."""
-    settings = {"buckets": buckets, "by": declared.key.fields, "bucket": "Bucket"}
+    settings = {"buckets": buckets, "by": declared_set.key.fields, "bucket": "Bucket"}
 
     def edit(of: Table) -> None:
         of["pattern"] = "partition_spread"
@@ -295,10 +299,10 @@ def spread(declared: DeclaredSet, buckets: int) -> Change:
     def model(of: DeclaredSet) -> DeclaredSet:
         return replace(of, pattern="partition_spread", settings=settings)
 
-    return Change(declared.name, says, model, edit, pattern="partition_spread")
+    return Change(declared_set.name, says, model, edit, pattern="partition_spread")
 
 
-def not_spread(declared: DeclaredSet) -> Change:
+def not_spread(declared_set: DeclaredSet) -> Change:
     """Return the change that stores each partition as one."""
 
     def edit(of: Table) -> None:
@@ -307,10 +311,12 @@ def not_spread(declared: DeclaredSet) -> Change:
             of.pop(name, None)
 
     says = "store each partition as one (EntitySet)"
-    return Change(declared.name, says, lambda each: replace(each, pattern="entity_set", settings={}), edit)
+    return Change(
+        declared_set.name, says, lambda declared_set: replace(declared_set, pattern="entity_set", settings={}), edit
+    )
 
 
-def by_period(declared: DeclaredSet, at: str, period: str) -> Change:
+def by_period(declared_set: DeclaredSet, at: str, period: str) -> Change:
     """Return the change that stores the entities of each period in a table, and drops expired tables."""
 
     def model(of: DeclaredSet) -> DeclaredSet:
@@ -326,10 +332,10 @@ def by_period(declared: DeclaredSet, at: str, period: str) -> Change:
         of["retention"]["by"] = "table"
 
     says = f"use a table for each {period} (PeriodTables), and drop expired tables"
-    return Change(declared.name, says, model, edit, pattern="period_tables")
+    return Change(declared_set.name, says, model, edit, pattern="period_tables")
 
 
-def wide(declared: DeclaredSet) -> Change:
+def wide(declared_set: DeclaredSet) -> Change:
     """Return the change that stores each entity in as many rows as its properties need."""
 
     def edit(of: Table) -> None:
@@ -338,31 +344,37 @@ def wide(declared: DeclaredSet) -> Change:
     def model(of: DeclaredSet) -> DeclaredSet:
         return replace(of, pattern="wide_entity", settings={})
 
-    return Change(declared.name, "store each entity in several rows (WideEntity)", model, edit, pattern="wide_entity")
+    return Change(
+        declared_set.name, "store each entity in several rows (WideEntity)", model, edit, pattern="wide_entity"
+    )
 
 
-def split_entities(declared: DeclaredSet, rows: int, part: str) -> Change:
+def split_entities(declared_set: DeclaredSet, rows: int, part: str) -> Change:
     """Return the change that stores each entity as several rows, of which a write changes one and a reader adds up all.
 
     :param part: the field with the number of the row
     """
-    key = Key(declared.key.partition_template, f"{declared.key.row_template}_{{{part}:0{len(str(rows))}d}}")
-    count = declared.shape.count * rows
+    key = Key(declared_set.key.partition_template, f"{declared_set.key.row_template}_{{{part}:0{len(str(rows))}d}}")
+    count = declared_set.shape.count * rows
     # A value that each entity had is now that of its rows
     shared = [
         name
-        for name, field in declared.shape.fields.items()
+        for name, field in declared_set.shape.fields.items()
         if field.distinct is None and field.type != "boolean" and field.within is None
     ]
 
-    skews = {each.name: _skew_of_rows(declared.shape.count, rows, each.skew) for each in declared.writes if each.skew}
+    skews = {
+        write.name: _skew_of_rows(declared_set.shape.count, rows, write.skew)
+        for write in declared_set.writes
+        if write.skew
+    }
 
     def model(of: DeclaredSet) -> DeclaredSet:
         fields = dict(of.shape.fields)
-        fields |= {name: replace(fields[name], distinct=declared.shape.count) for name in shared}
+        fields |= {name: replace(fields[name], distinct=declared_set.shape.count) for name in shared}
         fields[part] = Field("int32", distinct=rows)
         shape = replace(of.shape, count=count, growth=of.shape.growth * rows, fields=fields)
-        writes = tuple(replace(each, skew=skews.get(each.name, 0.0)) for each in of.writes)
+        writes = tuple(replace(write, skew=skews.get(write.name, 0.0)) for write in of.writes)
         return replace(of, key=key, shape=shape, writes=writes)
 
     def edit(of: Table) -> None:
@@ -370,14 +382,14 @@ def split_entities(declared: DeclaredSet, rows: int, part: str) -> Change:
         if of.get("growth"):
             of["growth"] = of["growth"] * rows
         for name in shared:
-            of["fields"][name].update({"distinct": declared.shape.count})
+            of["fields"][name].update({"distinct": declared_set.shape.count})
         of["fields"][part] = {"type": "int32", "distinct": rows}
         for each in of.get("write", []):
             if each["name"] in skews:
                 each["skew"] = skews[each["name"]]
 
     says = f"store each entity as {rows} rows, ({key.partition_template}, {key.row_template}), and add them up"
-    return Change(declared.name, says, model, edit)
+    return Change(declared_set.name, says, model, edit)
 
 
 def _skew_of_rows(count: int, rows: int, skew: float) -> float:
@@ -387,7 +399,7 @@ def _skew_of_rows(count: int, rows: int, skew: float) -> float:
     return next((each for each in steps if Zipf(max(1, count * rows), each).share(1) <= most), 0.0)
 
 
-def into_table(declared: DeclaredSet, table: str, key: Key) -> Change:
+def into_table(declared_set: DeclaredSet, table: str, key: Key) -> Change:
     """Return the change that stores the entities in the table of another set."""
 
     def model(of: DeclaredSet) -> DeclaredSet:
@@ -396,11 +408,11 @@ def into_table(declared: DeclaredSet, table: str, key: Key) -> Change:
     def edit(of: Table) -> None:
         of["table"], of["key"] = table, key_table(key)
 
-    says = f"store {declared.name} in the table {table}, ({key.partition_template}, {key.row_template})"
-    return Change(declared.name, says, model, edit, pattern="entity_group_transaction")
+    says = f"store {declared_set.name} in the table {table}, ({key.partition_template}, {key.row_template})"
+    return Change(declared_set.name, says, model, edit, pattern="entity_group_transaction")
 
 
-def change_figures(declared: DeclaredSet, says: str, **figures: Any) -> Change:
+def change_figures(declared_set: DeclaredSet, says: str, **figures: Any) -> Change:
     """Return the change of the declared number of entities, or of their growth."""
 
     def model(of: DeclaredSet) -> DeclaredSet:
@@ -410,10 +422,10 @@ def change_figures(declared: DeclaredSet, says: str, **figures: Any) -> Change:
         for name, value in figures.items():
             of[name] = value
 
-    return Change(declared.name, says, model, edit)
+    return Change(declared_set.name, says, model, edit)
 
 
-def change_settings(declared: DeclaredSet, says: str, **settings: Any) -> Change:
+def change_settings(declared_set: DeclaredSet, says: str, **settings: Any) -> Change:
     """Return the change of arguments of the set's recipe."""
 
     def model(of: DeclaredSet) -> DeclaredSet:
@@ -423,10 +435,10 @@ def change_settings(declared: DeclaredSet, says: str, **settings: Any) -> Change
         for name, value in settings.items():
             of[name] = value
 
-    return Change(declared.name, says, model, edit, pattern=declared.pattern)
+    return Change(declared_set.name, says, model, edit, pattern=declared_set.pattern)
 
 
-def change_access(declared: DeclaredSet, access: Query | Write, says: str, **values: Any) -> Change:
+def change_access(declared_set: DeclaredSet, access: Query | Write, says: str, **values: Any) -> Change:
     """Return the change of an access pattern."""
     section = "query" if isinstance(access, Query) else "write"
 
@@ -439,4 +451,4 @@ def change_access(declared: DeclaredSet, access: Query | Write, says: str, **val
     def model(of: DeclaredSet) -> DeclaredSet:
         return replace(of, queries=tuple(map(changed, of.queries)), writes=tuple(map(changed, of.writes)))
 
-    return Change(declared.name, says, model, edit)
+    return Change(declared_set.name, says, model, edit)

@@ -28,34 +28,36 @@ _FLUSHED: Final = 10.0
 _CONTAINER: Final = 63
 
 
-def as_log(declared: DeclaredSet, design: Design) -> DeclaredLog | None:
+def as_log(declared_set: DeclaredSet, design: Design) -> DeclaredLog | None:
     """Return a set as a blob log; None if it is changed, has other parts, or is not only read by time spans."""
-    others = {name for each in design.sets for write in each.writes for name in write.atomic_with}
-    rate = sum(write.rate for write in declared.writes)
-    if declared.derived or declared.mappings or declared.access or not rate:
+    others = {name for declared_set in design.sets for write in declared_set.writes for name in write.atomic_with}
+    rate = sum(write.rate for write in declared_set.writes)
+    if declared_set.derived or declared_set.mappings or declared_set.access or not rate:
         return None
-    if any(write.operation != "insert" or write.atomic_with or write.name in others for write in declared.writes):
+    if any(write.operation != "insert" or write.atomic_with or write.name in others for write in declared_set.writes):
         return None
-    reads = [_as_read(declared, query, rate) for query in declared.queries]
+    reads = [_as_read(declared_set, query, rate) for query in declared_set.queries]
     if not reads or None in reads:
         return None
-    fresh = min((query.max_staleness for query in declared.queries if query.max_staleness), default=_FLUSHED)
+    fresh = min((query.max_staleness for query in declared_set.queries if query.max_staleness), default=_FLUSHED)
     return DeclaredLog(
-        name=declared.name,
-        container=_container(declared.name),
-        service=_container(declared.name),
-        size=sum(_text_size(name, field) for name, field in declared.shape.fields.items() if field.type != "datetime"),
-        count=declared.shape.count,
-        retention_days=None if declared.retention is None else declared.retention.days,
+        name=declared_set.name,
+        container=_container(declared_set.name),
+        service=_container(declared_set.name),
+        size=sum(
+            _text_size(name, field) for name, field in declared_set.shape.fields.items() if field.type != "datetime"
+        ),
+        count=declared_set.shape.count,
+        retention_days=None if declared_set.retention is None else declared_set.retention.days,
         flush_seconds=min(_FLUSHED, fresh),
-        writes=tuple(LogWrite(each.name, each.rate, each.peak, each.writers) for each in declared.writes),
-        reads=tuple(each for each in reads if each is not None),
+        writes=tuple(LogWrite(write.name, write.rate, write.peak, write.writers) for write in declared_set.writes),
+        reads=tuple(log_read for log_read in reads if log_read is not None),
     )
 
 
-def _as_read(declared: DeclaredSet, query: Query, rate: float) -> LogRead | None:
+def _as_read(declared_set: DeclaredSet, query: Query, rate: float) -> LogRead | None:
     """Return a query as the read of a time span that has as many results; None if it is none."""
-    shape = declared.shape
+    shape = declared_set.shape
     kinds = {name: shape.fields[name].type if name in shape.fields else "string" for name in query.known}
     spans = [name for name, how in query.known.items() if how == "range" and kinds[name] == "datetime"]
     others = [name for name, how in query.known.items() if how == "=" and kinds[name] != "datetime"]
@@ -79,25 +81,31 @@ def _container(name: str) -> str:
     return f"{words[: _CONTAINER - 4].strip('-') or 'blob'}-log"
 
 
-def to_blob_log(declared: DeclaredSet, design: Design) -> Iterator[Change]:
+def to_blob_log(declared_set: DeclaredSet, design: Design) -> Iterator[Change]:
     """Yield the change that writes a log to blobs instead of a table."""
-    log = as_log(declared, design)
+    log = as_log(declared_set, design)
     if log is None:
         return
 
     def moved(of: Design) -> Design:
-        return replace(of, sets=tuple(each for each in of.sets if each.name != log.name), logs=(*of.logs, log))
+        return replace(
+            of,
+            sets=tuple(declared_set for declared_set in of.sets if declared_set.name != log.name),
+            logs=(*of.logs, log),
+        )
 
     says = f"write the log to blobs (BlobLog), where entries are read up to {log.flush_seconds:g} s later"
-    yield Change(declared.name, says, _same, _unchanged, pattern="blob_log", of_design=moved, moved_to=table_of(log))
+    yield Change(
+        declared_set.name, says, _same, _unchanged, pattern="blob_log", of_design=moved, moved_to=table_of(log)
+    )
 
 
 def table_of(log: DeclaredLog) -> dict[str, Any]:
     """Return a log as a design file has it; what has its default is left out."""
     found = {
-        each.name: _whole(getattr(log, each.name))
-        for each in fields(LogOptions)
-        if each.default is MISSING or getattr(log, each.name) != each.default
+        field.name: _whole(getattr(log, field.name))
+        for field in fields(LogOptions)
+        if field.default is MISSING or getattr(log, field.name) != field.default
     }
     if log.service == log.container:
         del found["service"]
@@ -120,7 +128,7 @@ def larger_flushes(log: DeclaredLog) -> Iterator[Change]:
         return
     for seconds in _LATER:
         if seconds > log.flush_seconds:
-            most = max((each.rate / each.writers for each in log.writes), default=0.0)
+            most = max((log_write.rate / log_write.writers for log_write in log.writes), default=0.0)
             options: dict[str, Any] = {"flush_seconds": seconds}
             says = f"flush entries after {seconds:g} s"
             if (count := math.ceil(most * seconds - 1e-6)) > log.flush_count:

@@ -33,32 +33,32 @@ def with_tested_advice(
     :param simulate: reviews a changed design, without advice
     :param may_test: whether another change may be tested
     """
-    left = list(reviewed.findings)
+    remaining_findings = list(reviewed.findings)
     found: list[tuple[Finding, Change | None]] = []
-    while left:
-        finding = left.pop(0)
+    while remaining_findings:
+        finding = remaining_findings.pop(0)
         if not may_test():
             found.append((replace(finding, better=f"{finding.better} {_TOO_MANY}"), None))
             continue
-        change, after, why = _best_that_works(context, finding, left, reviewed, simulate)
+        change, after, why = _best_that_works(context, finding, remaining_findings, reviewed, simulate)
         if change is None or after is None:
             better = f"{why} {_OTHERWISE}" if why is not None else f"{finding.better} {_untested(finding)}"
             found.append((replace(finding, better=better), None))
             continue
-        gone = [each for each in left if not _is_there(each, after.findings)]
-        left = [each for each in left if each not in gone]
+        fixed_findings = [finding for finding in remaining_findings if not _is_there(finding, after.findings)]
+        remaining_findings = [finding for finding in remaining_findings if finding not in fixed_findings]
         if why is not None:
             # The advice of the rule is the usual change
             finding = replace(finding, better=f"Better here: {change.says}. {why}")
-        found.append((_with(finding, change, reviewed, after, gone), change))
+        found.append((_with(finding, change, reviewed, after, fixed_findings), change))
     found = _together(found, reviewed, simulate)
-    numbered = [replace(each, fix=at if change else None) for at, (each, change) in enumerate(found, start=1)]
+    numbered = [replace(finding, fix=at if change else None) for at, (finding, change) in enumerate(found, start=1)]
     return tuple(numbered), tuple(change for _, change in found)
 
 
 def _untested(finding: Finding) -> str:
     """Say that advice was not simulated, and why."""
-    rule = next(each for each in RULES if each.name == finding.rule)
+    rule = next(rule for rule in RULES if rule.name == finding.rule)
     return f"No automatic change: {rule.why_not_automatic or 'no tested change resolves the finding'}."
 
 
@@ -67,16 +67,18 @@ _TOO_MANY: Final = "No change was tested: the design has too many access pattern
 _OTHERWISE: Final = "Consider another design of the set."
 
 
-def _with(finding: Finding, change: Change, before: Reviewed, after: Reviewed, gone: Sequence[Finding]) -> Finding:
-    new = [each for each in after.findings if not _is_there(each, before.findings)]
+def _with(
+    finding: Finding, change: Change, before: Reviewed, after: Reviewed, fixed_findings: Sequence[Finding]
+) -> Finding:
+    new = [finding for finding in after.findings if not _is_there(finding, before.findings)]
     return replace(
         finding,
         change=change.says,
         pattern=change.pattern,
         before=effect_of(before, finding),
         after=effect_of(after, finding),
-        resolves=tuple(gone),
-        causes=tuple(f"{each.rule} ({each.subject})" for each in new),
+        resolves=tuple(fixed_findings),
+        causes=tuple(f"{finding.rule} ({finding.subject})" for finding in new),
     )
 
 
@@ -93,16 +95,16 @@ def _together(
         better = f"{finding.better} This was tried, but conflicts with the other changes in this report."
         kept[last : last + 1] = [
             (replace(finding, better=better, resolves=()), None),
-            *((replace(each, better=f"{each.better} {_ALONE}"), None) for each in finding.resolves),
+            *((replace(finding, better=f"{finding.better} {_ALONE}"), None) for finding in finding.resolves),
         ]
     return kept
 
 
-def _work_together(made: Iterable[Change], reviewed: Reviewed, simulate: Simulate) -> bool:
+def _work_together(changes: Iterable[Change], reviewed: Reviewed, simulate: Simulate) -> bool:
     """Whether a design with all these changes is accepted, and has no finding that they must not cause."""
     design = reviewed.design
     try:
-        for change in made:
+        for change in changes:
             design = change.applied(design)
         return not _caused(reviewed.findings, simulate(design).findings)
     except BadInput:
@@ -111,17 +113,21 @@ def _work_together(made: Iterable[Change], reviewed: Reviewed, simulate: Simulat
 
 
 def _best_that_works(
-    context: RuleContext, finding: Finding, left: Sequence[Finding], reviewed: Reviewed, simulate: Simulate
+    context: RuleContext,
+    finding: Finding,
+    remaining_findings: Sequence[Finding],
+    reviewed: Reviewed,
+    simulate: Simulate,
 ) -> tuple[Change | None, Reviewed | None, str | None]:
     """Return a change that removes a finding and causes no other, or why the usual one is not recommended.
 
     It is the first one that also removes most of the other findings about the same subject: two changes of one index
     would undo each other.
 
-    :param left: the other findings
+    :param remaining_findings: the other findings
     """
     why: str | None = None
-    same = [each for each in left if each.subject == finding.subject]
+    same = [each for each in remaining_findings if each.subject == finding.subject]
     best: tuple[Change, Reviewed] | None = None
     fewest = len(same) + 1
     for change in candidates(context, finding):
@@ -131,7 +137,7 @@ def _best_that_works(
             continue
         caused = _caused(reviewed.findings, after.findings)
         if not caused and not _is_there(finding, after.findings):
-            remaining = sum(_is_there(each, after.findings) for each in same)
+            remaining = sum(_is_there(finding, after.findings) for finding in same)
             if remaining < fewest:
                 best, fewest = (change, after), remaining
             if not fewest:
@@ -154,28 +160,32 @@ def _is_there(finding: Finding, among: Sequence[Finding]) -> bool:
 def _caused(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
     """Return the findings that a change must not cause: serious ones, and those whose advice would undo it."""
     return [
-        each
-        for each in after
-        if (each.severity is Severity.SERIOUS and not _was_serious(each, before))
-        or (each.rule in _UNDONE and not _is_there(each, before))
+        finding
+        for finding in after
+        if (finding.severity is Severity.SERIOUS and not _was_serious(finding, before))
+        or (finding.rule in _UNDONE and not _is_there(finding, before))
     ]
 
 
 def _was_serious(finding: Finding, before: Sequence[Finding]) -> bool:
     same = [each for each in before if (each.rule, each.subject) == (finding.rule, finding.subject)]
-    return any(each.severity is Severity.SERIOUS for each in same)
+    return any(finding.severity is Severity.SERIOUS for finding in same)
 
 
 def effect_of(reviewed: Reviewed, finding: Finding) -> Effect:
     """Return the figures of the access pattern that a finding is about, or of the whole design."""
-    named = [each for each in reviewed.measured if part_of(each.of.name, each.access.name) == finding.subject]
+    named = [
+        measured_set
+        for measured_set in reviewed.measured
+        if part_of(measured_set.of.name, measured_set.access.name) == finding.subject
+    ]
     is_of_call = bool(named) and finding.about in ("query", "write")
-    shown = named if is_of_call else [each for each in reviewed.measured if not each.rejected]
-    weights = [1.0 if is_of_call else each.rate for each in shown]
+    shown = named if is_of_call else [measured_set for measured_set in reviewed.measured if not measured_set.rejected]
+    weights = [1.0 if is_of_call else measured_set.rate for measured_set in shown]
     return Effect(
         "call" if is_of_call else "second",
-        sum(each.requests * weight for each, weight in zip(shown, weights, strict=True)),
-        sum(each.examined * weight for each, weight in zip(shown, weights, strict=True)),
+        sum(measured_set.requests * weight for measured_set, weight in zip(shown, weights, strict=True)),
+        sum(measured_set.examined * weight for measured_set, weight in zip(shown, weights, strict=True)),
         reviewed.bill.total,
         reviewed.busiest,
     )

@@ -29,7 +29,7 @@ def retries_at(rate: float) -> float:
     return 2 * rate * ROUND_TRIP
 
 
-def retries_of(declared: DeclaredSet, write: Write) -> float:
+def retries_of(declared_set: DeclaredSet, write: Write) -> float:
     """Return the average number of retries of one call of a write, at its average rate.
 
     Rows of lists and totals are retried too: in the entity's partition with the whole transaction, otherwise by the
@@ -37,18 +37,18 @@ def retries_of(declared: DeclaredSet, write: Write) -> float:
     """
     found = 0.0
     if write.operation == "update" and write.writers > 1 and not write.overwrite:
-        found += retries_at(write.rate * Zipf(max(1, declared.shape.count), write.skew).coincidence)
-    for derived in touched(declared, write):
-        profile = declared.profile(derived)
-        writes = [each for each in declared.writes if derived in touched(declared, each)]
-        if profile.is_shared and max(each.writers for each in writes) > 1:
-            rate = sum(each.rate for each in writes)
-            found += retries_at(rate * _coincidence(declared, profile.groups) / profile.spread)
+        found += retries_at(write.rate * Zipf(max(1, declared_set.shape.count), write.skew).coincidence)
+    for derived in touched(declared_set, write):
+        profile = declared_set.profile(derived)
+        writes = [write for write in declared_set.writes if derived in touched(declared_set, write)]
+        if profile.is_shared and max(write.writers for write in writes) > 1:
+            rate = sum(write.rate for write in writes)
+            found += retries_at(rate * _coincidence(declared_set, profile.groups) / profile.spread)
     return found
 
 
-def _coincidence(declared: DeclaredSet, names: tuple[str, ...]) -> float:
+def _coincidence(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
     """Return the share of pairs of entities that have the same values of these fields."""
-    if names_one(declared.shape, names):
-        return 1 / max(1, declared.shape.count)
-    return coincidence_of(declared.shape, names)
+    if names_one(declared_set.shape, names):
+        return 1 / max(1, declared_set.shape.count)
+    return coincidence_of(declared_set.shape, names)

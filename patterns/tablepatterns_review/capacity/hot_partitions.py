@@ -64,23 +64,23 @@ class _Partition:
         )
 
 
-def simulate_day(design: Design, measured: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
+def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
     """Return the load of each table that is used, in the order of the design, and that of the account.
 
     :param design: the design
-    :param measured: the cost of one call of each access pattern
+    :param measured_sets: the cost of one call of each access pattern
 
     Guide: scalability targets; guidelines for writing efficiently (hot partitions); prepend/append anti-pattern.
     """
-    measured = tuple(measured)
+    measured_sets = tuple(measured_sets)
     by_table: defaultdict[str, list[Load]] = defaultdict(list)
-    for table in dict.fromkeys(each.table for each in design.sets):
+    for table in dict.fromkeys(declared_set.table for declared_set in design.sets):
         by_table[table] = []
-    for each in measured:
-        for load in loads_of(design, each):
+    for measured_set in measured_sets:
+        for load in loads_of(design, measured_set):
             by_table[load.table].append(load)
     heats = [_heat(table, loads) for table, loads in by_table.items()]
-    return tuple(heat for heat in heats if heat is not None), _account(measured)
+    return tuple(heat for heat in heats if heat is not None), _account(measured_sets)
 
 
 def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
@@ -165,15 +165,15 @@ def _spread(partition: _Partition, step: int, peak: float, target: float) -> tup
     return best, cooled
 
 
-def _account(measured: Iterable[Measured]) -> AccountLoad:
+def _account(measured_sets: Iterable[Measured]) -> AccountLoad:
     """Return the requests of the account, including those of workers."""
     rates = [0.0] * STEPS
-    for each in measured:
-        requests = _requests(each)
-        for step, calls in enumerate(day_curve(each.rate, each.busiest)):
+    for measured_set in measured_sets:
+        requests = _requests(measured_set)
+        for step, calls in enumerate(day_curve(measured_set.rate, measured_set.busiest)):
             rates[step] += calls * requests
     return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))
 
 
-def _requests(measured: Measured) -> float:
-    return max(measured.requests, measured.transactions)
+def _requests(measured_set: Measured) -> float:
+    return max(measured_set.requests, measured_set.transactions)

@@ -56,26 +56,26 @@ def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Shar
     :param choice: what a call uses
     :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
     """
-    clock, found = partitions.clock, list[Share]()
+    clock, shares = partitions.clock, list[Share]()
     moments = list(_moments(clock, choice, skew))
     most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
     for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
         for first, last, begun, of in moments:
             name = _name(partitions, ranks, begun)
             for bucket in _buckets(partitions.buckets):
-                found.append(Share(bucket + name, first, last, share * of / partitions.buckets))
-    return tuple(found)
+                shares.append(Share(bucket + name, first, last, share * of / partitions.buckets))
+    return tuple(shares)
 
 
 def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> list[tuple[Mapping[str, int], float]]:
     """Return the values of the busiest partitions, as ranks by field, and the share of each."""
-    largest = max(partitions.dimensions, key=lambda each: each.values.count, default=None)
+    largest = max(partitions.dimensions, key=lambda dimension: dimension.values.count, default=None)
     ranges: list[list[tuple[int, float]]] = []
-    for each in partitions.dimensions:
-        chosen = _chosen(each, choice, skew if each is largest else 0.0)
+    for dimension in partitions.dimensions:
+        chosen = _chosen(dimension, choice, skew if dimension is largest else 0.0)
         ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
     found = [(tuple(rank for rank, _ in each), math.prod(share for _, share in each)) for each in product(*ranges)]
-    names = [each.names for each in partitions.dimensions]
+    names = [dimension.names for dimension in partitions.dimensions]
     return [
         ({name: rank for group, rank in zip(names, ranks, strict=True) for name in group}, share)
         for ranks, share in heapq.nsmallest(most, found, key=lambda each: (-each[1], each[0]))
@@ -161,20 +161,20 @@ class Load:
         return max(1.0, self.work / buckets) if self.choice == "partition" else self.work / buckets
 
 
-def work_of(measured: Measured) -> float:
+def work_of(measured_set: Measured) -> float:
     """Return the work of a call: the entities read and written, at least one."""
-    return max(1.0, measured.examined + measured.written)
+    return max(1.0, measured_set.examined + measured_set.written)
 
 
-def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
+def loads_of(design: Design, measured_set: Measured) -> Iterator[Load]:
     """Yield the loads of an access pattern on the partitions of the set and of its derived rows; none of a log."""
-    if isinstance(measured.of, DeclaredLog):
+    if isinstance(measured_set.of, DeclaredLog):
         return
-    curve = day_curve(measured.rate, measured.busiest)
-    if isinstance(measured.access, Query):
-        yield from _read(design, measured.of, measured, measured.access, curve)
+    curve = day_curve(measured_set.rate, measured_set.busiest)
+    if isinstance(measured_set.access, Query):
+        yield from _read(design, measured_set.of, measured_set, measured_set.access, curve)
     else:
-        yield from _written(design, measured.of, measured, measured.access, curve)
+        yield from _written(design, measured_set.of, measured_set, measured_set.access, curve)
 
 
 def key_of(derived: Derived, primary: Key) -> Key | None:
@@ -185,120 +185,120 @@ def key_of(derived: Derived, primary: Key) -> Key | None:
     return profile_of(derived, primary).table_key
 
 
-def touches(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
+def touches(declared_set: DeclaredSet, derived: Derived, write: Write) -> bool:
     """Whether a write changes derived rows: every insert and delete, and an update of their fields."""
     if write.operation != "update" or not write.changes:
         return True
-    layout = declared.profile(derived).layout
+    layout = declared_set.profile(derived).layout
     if layout is not None:
         return layout.include is None or not {*layout.include, *layout.key.fields}.isdisjoint(write.changes)
     return not set(derived.reads).isdisjoint(write.changes)
 
 
-def touched(declared: DeclaredSet, write: Write) -> list[Derived]:
+def touched(declared_set: DeclaredSet, write: Write) -> list[Derived]:
     """Return the derived data that a write changes."""
-    return [each for each in declared.derived if touches(declared, each, write)]
+    return [derived for derived in declared_set.derived if touches(declared_set, derived, write)]
 
 
-def moves(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
+def moves(declared_set: DeclaredSet, derived: Derived, write: Write) -> bool:
     """Whether a write changes the key of a derived row."""
-    layout = declared.profile(derived).layout
+    layout = declared_set.profile(derived).layout
     if layout is None or write.operation != "update":
         return False
     return not set(layout.key.fields).isdisjoint(write.changes or layout.key.fields)
 
 
-def moves_away(declared: DeclaredSet, write: Write) -> bool:
+def moves_away(declared_set: DeclaredSet, write: Write) -> bool:
     """Whether a write moves the entity to another partition."""
-    return write.operation == "update" and not set(declared.key.partition_fields).isdisjoint(write.changes)
+    return write.operation == "update" and not set(declared_set.key.partition_fields).isdisjoint(write.changes)
 
 
-def partitions_of(declared: DeclaredSet, key: Key, *, buckets: int = 1) -> Partitions:
+def partitions_of(declared_set: DeclaredSet, key: Key, *, buckets: int = 1) -> Partitions:
     """Return the partitions of a set's rows, or of its derived rows."""
-    inserts = sum(write.rate for write in declared.writes if write.operation == "insert")
-    shape = declared.shape
+    inserts = sum(write.rate for write in declared_set.writes if write.operation == "insert")
+    shape = declared_set.shape
     if not shape.count:
         # A set that is still empty is simulated as after a year
         shape = replace(shape, count=round(shape.net_growth) or round(inserts * SECONDS))
     return Partitions.of(key, shape, inserts=inserts, buckets=buckets)
 
 
-def primaries(declared: DeclaredSet) -> Partitions:
+def primaries(declared_set: DeclaredSet) -> Partitions:
     """Return the partitions of the primary rows of a set."""
-    return partitions_of(declared, declared.key, buckets=kind_of(declared).buckets(declared))
+    return partitions_of(declared_set, declared_set.key, buckets=kind_of(declared_set).buckets(declared_set))
 
 
 def _read(
-    design: Design, declared: DeclaredSet, measured: Measured, query: Query, curve: Sequence[float]
+    design: Design, declared_set: DeclaredSet, measured_set: Measured, query: Query, curve: Sequence[float]
 ) -> Iterator[Load]:
-    work = work_of(measured)
+    work = work_of(measured_set)
     if query.archived:
-        target = archive_set(design, declared)
+        target = archive_set(design, declared_set)
         if target is not None:
             yield Load(target.table, primaries(target), "entity", query.skew, curve, work)
         return
-    via = next((each for each in declared.derived if each.name == measured.via), None)
-    profile = declared.profile(via) if via else None
+    via = next((derived for derived in declared_set.derived if derived.name == measured_set.via), None)
+    profile = declared_set.profile(via) if via else None
     is_list = profile is not None and profile.finder == "find_all"
     choice: Choice = "partition"
     # The list and each entity are read, but the requested value is shared by many entities
-    if not is_list and measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
-        choice = "entity" if measured.query_class is QueryClass.POINT else "all"
-    own = via.table(declared.table) if via else declared.table
-    key = key_of(via, declared.key) if via else None
+    if not is_list and measured_set.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
+        choice = "entity" if measured_set.query_class is QueryClass.POINT else "all"
+    own = via.table(declared_set.table) if via else declared_set.table
+    key = key_of(via, declared_set.key) if via else None
     if is_list and via is not None and via.is_eventual:
         if key is not None:
-            yield Load(own, partitions_of(declared, key), "partition", query.skew, curve, 1.0)
+            yield Load(own, partitions_of(declared_set, key), "partition", query.skew, curve, 1.0)
             work -= 1.0
         if work > 0:
-            yield Load(declared.table, primaries(declared), "all", 0.0, curve, work)
+            yield Load(declared_set.table, primaries(declared_set), "all", 0.0, curve, work)
         return
     is_apart = via is not None and via.is_eventual and key is not None
-    if profile and profile.layout and is_apart and _completes(profile.layout, measured):
-        work -= measured.returned
-        yield Load(declared.table, primaries(declared), "all", 0.0, curve, measured.returned)
-    partitions = partitions_of(declared, key) if is_apart and key else primaries(declared)
+    if profile and profile.layout and is_apart and _completes(profile.layout, measured_set):
+        work -= measured_set.returned
+        yield Load(declared_set.table, primaries(declared_set), "all", 0.0, curve, measured_set.returned)
+    partitions = partitions_of(declared_set, key) if is_apart and key else primaries(declared_set)
     yield Load(own, partitions, choice, query.skew, curve, work, query.take is not None and choice == "partition")
 
 
-def _completes(layout: RowLayout, measured: Measured) -> bool:
+def _completes(layout: RowLayout, measured_set: Measured) -> bool:
     """Whether the entity of each copy is read too, since a copy does not have all requested fields."""
-    return not layout.is_complete and 0 < measured.returned < measured.examined and measured.requests > 1
+    return not layout.is_complete and 0 < measured_set.returned < measured_set.examined and measured_set.requests > 1
 
 
 def _written(
-    design: Design, declared: DeclaredSet, measured: Measured, write: Write, curve: Sequence[float]
+    design: Design, declared_set: DeclaredSet, measured_set: Measured, write: Write, curve: Sequence[float]
 ) -> Iterator[Load]:
-    left = work_of(measured)
+    left = work_of(measured_set)
     choice: Choice = "new" if write.operation == "insert" else "entity"
-    for table, partitions, kind, most in _besides(design, declared, write, choice):
+    for table, partitions, kind, most in _besides(design, declared_set, write, choice):
         work = min(most, left)
         left -= work
         if work > 0:
             yield Load(table, partitions, kind, write.skew, curve, work)
     if left > 0:
-        yield Load(declared.table, primaries(declared), choice, write.skew, curve, left)
+        yield Load(declared_set.table, primaries(declared_set), choice, write.skew, curve, left)
 
 
 def _besides(
-    design: Design, declared: DeclaredSet, write: Write, choice: Choice
+    design: Design, declared_set: DeclaredSet, write: Write, choice: Choice
 ) -> Iterator[tuple[str, Partitions, Choice, float]]:
     """Yield the other partitions that a write changes, the reason, and the work."""
-    for each in declared.derived:
-        key = key_of(each, declared.key)
-        if each.is_eventual and key is not None and touches(declared, each, write):
+    for derived in declared_set.derived:
+        key = key_of(derived, declared_set.key)
+        if derived.is_eventual and key is not None and touches(declared_set, derived, write):
             # A shared row is read before it is written; a row that moves is written in two places
-            most = 2.0 if each.shares_rows or moves(declared, each, write) else 1.0
-            yield each.table(declared.table), partitions_of(declared, key), choice, most
-    target = archive_set(design, declared) if is_of_archive(declared, write) else None
+            most = 2.0 if derived.shares_rows or moves(declared_set, derived, write) else 1.0
+            yield derived.table(declared_set.table), partitions_of(declared_set, key), choice, most
+    target = archive_set(design, declared_set) if is_of_archive(declared_set, write) else None
     if target is not None:
         yield target.table, primaries(target), "new", 1.0
         insert = replace(write, operation="insert")
         yield from _besides(design, replace(target, archive=None), insert, "new")
-    for other in design.sets:
-        for belonging in other.writes:
-            if belonging.name in write.atomic_with and other is not declared:
-                yield other.table, primaries(other), "new" if belonging.operation == "insert" else "entity", 1.0
+    for other_set in design.sets:
+        for belonging in other_set.writes:
+            if belonging.name in write.atomic_with and other_set is not declared_set:
+                yield other_set.table, primaries(other_set), "new" if belonging.operation == "insert" else "entity", 1.0
 
 
 def throttled_share(rates: Sequence[float], target: float, step: float) -> float:

@@ -86,7 +86,7 @@ class Partitions:
             dimensions = (Dimension(tuple(names), Zipf(max(1, shape.count), 0.0)),)
         # If each entity has its own partition, a time in its key changes nothing
         clock = _clock(rising, shape, inserts) if rising and not is_own else None
-        count = math.prod(each.values.count for each in dimensions) * (clock.values if clock else 1)
+        count = math.prod(dimension.values.count for dimension in dimensions) * (clock.values if clock else 1)
         multiply = is_own or clock is not None
         return cls(
             key.partition_template, dimensions, clock, buckets, min(count, max(1, shape.count)) * buckets, multiply

@@ -28,35 +28,35 @@ Operation = Literal[
 ]
 
 
-def charges_of(measured: Measured) -> Mapping[Operation, float]:
+def charges_of(measured_set: Measured) -> Mapping[Operation, float]:
     """Return the billed transactions of a call by kind, without the deletions of blobs, which are free.
 
-    :param measured: the cost of one call
+    :param measured_set: the cost of one call
     """
-    cost = measured.cost
+    cost = measured_set.cost
     found: dict[Operation, float] = {
         "queue_operations": cost.queue,
         "blob_reads": cost.blob_read,
         "blob_writes": cost.blob_write,
     }
     left = cost.table
-    for operation, wanted in _of_tables(measured):
+    for operation, wanted in _of_tables(measured_set):
         taken = min(wanted, left)
         left -= taken
         found[operation] = found.get(operation, 0.0) + taken
     return {operation: number for operation, number in found.items() if number > 0}
 
 
-def _of_tables(measured: Measured) -> Iterator[tuple[Operation, float]]:
+def _of_tables(measured_set: Measured) -> Iterator[tuple[Operation, float]]:
     """Yield the number of each kind, the most certain first; the last gets the rest."""
-    access, everything = measured.access, measured.transactions
+    access, everything = measured_set.access, measured_set.transactions
     if isinstance(access, Query):
-        is_point = measured.query_class in (None, QueryClass.POINT)
+        is_point = measured_set.query_class in (None, QueryClass.POINT)
         yield "table_reads" if is_point else "table_scans", everything
         return
     yield "table_deletes" if access.operation == "delete" else "table_writes", 1.0
     # A write reads single entities, by key
-    yield "table_reads", measured.examined
+    yield "table_reads", measured_set.examined
     yield "table_writes", everything
 
 
@@ -203,7 +203,7 @@ MONTH: Final = 30.44 * 86_400
 """Seconds of a month."""
 
 
-def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bill:
+def bill(design: Design, measured_sets: Iterable[Measured], prices: PriceTable) -> Bill:
     """Return the monthly cost: of each access pattern by its transactions, of each set by its bytes.
 
     A query costs a transaction per page of up to 1,000 results, and so more as the set grows; rates stay as declared.
@@ -211,47 +211,50 @@ def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bi
     included: pages that end at the boundary of a server, and outgoing data.
 
     :param design: the design
-    :param measured: the cost of one call of each access pattern
+    :param measured_sets: the cost of one call of each access pattern
     :param prices: the price table
 
     Guide: cost; capacity.
     """
-    measured = tuple(measured)
-    lines = tuple(_lines(design, measured, prices, 0.0))
+    measured_sets = tuple(measured_sets)
+    lines = tuple(_lines(design, measured_sets, prices, 0.0))
     total = math.fsum(line.amount for line in lines)
-    then = cost_after(design, measured, prices, design.years)
+    then = cost_after(design, measured_sets, prices, design.years)
     return Bill(lines, total, then, prices.currency, prices.dated, prices.source)
 
 
-def cost_after(design: Design, measured: Iterable[Measured], prices: PriceTable, years: float) -> float:
+def cost_after(design: Design, measured_sets: Iterable[Measured], prices: PriceTable, years: float) -> float:
     """Return the cost of a month after so many years of growth."""
-    return math.fsum(line.amount for line in _lines(design, measured, prices, years))
+    return math.fsum(line.amount for line in _lines(design, measured_sets, prices, years))
 
 
-def with_costs(measured: Iterable[Measured], costs: Bill) -> tuple[Measured, ...]:
+def with_costs(measured_sets: Iterable[Measured], costs: Bill) -> tuple[Measured, ...]:
     """Return the measured figures with the monthly cost of each access pattern."""
     by_subject: dict[str, float] = {}
     for line in costs.lines:
         by_subject[line.subject] = by_subject.get(line.subject, 0.0) + line.amount
-    return tuple(replace(each, cost_a_month=by_subject.get(f"{each.of.name}: {each.access.name}")) for each in measured)
+    return tuple(
+        replace(measured_set, cost_a_month=by_subject.get(f"{measured_set.of.name}: {measured_set.access.name}"))
+        for measured_set in measured_sets
+    )
 
 
-def _lines(design: Design, measured: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
+def _lines(design: Design, measured_sets: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
     """Yield the lines of the bill after a number of years."""
-    for each in measured:
-        subject = f"{each.of.name}: {each.access.name}"
-        for operation, calls in charges_of(grown_call(each, years)).items():
-            quantity = calls * each.rate * MONTH
+    for measured_set in measured_sets:
+        subject = f"{measured_set.of.name}: {measured_set.access.name}"
+        for operation, calls in charges_of(grown_call(measured_set, years)).items():
+            quantity = calls * measured_set.rate * MONTH
             if quantity:
                 price = prices.operations[operation]
                 yield BillLine(subject, operation.replace("_", " "), quantity, quantity / PER * price)
-    for declared in design.parts:
-        yield from _capacity(declared, prices, years)
+    for declared_part in design.parts:
+        yield from _capacity(declared_part, prices, years)
 
 
-def _capacity(declared: DeclaredSet | DeclaredLog, prices: PriceTable, years: float) -> Iterator[BillLine]:
-    volume, capacity = volume_of(declared, years), prices.capacity
+def _capacity(declared_part: DeclaredSet | DeclaredLog, prices: PriceTable, years: float) -> Iterator[BillLine]:
+    volume, capacity = volume_of(declared_part, years), prices.capacity
     for where, size, price in (("tables", volume.tables, capacity.tables), ("blobs", volume.blobs, capacity.blobs)):
         if size:
             quantity = size / prices.bytes_per_gb
-            yield BillLine(declared.name, f"GB in {where}", quantity, quantity * price)
+            yield BillLine(declared_part.name, f"GB in {where}", quantity, quantity * price)

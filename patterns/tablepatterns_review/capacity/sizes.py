@@ -54,45 +54,45 @@ class Sizes:
     payload: float = 0.0
 
 
-def primary_sizes(declared: DeclaredSet) -> Sizes:
+def primary_sizes(declared_set: DeclaredSet) -> Sizes:
     """Return the size of an entity's primary row."""
-    return _sizes(declared, declared.key, set(declared.shape.fields).difference(declared.key.fields))
+    return _sizes(declared_set, declared_set.key, set(declared_set.shape.fields).difference(declared_set.key.fields))
 
 
-def rows_of(declared: DeclaredSet) -> int:
+def rows_of(declared_set: DeclaredSet) -> int:
     """Return the number of rows of an entity: a split series has one per 251 points."""
-    points = kind_of(declared).points(declared)
-    if not points or not declared.settings.get("split"):
+    points = kind_of(declared_set).points(declared_set)
+    if not points or not declared_set.settings.get("split"):
         return 1
     return max(1, math.ceil(points / _POINTS))
 
 
-def derived_sizes(declared: DeclaredSet, derived: Derived) -> Sizes | None:
+def derived_sizes(declared_set: DeclaredSet, derived: Derived) -> Sizes | None:
     """Return the size of an entity's derived row; None if it shares a row with others."""
-    layout = declared.profile(derived).layout
+    layout = declared_set.profile(derived).layout
     if layout is None:
         return None
-    held = {name for name in declared.shape.fields if layout.holds(name)}
-    return _sizes(declared, layout.key, held, copies=True)
+    held = {name for name in declared_set.shape.fields if layout.holds(name)}
+    return _sizes(declared_set, layout.key, held, copies=True)
 
 
-def entry_size(declared: DeclaredSet, derived: Derived) -> float:
+def entry_size(declared_set: DeclaredSet, derived: Derived) -> float:
     """Return the bytes of an entity in a shared list; 0 if there is none."""
-    profile = declared.profile(derived)
+    profile = declared_set.profile(derived)
     if not profile.lists_keys:
         return 0.0
-    partition, row = key_units(declared.key, declared.shape.fields)
+    partition, row = key_units(declared_set.key, declared_set.shape.fields)
     units = partition + row + 2 if derived.is_eventual else row + 1
     # A summary stores what each entity adds: one for the count, and its numbers
     note = 2 + 8 * (profile.numbers - 1) if profile.numbers else 0
     return 2.0 * (units + note)
 
 
-def list_size(declared: DeclaredSet, derived: Derived) -> float:
+def list_size(declared_set: DeclaredSet, derived: Derived) -> float:
     """Return the size of a list's row without its entries."""
-    key = key_of(derived, declared.key)
-    units = sum(key_units(key, declared.shape.fields)) if key else 0
-    totals = len(declared.profile(derived).totals)
+    key = key_of(derived, declared_set.key)
+    units = sum(key_units(key, declared_set.shape.fields)) if key else 0
+    totals = len(declared_set.profile(derived).totals)
     return 4 + 2 * units + 8 + 2 * 7 + 4 + _write_id(1) + totals * (8 + 2 * 12 + 8)
 
 
@@ -128,12 +128,12 @@ def _text(name: str | None, width: int | None, fields: Mapping[str, Field], larg
     return field.size if not largest or field.largest is None else field.largest
 
 
-def _sizes(declared: DeclaredSet, key: Key, held: set[str], *, copies: bool = False) -> Sizes:
+def _sizes(declared_set: DeclaredSet, key: Key, held: set[str], *, copies: bool = False) -> Sizes:
     """Return the size of a row with some of the fields as properties."""
-    fields = declared.shape.fields
-    kept = {name: _kept(declared, name, fields[name]) for name in held}
-    extra = _of_pattern(declared) if not copies else {}
-    headers = {name: 4 + size for each in declared.mappings for name, size in header_of(each, held).items()}
+    fields = declared_set.shape.fields
+    kept = {name: _kept(declared_set, name, fields[name]) for name in held}
+    extra = _of_pattern(declared_set) if not copies else {}
+    headers = {name: 4 + size for mapping in declared_set.mappings for name, size in header_of(mapping, held).items()}
     header = sum(headers.values())
     names = [*kept, *extra, *headers]
     overhead = sum(8 + 2 * len(name) for name in names) + header + sum(extra.values())
@@ -144,8 +144,10 @@ def _sizes(declared: DeclaredSet, key: Key, held: set[str], *, copies: bool = Fa
         in_blobs=frozenset(name for name, (_, blob, _) in kept.items() if blob),
         most=most + sum(largest for _, _, largest in kept.values()) + _write_id(MAX_WRITE_IDS),
         properties=len(names) + 1,
-        payload=_payload(declared, key, {name: largest for name, (_, _, largest) in kept.items()}) + header / 2,
-        value=max((largest - 4 for name, (_, _, largest) in kept.items() if _may_be_long(declared, name)), default=0),
+        payload=_payload(declared_set, key, {name: largest for name, (_, _, largest) in kept.items()}) + header / 2,
+        value=max(
+            (largest - 4 for name, (_, _, largest) in kept.items() if _may_be_long(declared_set, name)), default=0
+        ),
     )
 
 
@@ -158,17 +160,21 @@ _ANNOTATED: Final = ("int64", "datetime", "guid", "binary")
 _ANNOTATION: Final = 28
 
 
-def _payload(declared: DeclaredSet, key: Key, largest: Mapping[str, int]) -> float:
+def _payload(declared_set: DeclaredSet, key: Key, largest: Mapping[str, int]) -> float:
     """Return the size of a request for a row, from the stored size of its values."""
-    return _OPERATION + 2 * sum(key_units(key, declared.shape.fields, largest=True)) + _json_size(declared, largest)
+    return (
+        _OPERATION
+        + 2 * sum(key_units(key, declared_set.shape.fields, largest=True))
+        + _json_size(declared_set, largest)
+    )
 
 
-def _json_size(declared: DeclaredSet, sizes: Mapping[str, int]) -> float:
+def _json_size(declared_set: DeclaredSet, sizes: Mapping[str, int]) -> float:
     """Return the size of properties in JSON, from the stored size of their values."""
     total = 0.0
     for name, stored in sizes.items():
-        kind = declared.shape.fields[name].type
-        is_sealed = _is_sealed(declared, name)
+        kind = declared_set.shape.fields[name].type
+        is_sealed = _is_sealed(declared_set, name)
         if is_sealed or kind == "binary":
             value = 2 + 4 * math.ceil((stored - 4) / 3)
         else:
@@ -182,27 +188,29 @@ def _json_size(declared: DeclaredSet, sizes: Mapping[str, int]) -> float:
 _MEMBERS: Final = len('{"v":1,"PartitionKey":"","RowKey":"","properties":{}}')
 
 
-def archived_size(declared: DeclaredSet) -> float:
+def archived_size(declared_set: DeclaredSet) -> float:
     """Return the size of an entity in a blob: JSON, with all values of the entity."""
-    fields = declared.shape.fields
-    held = {name: value_bytes(field) for name, field in fields.items() if name not in declared.key.fields}
-    return _MEMBERS + sum(key_units(declared.key, fields)) + _json_size(declared, held)
+    fields = declared_set.shape.fields
+    held = {name: value_bytes(field) for name, field in fields.items() if name not in declared_set.key.fields}
+    return _MEMBERS + sum(key_units(declared_set.key, fields)) + _json_size(declared_set, held)
 
 
-def _may_be_long(declared: DeclaredSet, name: str) -> bool:
-    return _is_sealed(declared, name) or declared.shape.fields[name].type in ("string", "binary")
+def _may_be_long(declared_set: DeclaredSet, name: str) -> bool:
+    return _is_sealed(declared_set, name) or declared_set.shape.fields[name].type in ("string", "binary")
 
 
-def _is_sealed(declared: DeclaredSet, name: str) -> bool:
-    return any(each.keeps_secret and name in each.fields for each in declared.mappings)
+def _is_sealed(declared_set: DeclaredSet, name: str) -> bool:
+    return any(mapping.keeps_secret and name in mapping.fields for mapping in declared_set.mappings)
 
 
-def _kept(declared: DeclaredSet, name: str, field: Field) -> tuple[float, float, int]:
+def _kept(declared_set: DeclaredSet, name: str, field: Field) -> tuple[float, float, int]:
     """Return the size of a value in the row and in a blob, and its maximum size in the row."""
     usual, most = value_bytes(field), value_bytes(field, largest=True)
     blob, is_text = 0, field.type == "string"
-    address = len(declared.table) + len(name) + sum(key_units(declared.key, declared.shape.fields, largest=True))
-    for mapping in sorted(declared.mappings, key=lambda each: each.order):
+    address = (
+        len(declared_set.table) + len(name) + sum(key_units(declared_set.key, declared_set.shape.fields, largest=True))
+    )
+    for mapping in sorted(declared_set.mappings, key=lambda mapping: mapping.order):
         if name in mapping.fields:
             usual, blob = _mapped(mapping, usual, is_text, address)
             most = max(usual, _mapped(mapping, most, is_text, address)[0])
@@ -219,12 +227,12 @@ def _mapped(mapping: PropertyMapping, size: int, is_text: bool, address: int) ->
 _LENGTH: Final = 4
 
 
-def _of_pattern(declared: DeclaredSet) -> dict[str, int]:
+def _of_pattern(declared_set: DeclaredSet) -> dict[str, int]:
     """Return the number of properties that a recipe adds: the points of a series, in one row."""
-    points = kind_of(declared).points(declared)
+    points = kind_of(declared_set).points(declared_set)
     if not points:
         return {}
-    name, kind = str(declared.settings.get("name", "Point")), str(declared.settings.get("of", "int"))
+    name, kind = str(declared_set.settings.get("name", "Point")), str(declared_set.settings.get("of", "int"))
     size = {"bool": 1, "float": 8, "Int64": 8}.get(kind.rpartition(".")[2].strip("'<>"), 4)
     digits = len(str(points - 1))
     return {f"{name}{number:0{digits}d}": size for number in range(min(points, _POINTS))}

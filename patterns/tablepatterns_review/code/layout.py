@@ -125,10 +125,10 @@ def entries(values: Mapping[str, object]) -> Brackets:
 def declared(value: Any) -> Brackets:
     """Return the call that makes an instance of a dataclass; arguments with their default are left out."""
     given: dict[str, Expression] = {}
-    for each in fields(value):
-        default = each.default_factory() if each.default_factory is not MISSING else each.default
-        if (found := getattr(value, each.name)) != default:
-            given[each.name] = literal(found)
+    for field in fields(value):
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        if (found := getattr(value, field.name)) != default:
+            given[field.name] = literal(found)
     return call(type(value).__name__, **given)
 
 

@@ -24,12 +24,14 @@ _AN_HOUR_AGO: Final = "NOW - timedelta(hours=1)"
 def log_call(log: DeclaredLog) -> Brackets:
     """Return the call that makes the recipe of a log."""
     options: dict[str, Expression] = {}
-    for each in fields(LogOptions):
-        value = getattr(log, each.name)
-        if each.name in _OF_DESIGN or (each.default is not MISSING and value == each.default):
+    for field in fields(LogOptions):
+        value = getattr(log, field.name)
+        if field.name in _OF_DESIGN or (field.default is not MISSING and value == field.default):
             continue
-        is_span = each.name in _SECONDS
-        options[_SECONDS.get(each.name, each.name)] = call("timedelta", seconds=repr(value)) if is_span else repr(value)
+        is_span = field.name in _SECONDS
+        options[_SECONDS.get(field.name, field.name)] = (
+            call("timedelta", seconds=repr(value)) if is_span else repr(value)
+        )
     return call("BlobLog", "storage", text(log.container), text(log.prefix), **options)
 
 
@@ -79,5 +81,5 @@ def _of_read(log: DeclaredLog, read: LogRead, attribute: str) -> tuple[list[str]
     begin = NOW - timedelta(hours=1)
     lists = len(list(prefixes(log.prefix, begin, begin + timedelta(seconds=read.seconds))))
     lines = [f"    begin = {_AN_HOUR_AGO}", "    with Traffic(storage) as traffic:"]
-    found = call("list", call(f"sets.{attribute}.between", "begin", f"begin + timedelta(seconds={read.seconds!r})"))
-    return [*lines, *lines_of("found = ", found, indent=8), "    assert found"], lists + 1
+    brackets = call("list", call(f"sets.{attribute}.between", "begin", f"begin + timedelta(seconds={read.seconds!r})"))
+    return [*lines, *lines_of("found = ", brackets, indent=8), "    assert found"], lists + 1

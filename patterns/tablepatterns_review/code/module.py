@@ -74,23 +74,31 @@ class Parts:
     def of(cls, design: Design) -> Parts:
         """Name the parts of a design."""
         names = Names(_SHARED)
-        sets = {each.name: names.new(snake(each.name)) for each in design.parts}
-        models = {each.name: names.new(camel(each.shape.entity)) for each in design.sets if _has_model(each)}
-        keys = {each.name: names.new(f"{sets[each.name]}_key".upper()) for each in design.sets}
-        derived = {
-            (each.name, number): names.new(f"{sets[each.name]}_{snake(via.name)}".upper())
-            for each in design.sets
-            for number, via in enumerate(each.derived)
-            if each.profile(via).filled_from is None
+        sets = {declared_part.name: names.new(snake(declared_part.name)) for declared_part in design.parts}
+        models = {
+            declared_set.name: names.new(camel(declared_set.shape.entity))
+            for declared_set in design.sets
+            if _has_model(declared_set)
         }
-        archives = {each.name: names.new(f"{sets[each.name]}_archive") for each in design.sets if each.archive}
+        keys = {declared_set.name: names.new(f"{sets[declared_set.name]}_key".upper()) for declared_set in design.sets}
+        derived = {
+            (declared_set.name, number): names.new(f"{sets[declared_set.name]}_{snake(via.name)}".upper())
+            for declared_set in design.sets
+            for number, via in enumerate(declared_set.derived)
+            if declared_set.profile(via).filled_from is None
+        }
+        archives = {
+            declared_set.name: names.new(f"{sets[declared_set.name]}_archive")
+            for declared_set in design.sets
+            if declared_set.archive
+        }
         return cls(sets, models, keys, derived, archives)
 
 
-def _has_model(declared: DeclaredSet) -> bool:
+def _has_model(declared_set: DeclaredSet) -> bool:
     """Whether a dataclass with these fields can be the model of a set: keys name the fields of the class."""
-    names = declared.shape.fields
-    if declared.pattern not in PLAIN_CALLS or not set(declared.key.fields).issubset(names):
+    names = declared_set.shape.fields
+    if declared_set.pattern not in PLAIN_CALLS or not set(declared_set.key.fields).issubset(names):
         return False
     return all(
         name.isascii()
@@ -99,7 +107,7 @@ def _has_model(declared: DeclaredSet) -> bool:
         and not name.startswith("_")
         and name not in _TYPES.values()
         for name in names
-    ) and all(set(each.reads).issubset(names) for each in declared.derived)
+    ) and all(set(derived.reads).issubset(names) for derived in declared_set.derived)
 
 
 @dataclass
@@ -115,13 +123,13 @@ class Module:
 
     def text(self) -> str:
         """Return the text of the module."""
-        models = [line for each in self.design.sets for line in self._model(each)]
+        models = [line for declared_set in self.design.sets for line in self._model(declared_set)]
         parts = [*models, *self._constants()]
         body = [*parts, *(["", ""] if parts else []), *self._sets()]
         body += ["", "", *self._declare(), "", "", *self._design()]
         head = ['"""Sets of entities, written by `tablepatterns review --code`."""', ""]
         notes = [f"Not written: {each}" for each in self._not_written()]
-        notes += [f"Corrected: {text(f'{each.subject}: {each.says}')}" for each in self.design.flaws]
+        notes += [f"Corrected: {text(f'{flaw.subject}: {flaw.says}')}" for flaw in self.design.flaws]
         head += [*comment(notes), *([""] if notes else [])]
         head += ["from __future__ import annotations", "", *import_lines(body)]
         return "\n".join([*head, *([""] if parts and not models else ["", ""]), *body]) + "\n"
@@ -129,42 +137,48 @@ class Module:
     @cached_property
     def encrypts(self) -> bool:
         """Whether the sets need a key."""
-        return any(isinstance(mapping, EncryptedProperties) for each in self.design.sets for mapping in each.mappings)
+        return any(
+            isinstance(mapping, EncryptedProperties)
+            for declared_set in self.design.sets
+            for mapping in declared_set.mappings
+        )
 
     def _not_written(self) -> list[str]:
         found: list[str] = []
-        for each in self.design.sets:
-            if each.name not in self.parts.models:
-                found.append(f"a model of {text(each.name)}; its entities are mappings, as its recipe or fields need")
-            for write in each.writes:
+        for declared_set in self.design.sets:
+            if declared_set.name not in self.parts.models:
+                found.append(
+                    f"a model of {text(declared_set.name)}; its entities are mappings, as its recipe or fields need"
+                )
+            for write in declared_set.writes:
                 if write.atomic_with:
                     others = ", ".join(map(text, write.atomic_with))
                     found.append(f"the transaction of {text(write.name)} with {others}")
         return found
 
-    def _model(self, declared: DeclaredSet) -> list[str]:
-        name = self.parts.models.get(declared.name)
+    def _model(self, declared_set: DeclaredSet) -> list[str]:
+        name = self.parts.models.get(declared_set.name)
         if name is None:
             return []
         found = ["@dataclass", f"class {name}:"]
-        for each, of in declared.shape.fields.items():
-            found.append(f"    {each}: {'date' if is_date(declared, each) else _TYPES[of.type]}")
+        for each, of in declared_set.shape.fields.items():
+            found.append(f"    {each}: {'date' if is_date(declared_set, each) else _TYPES[of.type]}")
         return [*found, "", ""]
 
     def _constants(self) -> list[str]:
         found: list[str] = []
-        for each in self.design.sets:
-            found += lines_of(f"{self.parts.keys[each.name]} = ", self._key(each.key))
-            for number, via in enumerate(each.derived):
-                if (name := self.parts.derived.get((each.name, number))) is not None:
-                    found += lines_of(f"{name} = ", self._derived(each, via))
+        for declared_set in self.design.sets:
+            found += lines_of(f"{self.parts.keys[declared_set.name]} = ", self._key(declared_set.key))
+            for number, via in enumerate(declared_set.derived):
+                if (name := self.parts.derived.get((declared_set.name, number))) is not None:
+                    found += lines_of(f"{name} = ", self._derived(declared_set, via))
         return found
 
     def _key(self, key: Key) -> Brackets:
         most = None if key.max_units == Key("a", "b").max_units else str(key.max_units)
         return call("Key", text(key.partition_template), text(key.row_template), max_units=most)
 
-    def _derived(self, declared: DeclaredSet, via: Derived) -> Brackets:
+    def _derived(self, declared_set: DeclaredSet, via: Derived) -> Brackets:
         name = text(via.name)
         match via:
             case IntraPartitionIndex():
@@ -178,22 +192,24 @@ class Module:
                 options: dict[str, Expression | None] = {"store": self._store(via.placement)}
                 options |= {"ids": text(via.key_list.name), "spread": str(via.spread), "name": name}
                 default = IndexEntity(*via.fields, spread=via.spread)
-                if via.layout(declared.key) != default.layout(declared.key) or set(via.reads) != set(default.reads):
-                    options["key"] = self._spread_key(declared, via)
+                if via.layout(declared_set.key) != default.layout(declared_set.key) or set(via.reads) != set(
+                    default.reads
+                ):
+                    options["key"] = self._spread_key(declared_set, via)
                 return call("IndexEntity", *map(text, via.fields), **options)
             case CopiedFields():
                 refers, copies = entries(via.refers), entries(via.copies)
                 store = self._store(via.placement)
                 return call("CopiedFields", self._key(via.key), refers=refers, copies=copies, store=store, name=name)
             case Summary():
-                return self._summary(declared, via)
+                return self._summary(declared_set, via)
             case _:
                 raise TypeError(f"a design file declares no {type(via).__name__}")
 
-    def _summary(self, declared: DeclaredSet, via: Summary) -> Brackets:
+    def _summary(self, declared_set: DeclaredSet, via: Summary) -> Brackets:
         return call(
             "Summary",
-            self._spread_key(declared, via),
+            self._spread_key(declared_set, via),
             count="None" if via.count is None else text(via.count),
             sums=entries(via.sums) if via.sums else None,
             store=self._store(via.placement),
@@ -202,9 +218,9 @@ class Module:
             name=text(via.name),
         )
 
-    def _spread_key(self, declared: DeclaredSet, via: IndexEntity | Summary) -> Brackets:
+    def _spread_key(self, declared_set: DeclaredSet, via: IndexEntity | Summary) -> Brackets:
         """Return the declared key: that of the rows, without their number if each value has several."""
-        key = via.layout if isinstance(via, Summary) else via.layout(declared.key)
+        key = via.layout if isinstance(via, Summary) else via.layout(declared_set.key)
         row = key.row_template.rpartition("_{")[0] if via.spread > 1 else key.row_template
         return self._key(Key(key.partition_template, row, max_units=key.max_units))
 
@@ -220,31 +236,33 @@ class Module:
     # -- Sets
 
     def _sets(self) -> list[str]:
-        found = ["@dataclass(frozen=True)", "class Sets:", f'    """The {self._parts()} of an account."""', ""]
-        found += [f"    {self.parts.sets[each.name]}: {self._type(each)}" for each in self.design.sets]
-        found += [f"    {self.parts.sets[each.name]}: BlobLog[Storage]" for each in self.design.logs]
+        lines = ["@dataclass(frozen=True)", "class Sets:", f'    """The {self._parts()} of an account."""', ""]
+        lines += [
+            f"    {self.parts.sets[declared_set.name]}: {self._type(declared_set)}" for declared_set in self.design.sets
+        ]
+        lines += [f"    {self.parts.sets[log.name]}: BlobLog[Storage]" for log in self.design.logs]
         models = self.parts.models
         archives = [
             f"    {name}: Archive[Storage{f', {models[archived]}' if archived in models else ''}]"
             for archived, name in self.parts.archives.items()
         ]
-        return [*found, *archives]
+        return [*lines, *archives]
 
     def _parts(self) -> str:
         return "sets and blob logs" if self.design.logs else "sets"
 
-    def _type(self, declared: DeclaredSet) -> str:
-        model = self.parts.models.get(declared.name)
+    def _type(self, declared_set: DeclaredSet) -> str:
+        model = self.parts.models.get(declared_set.name)
         inner = f"Storage, {model}" if model else "Storage"
-        match declared.pattern:
+        match declared_set.pattern:
             case "log_tail":
                 return f"LogTail[{inner}]"
             case "partition_spread":
                 return "PartitionSpread[Storage]"
             case "period_tables":
-                return f"PeriodTables[Storage, {_inner(declared)}[Storage]]"
+                return f"PeriodTables[Storage, {_inner(declared_set)}[Storage]]"
             case "data_series":
-                return f"DataSeries[Storage, {declared.settings['of']}]"
+                return f"DataSeries[Storage, {declared_set.settings['of']}]"
             case "wide_entity":
                 return "WideEntity[Storage]"
             case _:
@@ -253,87 +271,92 @@ class Module:
     def _declare(self) -> list[str]:
         key = ", key: LocalKey" if self.encrypts else ""
         found = [f"def declare(storage: Storage{key}) -> Sets:", f'    """Return the {self._parts()} of an account."""']
-        for each in sorted(self.design.sets, key=holds_copies):
-            lines = self._set(each)
+        for declared_set in sorted(self.design.sets, key=holds_copies):
+            lines = self._set(declared_set)
             found += [*(lines[1:] if found[-1] == lines[0] == "" else lines), ""]
-        for each in self.design.sets:
-            if each.archive is not None:
-                found += [*lines_of(f"{self.parts.archives[each.name]} = ", self._archive(each), indent=4), ""]
+        for declared_set in self.design.sets:
+            if declared_set.archive is not None:
+                found += [
+                    *lines_of(f"{self.parts.archives[declared_set.name]} = ", self._archive(declared_set), indent=4),
+                    "",
+                ]
         for log in self.design.logs:
             found += [*lines_of(f"{self.parts.sets[log.name]} = ", logs.log_call(log), indent=4), ""]
         made = [(f"{name}=", name) for name in (*self.parts.sets.values(), *self.parts.archives.values())]
         return [*found, *lines_of("return ", Brackets("Sets(", made), indent=4)]
 
-    def _archive(self, declared: DeclaredSet) -> Brackets:
-        policy = declared.archive
+    def _archive(self, declared_set: DeclaredSet) -> Brackets:
+        policy = declared_set.archive
         if policy is None or policy.to is None:
             target: Expression = call("BlobArchive", "storage", text("" if policy is None else policy.container or ""))
         else:
             target = self.parts.sets[policy.to]
-        return call("Archive", self.parts.sets[declared.name], target)
+        return call("Archive", self.parts.sets[declared_set.name], target)
 
-    def _set(self, declared: DeclaredSet) -> list[str]:
-        name, table = self.parts.sets[declared.name], text(declared.table)
-        key, settings = self.parts.keys[declared.name], declared.settings
-        match declared.pattern:
+    def _set(self, declared_set: DeclaredSet) -> list[str]:
+        name, table = self.parts.sets[declared_set.name], text(declared_set.table)
+        key, settings = self.parts.keys[declared_set.name], declared_set.settings
+        match declared_set.pattern:
             case "partition_spread":
-                made = call("EntitySet", "account", "table", "key", **self._options(declared))
+                brackets = call("EntitySet", "account", "table", "key", **self._options(declared_set))
                 options = {each: literal(settings[each]) for each in ("buckets", "by", "bucket") if each in settings}
                 spread = call("PartitionSpread", "storage", table, key, **options, factory=f"{name}_in")
                 head = ["", f"    def {name}_in(account: Storage, table: str, key: Key) -> EntitySet[Storage]:"]
-                return [*head, *lines_of("return ", made, indent=8), "", *lines_of(f"{name} = ", spread, indent=4)]
+                return [*head, *lines_of("return ", brackets, indent=8), "", *lines_of(f"{name} = ", spread, indent=4)]
             case "period_tables":
-                return self._period_tables(declared)
+                return self._period_tables(declared_set)
             case "data_series":
                 options = {"prefix": literal(settings["name"]), "value_type": str(settings["of"])}
                 options |= {"split": "True"} if settings.get("split") else {}
-                made = call("DataSeries", "storage", table, key, str(settings["points"]), **options)
+                brackets = call("DataSeries", "storage", table, key, str(settings["points"]), **options)
             case "wide_entity":
-                names = [text(each) for each in declared.shape.fields if each not in declared.key.fields]
-                made = call(
+                names = [text(each) for each in declared_set.shape.fields if each not in declared_set.key.fields]
+                brackets = call(
                     "WideEntity", "storage", table, key, properties=listed(names) if settings["fixed"] else None
                 )
             case pattern:
-                made = self._entity_set(declared, "log_tail" if pattern == "log_tail" else "", "storage", table)
-        return lines_of(f"{name} = ", made, indent=4)
+                brackets = self._entity_set(declared_set, "log_tail" if pattern == "log_tail" else "", "storage", table)
+        return lines_of(f"{name} = ", brackets, indent=4)
 
-    def _entity_set(self, declared: DeclaredSet, pattern: str, account: str, table: str) -> Brackets:
-        options = {**self._options(declared), "model": self.parts.models.get(declared.name)}
+    def _entity_set(self, declared_set: DeclaredSet, pattern: str, account: str, table: str) -> Brackets:
+        options = {**self._options(declared_set), "model": self.parts.models.get(declared_set.name)}
         if pattern != "log_tail":
-            return call("EntitySet", account, table, self.parts.keys[declared.name], **options)
-        prefix = declared.key.row_template.partition("{")[0]
-        named = {each: literal(declared.settings[each]) for each in ("at", "entry") if each in declared.settings}
+            return call("EntitySet", account, table, self.parts.keys[declared_set.name], **options)
+        prefix = declared_set.key.row_template.partition("{")[0]
+        named = {
+            each: literal(declared_set.settings[each]) for each in ("at", "entry") if each in declared_set.settings
+        }
         named |= {"row_prefix": text(prefix)} if prefix else {}
-        return call("LogTail", account, table, text(declared.key.partition_template), **named, **options)
+        return call("LogTail", account, table, text(declared_set.key.partition_template), **named, **options)
 
-    def _period_tables(self, declared: DeclaredSet) -> list[str]:
-        name, settings, keep = self.parts.sets[declared.name], declared.settings, declared.retention
-        made = self._entity_set(declared, str(settings.get("inner", "")), "account", "table")
+    def _period_tables(self, declared_set: DeclaredSet) -> list[str]:
+        name, settings, keep = self.parts.sets[declared_set.name], declared_set.settings, declared_set.retention
+        brackets = self._entity_set(declared_set, str(settings.get("inner", "")), "account", "table")
         tables = call(
             "PeriodTables",
             "storage",
-            text(declared.table),
+            text(declared_set.table),
             f"Period.{str(settings['period']).upper()}",
             factory=f"{name}_in",
             at=literal(settings["at"]),
             retention=call("timedelta", days=repr(keep.days)) if keep is not None and keep.by == "table" else None,
         )
-        head = ["", f"    def {name}_in(account: Storage, table: str) -> {_inner(declared)}[Storage]:"]
-        return [*head, *lines_of("return ", made, indent=8), "", *lines_of(f"{name} = ", tables, indent=4)]
+        head = ["", f"    def {name}_in(account: Storage, table: str) -> {_inner(declared_set)}[Storage]:"]
+        return [*head, *lines_of("return ", brackets, indent=8), "", *lines_of(f"{name} = ", tables, indent=4)]
 
-    def _options(self, declared: DeclaredSet) -> dict[str, Expression | None]:
-        derived = [self._bound(declared, number, each) for number, each in enumerate(declared.derived)]
-        mappings = [self._mapping(each) for each in declared.mappings]
+    def _options(self, declared_set: DeclaredSet) -> dict[str, Expression | None]:
+        derived = [self._bound(declared_set, number, derived) for number, derived in enumerate(declared_set.derived)]
+        mappings = [self._mapping(mapping) for mapping in declared_set.mappings]
         return {"derived": listed(derived) if derived else None, "mappings": listed(mappings) if mappings else None}
 
-    def _bound(self, declared: DeclaredSet, number: int, via: Derived) -> str:
+    def _bound(self, declared_set: DeclaredSet, number: int, via: Derived) -> str:
         """Return the constant of derived data, or the copies of another set with which this one is filled."""
-        if (constant := self.parts.derived.get((declared.name, number))) is not None:
+        if (constant := self.parts.derived.get((declared_set.name, number))) is not None:
             return constant
-        copies = declared.profile(via).filled_from
+        copies = declared_set.profile(via).filled_from
         for source in self.design.sets:
-            for at, each in enumerate(source.derived):
-                if each is copies:
+            for at, derived in enumerate(source.derived):
+                if derived is copies:
                     return f"{self.parts.derived[source.name, at]}.filled_from({self.parts.sets[source.name]})"
         raise TypeError(f"no set has the copies of {via.name}")
 
@@ -350,42 +373,51 @@ class Module:
         key = [call("LocalKey", text("review"), "bytes(32)")] if self.encrypts else []
         found = ["def design() -> Design:", '    """Return the design, for `tablepatterns review`."""']
         found += lines_of("sets = ", call("declare", call("connect"), *key), indent=4)
-        sets = Brackets("(", [("", self._declared(each)) for each in self.design.sets])
+        sets = Brackets("(", [("", self._declared(declared_set)) for declared_set in self.design.sets])
         options: dict[str, Expression] = {} if self.design.years == 3.0 else {"years": repr(self.design.years)}
         if self.design.logs:
-            made = (logs.declaration(each, self.parts.sets[each.name]) for each in self.design.logs)
-            options["logs"] = Brackets("(", [("", each) for each in made])
+            made = (logs.declaration(log, self.parts.sets[log.name]) for log in self.design.logs)
+            options["logs"] = Brackets("(", [("", brackets) for brackets in made])
         return [*found, *lines_of("return ", call("Design", text(self.design.name), sets, **options), indent=4)]
 
-    def _declared(self, each: DeclaredSet) -> Brackets:
-        fields = Brackets("{", [(f"{text(name)}: ", declared(of)) for name, of in each.shape.fields.items()], "}")
-        growth = repr(each.shape.growth) if each.shape.growth else None
-        shape = call("Shape", text(each.shape.entity), str(each.shape.count), fields, growth=growth)
-        many: dict[str, Sequence[Any]] = {"queries": each.queries, "writes": each.writes, "access": each.access}
-        made = call(
+    def _declared(self, declared_set: DeclaredSet) -> Brackets:
+        fields = Brackets(
+            "{", [(f"{text(name)}: ", declared(of)) for name, of in declared_set.shape.fields.items()], "}"
+        )
+        growth = repr(declared_set.shape.growth) if declared_set.shape.growth else None
+        shape = call("Shape", text(declared_set.shape.entity), str(declared_set.shape.count), fields, growth=growth)
+        many: dict[str, Sequence[Any]] = {
+            "queries": declared_set.queries,
+            "writes": declared_set.writes,
+            "access": declared_set.access,
+        }
+        brackets = call(
             "declare_set",
-            f"sets.{self.parts.sets[each.name]}",
-            name=text(each.name),
+            f"sets.{self.parts.sets[declared_set.name]}",
+            name=text(declared_set.name),
             shape=shape,
             **{name: listed(map(declared, values)) for name, values in many.items() if values},
-            retention=None if each.retention is None else declared(each.retention),
-            archive=None if each.archive is None else declared(each.archive),
+            retention=None if declared_set.retention is None else declared(declared_set.retention),
+            archive=None if declared_set.archive is None else declared(declared_set.archive),
         )
-        if not KINDS[each.pattern].shares_tables or each.pattern == "entity_set":
-            return made
-        return call("replace", made, pattern=text(each.pattern))
+        if not KINDS[declared_set.pattern].shares_tables or declared_set.pattern == "entity_set":
+            return brackets
+        return call("replace", brackets, pattern=text(declared_set.pattern))
 
 
-def is_date(declared: DeclaredSet, name: str) -> bool:
+def is_date(declared_set: DeclaredSet, name: str) -> bool:
     """Whether the values of a field are days, as the format in a key says."""
-    keys = [declared.key, *(profile.key for _, profile in declared.profiles() if profile.key and profile.finder)]
+    keys = [
+        declared_set.key,
+        *(profile.key for _, profile in declared_set.profiles() if profile.key and profile.finder),
+    ]
     pieces = [piece for key in keys for each in (key.partition_template, key.row_template) for piece in pieces_of(each)]
     spec = next((piece.spec or "" for piece in pieces if piece.name == name), "")
-    return declared.shape.fields[name].type == "datetime" and "%" in spec and "%H" not in spec
+    return declared_set.shape.fields[name].type == "datetime" and "%" in spec and "%H" not in spec
 
 
-def _inner(declared: DeclaredSet) -> str:
-    return "LogTail" if declared.settings.get("inner") == "log_tail" else "EntitySet"
+def _inner(declared_set: DeclaredSet) -> str:
+    return "LogTail" if declared_set.settings.get("inner") == "log_tail" else "EntitySet"
 
 
 def _names(names: Any) -> Brackets | None:
@@ -437,7 +469,7 @@ def import_lines(body: Sequence[str], own: tuple[str, Sequence[str]] = ("", ()))
     :param own: a module beside this one, and what it defines
     """
     tree = ast.walk(ast.parse("\n".join(body)))
-    used = {each.id for each in tree if isinstance(each, ast.Name)} - set(_HOMES["dataclasses"] if own[0] else ())
+    used = {node.id for node in tree if isinstance(node, ast.Name)} - set(_HOMES["dataclasses"] if own[0] else ())
     homes = {name: module for module, names in _HOMES.items() for name in names if name not in own[1]}
     others = [module for module in _HOMES if module not in _STANDARD]
     groups = [[_from(each, homes, used) for each in modules] for modules in (_STANDARD, others)]

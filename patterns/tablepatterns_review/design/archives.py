@@ -16,23 +16,27 @@ def archive_name(policy: ArchivePolicy) -> str:
     return f"archive to {policy.place}"
 
 
-def is_of_archive(declared: DeclaredSet, access: Query | Write) -> bool:
+def is_of_archive(declared_set: DeclaredSet, access: Query | Write) -> bool:
     """Whether an access pattern is the move of an entity to the archive of the set."""
-    return declared.archive is not None and access.name == archive_name(declared.archive)
+    return declared_set.archive is not None and access.name == archive_name(declared_set.archive)
 
 
-def archive_set(design: Design, declared: DeclaredSet) -> DeclaredSet | None:
+def archive_set(design: Design, declared_set: DeclaredSet) -> DeclaredSet | None:
     """Return the set that holds archived entities; None if there is no archive, or blobs hold them."""
-    policy = declared.archive
-    return None if policy is None else next((each for each in design.sets if each.name == policy.to), None)
+    policy = declared_set.archive
+    return (
+        None
+        if policy is None
+        else next((declared_set for declared_set in design.sets if declared_set.name == policy.to), None)
+    )
 
 
-def archive_write(declared: DeclaredSet) -> Write | None:
+def archive_write(declared_set: DeclaredSet) -> Write | None:
     """Return the write that moves an entity to the archive of a set with known moves; None if there is no archive."""
-    policy = declared.archive
+    policy = declared_set.archive
     if policy is None:
         return None
-    rate = declared.shape.moves.archived_rate
+    rate = declared_set.shape.moves.archived_rate
     peak = None if policy.peak is None else max(rate, policy.peak)
     return Write(archive_name(policy), "delete", rate=rate, peak=peak)
 
@@ -43,36 +47,45 @@ def with_moves(design: Design) -> Design:
     As many entities are archived as are added, unless a rate is declared; if none are added, the existing ones are
     archived evenly, and replaced. The declared growth of an archive includes what it receives.
     """
-    if not any(each.archive for each in design.sets):
+    if not any(declared_set.archive for declared_set in design.sets):
         return design
-    received = {each.name: (0.0, 0.0) for each in design.sets}
+    received = {declared_set.name: (0.0, 0.0) for declared_set in design.sets}
     moves: dict[str, Moves] = {}
-    for declared in _sources_first(design):
-        moves[declared.name] = found = _moves(declared, *received[declared.name])
-        if declared.archive is not None and declared.archive.to in received:
-            entities, rate = received[declared.archive.to]
-            received[declared.archive.to] = (entities + found.archived, rate + found.archived_rate)
-    sets = (replace(each, shape=replace(each.shape, moves=moves[each.name])) for each in design.sets)
+    for declared_set in _sources_first(design):
+        moves[declared_set.name] = found = _moves(declared_set, *received[declared_set.name])
+        if declared_set.archive is not None and declared_set.archive.to in received:
+            entities, rate = received[declared_set.archive.to]
+            received[declared_set.archive.to] = (entities + found.archived, rate + found.archived_rate)
+    sets = (
+        replace(declared_set, shape=replace(declared_set.shape, moves=moves[declared_set.name]))
+        for declared_set in design.sets
+    )
     return replace(design, sets=tuple(sets))
 
 
 def _sources_first(design: Design) -> list[DeclaredSet]:
     """Return the sets, each after those that are archived to it."""
-    found: list[DeclaredSet] = []
-    left = list(design.sets)
-    while left:
-        waits = {each.archive.to for each in left if each.archive is not None}
+    declared_sets: list[DeclaredSet] = []
+    remaining_declared_sets = list(design.sets)
+    while remaining_declared_sets:
+        waits = {
+            declared_set.archive.to for declared_set in remaining_declared_sets if declared_set.archive is not None
+        }
         # In a cycle, which is reported, each set waits for another
-        ready = [each for each in left if each.name not in waits] or left[:1]
-        found += ready
-        names = [each.name for each in ready]
-        left = [each for each in left if each.name not in names]
-    return found
+        ready = [
+            declared_set for declared_set in remaining_declared_sets if declared_set.name not in waits
+        ] or remaining_declared_sets[:1]
+        declared_sets += ready
+        names = [declared_set.name for declared_set in ready]
+        remaining_declared_sets = [
+            declared_set for declared_set in remaining_declared_sets if declared_set.name not in names
+        ]
+    return declared_sets
 
 
-def _moves(declared: DeclaredSet, received: float, received_rate: float) -> Moves:
-    shape, policy, retention = declared.shape, declared.archive, declared.retention
-    rates = max(0.0, _rate(declared, "insert") - _rate(declared, "delete") + received_rate)
+def _moves(declared_set: DeclaredSet, received: float, received_rate: float) -> Moves:
+    shape, policy, retention = declared_set.shape, declared_set.archive, declared_set.retention
+    rates = max(0.0, _rate(declared_set, "insert") - _rate(declared_set, "delete") + received_rate)
     added = max(shape.growth, received) or rates * YEAR
     here = Moves(received, received_rate=received_rate, net=max(0.0, received - shape.growth))
     if policy is None or policy.is_late(retention):
@@ -89,5 +102,5 @@ def _moves(declared: DeclaredSet, received: float, received_rate: float) -> Move
     return replace(here, archived=archived, archived_rate=policy.rate, net=added - archived - shape.growth)
 
 
-def _rate(declared: DeclaredSet, operation: str) -> float:
-    return sum(write.rate for write in declared.writes if write.operation == operation)
+def _rate(declared_set: DeclaredSet, operation: str) -> float:
+    return sum(write.rate for write in declared_set.writes if write.operation == operation)

@@ -77,19 +77,19 @@ def check(design: Design) -> None:
 
 def faults(design: Design) -> Iterator[Fault]:
     """Yield the problems of a design."""
-    found = list(_of_parts(design))
+    faults = list(_of_parts(design))
     # Recipes can only be made of parts that fit
-    yield from found or _of_moves(design)
+    yield from faults or _of_moves(design)
 
 
 def _of_parts(design: Design) -> Iterator[Fault]:
     yield from _out_of_bounds(design, (), "design")
-    names = [declared.name for declared in design.sets]
-    for number, declared in enumerate(design.sets):
+    names = [declared_set.name for declared_set in design.sets]
+    for number, declared_set in enumerate(design.sets):
         path: TomlPath = ("set", number)
-        if declared.name in names[:number]:
-            yield Fault((*path, "name"), f'set "{declared.name}"', "another set has this name; give each its own")
-        yield from _of_set(design, declared, path)
+        if declared_set.name in names[:number]:
+            yield Fault((*path, "name"), f'set "{declared_set.name}"', "another set has this name; give each its own")
+        yield from _of_set(design, declared_set, path)
     for number, log in enumerate(design.logs):
         yield from _of_log(design, number, log)
 
@@ -97,9 +97,9 @@ def _of_parts(design: Design) -> Iterator[Fault]:
 def _of_log(design: Design, number: int, log: DeclaredLog) -> Iterator[Fault]:
     path, whose = ("blob_log", number), f'blob_log "{log.name}"'
     others = design.logs[:number]
-    if log.name in [each.name for each in design.parts[: len(design.sets) + number]]:
+    if log.name in [declared_part.name for declared_part in design.parts[: len(design.sets) + number]]:
         yield Fault((*path, "name"), whose, "a set or another log has this name; give each its own")
-    if (log.container, log.prefix) in [(each.container, each.prefix) for each in others]:
+    if (log.container, log.prefix) in [(log.container, log.prefix) for log in others]:
         says = f"service = {log.prefix!r}: another log of this container has it, so entries mix; give each its own"
         yield Fault((*path, "service"), whose, says)
     yield from _out_of_bounds(log, path, whose)
@@ -112,7 +112,7 @@ def _of_log(design: Design, number: int, log: DeclaredLog) -> Iterator[Fault]:
 
 def _of_moves(design: Design) -> Iterator[Fault]:
     """Yield the archives to which entities could not be moved, or not back."""
-    if not any(each.archive for each in design.sets):
+    if not any(declared_set.archive for declared_set in design.sets):
         return
     with connect() as storage:
         try:
@@ -120,17 +120,17 @@ def _of_moves(design: Design) -> Iterator[Fault]:
         except BadInput as error:
             yield Fault((), "design", message_of(error))
             return
-        for number, declared in enumerate(design.sets):
-            says = _unmovable(storage, declared, made)
+        for number, declared_set in enumerate(design.sets):
+            says = _unmovable(storage, declared_set, made)
             if says is not None:
-                key = "container" if declared.archive is not None and declared.archive.to is None else "to"
-                yield Fault(("set", number, "archive", key), f'set "{declared.name}": archive', says)
+                key = "container" if declared_set.archive is not None and declared_set.archive.to is None else "to"
+                yield Fault(("set", number, "archive", key), f'set "{declared_set.name}": archive', says)
 
 
-def _unmovable(storage: Storage, declared: DeclaredSet, made: Mapping[str, SetRecipe]) -> str | None:
+def _unmovable(storage: Storage, declared_set: DeclaredSet, made: Mapping[str, SetRecipe]) -> str | None:
     """Return why the archive of a set cannot be made; None if it can, or there is none."""
     try:
-        archive_of(storage, declared, made)
+        archive_of(storage, declared_set, made)
     except BadInput as error:
         return message_of(error)
     return None
@@ -167,37 +167,37 @@ def _bounds(kind: Hashable) -> Mapping[str, Any]:
     return found
 
 
-def _of_set(design: Design, declared: DeclaredSet, path: TomlPath) -> Iterator[Fault]:
-    whose = f'set "{declared.name}"'
-    yield from _of_table(declared, path, whose)
-    yield from _of_shape(declared, path, whose)
-    yield from _of_keys(declared, path, whose)
-    if declared.retention is not None:
-        yield from _out_of_bounds(declared.retention, (*path, "retention"), f"{whose}: retention")
-        if declared.retention.by == "table" and kind_of(declared).time_field(declared) is None:
+def _of_set(design: Design, declared_set: DeclaredSet, path: TomlPath) -> Iterator[Fault]:
+    whose = f'set "{declared_set.name}"'
+    yield from _of_table(declared_set, path, whose)
+    yield from _of_shape(declared_set, path, whose)
+    yield from _of_keys(declared_set, path, whose)
+    if declared_set.retention is not None:
+        yield from _out_of_bounds(declared_set.retention, (*path, "retention"), f"{whose}: retention")
+        if declared_set.retention.by == "table" and kind_of(declared_set).time_field(declared_set) is None:
             says = "retention.by = 'table' needs the pattern period_tables, whose tables can be dropped"
             yield Fault((*path, "retention", "by"), whose, says)
-    if declared.archive is not None:
-        yield from _of_archive(design, declared, declared.archive, (*path, "archive"), f"{whose}: archive")
+    if declared_set.archive is not None:
+        yield from _of_archive(design, declared_set, declared_set.archive, (*path, "archive"), f"{whose}: archive")
     seen: set[str] = set()
-    for at, query in enumerate(declared.queries):
+    for at, query in enumerate(declared_set.queries):
         yield from _of_access(query, (*path, "query", at), seen, "query")
-        yield from _of_query(declared, query, (*path, "query", at))
-    for at, write in enumerate(declared.writes):
+        yield from _of_query(declared_set, query, (*path, "query", at))
+    for at, write in enumerate(declared_set.writes):
         yield from _of_access(write, (*path, "write", at), seen, "write")
-        yield from _of_write(design, declared, write, (*path, "write", at))
-    for at, access in enumerate(declared.access):
+        yield from _of_write(design, declared_set, write, (*path, "write", at))
+    for at, access in enumerate(declared_set.access):
         for key, names in (("by", access.by), ("hidden", access.hidden)):
             for name in names:
                 where: TomlPath = (*path, "access", at, key)
-                yield from _unknown(declared, f"{key}: {name}", name, where, f'access "{access.name}"')
+                yield from _unknown(declared_set, f"{key}: {name}", name, where, f'access "{access.name}"')
 
 
 def _of_archive(
-    design: Design, declared: DeclaredSet, policy: ArchivePolicy, path: TomlPath, whose: str
+    design: Design, declared_set: DeclaredSet, policy: ArchivePolicy, path: TomlPath, whose: str
 ) -> Iterator[Fault]:
     yield from _out_of_bounds(policy, path, whose)
-    names = [each.name for each in design.sets if each is not declared]
+    names = [each.name for each in design.sets if each is not declared_set]
     if (policy.to is None) == (policy.container is None):
         yield Fault(path, whose, "it needs either to, a set, or container, for blobs")
     elif policy.to is not None and policy.to not in names:
@@ -210,20 +210,22 @@ def _of_archive(
         yield Fault(path, whose, "it needs after_days, or the rate of archived entities")
     if policy.peak is not None and policy.rate is not None and policy.peak < policy.rate:
         yield Fault((*path, "peak"), whose, f"peak = {policy.peak:g}: it is below rate = {policy.rate:g}")
-    targets = {each.name: each.archive.to for each in design.sets if each.archive is not None}
-    chain, here = [declared.name], policy.to
+    targets = {
+        declared_set.name: declared_set.archive.to for declared_set in design.sets if declared_set.archive is not None
+    }
+    chain, here = [declared_set.name], policy.to
     while here is not None and here not in chain:
         chain.append(here)
         here = targets.get(here)
-    if here == declared.name and len(chain) > 1:
-        cycle = " to ".join([*chain, declared.name])
+    if here == declared_set.name and len(chain) > 1:
+        cycle = " to ".join([*chain, declared_set.name])
         yield Fault((*path, "to"), whose, f"{cycle} is a cycle; remove one of the archives")
 
 
-def _of_table(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
+def _of_table(declared_set: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
     """Yield the tables and containers with names that the service rejects."""
-    tables = [each.table(declared.table) for each in declared.derived]
-    for number, name in enumerate([declared.table, *tables]):
+    tables = [derived.table(declared_set.table) for derived in declared_set.derived]
+    for number, name in enumerate([declared_set.table, *tables]):
         at: TomlPath = (*path, "derived", number - 1, "table") if number else (*path, "table")
         try:
             check_table_name(name)
@@ -231,8 +233,8 @@ def _of_table(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fau
             yield Fault(at, whose, message_of(error))
 
 
-def _of_shape(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
-    shape = declared.shape
+def _of_shape(declared_set: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
+    shape = declared_set.shape
     yield from _out_of_bounds(shape, path, whose)
     for name, field in shape.fields.items():
         at, called = (*path, "fields", name), f"{whose}: field {name}"
@@ -267,40 +269,40 @@ def _cycle(shape: Shape, name: str) -> list[str]:
     return []
 
 
-def _of_keys(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
-    shape, bucket = declared.shape, str(declared.settings.get("bucket", ""))
-    for template in (declared.key.partition_template, declared.key.row_template):
+def _of_keys(declared_set: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
+    shape, bucket = declared_set.shape, str(declared_set.settings.get("bucket", ""))
+    for template in (declared_set.key.partition_template, declared_set.key.row_template):
         for piece in pieces_of(template):
-            yield from _of_piece(declared, piece, (*path, "key"), whose)
-    for number, derived in enumerate(declared.derived):
+            yield from _of_piece(declared_set, piece, (*path, "key"), whose)
+    for number, derived in enumerate(declared_set.derived):
         at = (*path, "derived", number, "key")
         for name in sorted(set(derived.reads).difference(shape.fields, (bucket, PART))):
             says = (
                 f"it reads {name}, which is not a field of {shape.entity}; {meant(name, list(shape.fields), 'fields')}"
             )
             yield Fault(at, f"{whose}: {_called(derived)}", says)
-        yield from _of_dates(declared, derived, at, whose)
-    is_known = all(name in shape.fields for name in declared.key.fields)
-    if is_known and shape.count > 1 and values_in(shape, declared.key.fields) < shape.count:
-        most = values_in(shape, declared.key.fields) if declared.key.fields else 1
+        yield from _of_dates(declared_set, derived, at, whose)
+    is_known = all(name in shape.fields for name in declared_set.key.fields)
+    if is_known and shape.count > 1 and values_in(shape, declared_set.key.fields) < shape.count:
+        most = values_in(shape, declared_set.key.fields) if declared_set.key.fields else 1
         values = plural(most, "different value")
         says = f"the key has {values} for {plural(shape.count, 'entity')}; add a field that tells them apart"
         yield Fault((*path, "key"), whose, says)
 
 
-def _of_dates(declared: DeclaredSet, derived: Derived, path: TomlPath, whose: str) -> Iterator[Fault]:
+def _of_dates(declared_set: DeclaredSet, derived: Derived, path: TomlPath, whose: str) -> Iterator[Fault]:
     """Yield the dates in one key that rows of another would have to store, which no property can."""
-    profile = declared.profile(derived)
+    profile = declared_set.profile(derived)
     if profile.layout is None:
         return
     key = profile.layout.key
     for template in (key.partition_template, key.row_template):
         for piece in pieces_of(template):
-            if "%" in piece.spec and "%H" not in piece.spec and piece.name not in declared.key.fields:
+            if "%" in piece.spec and "%H" not in piece.spec and piece.name not in declared_set.key.fields:
                 says = f"the entities hold {piece.name} as a property, and a date is none"
                 says += f"; write it as an instant, {{{piece.name}:ticks}}, or name it in the primary key too"
                 yield Fault(path, f"{whose}: {_called(derived)}", says)
-    for template in (declared.key.partition_template, declared.key.row_template):
+    for template in (declared_set.key.partition_template, declared_set.key.row_template):
         for piece in pieces_of(template):
             if "%" in piece.spec and "%H" not in piece.spec and piece.name not in key.fields:
                 says = f"its rows hold {piece.name} of the primary key as a property, and a date is none"
@@ -312,14 +314,14 @@ def _called(derived: Derived) -> str:
     return f'derived "{derived.name}"'
 
 
-def _of_piece(declared: DeclaredSet, piece: Piece, path: TomlPath, whose: str) -> Iterator[Fault]:
+def _of_piece(declared_set: DeclaredSet, piece: Piece, path: TomlPath, whose: str) -> Iterator[Fault]:
     if piece.name is None:
         return
-    field = declared.shape.fields.get(piece.name)
+    field = declared_set.shape.fields.get(piece.name)
     if field is None:
-        known = meant(piece.name, list(declared.shape.fields), "fields")
+        known = meant(piece.name, list(declared_set.shape.fields), "fields")
         yield Fault(
-            path, whose, f"the key names {piece.name}, which is not a field of {declared.shape.entity}; {known}"
+            path, whose, f"the key names {piece.name}, which is not a field of {declared_set.shape.entity}; {known}"
         )
     elif field.type not in _fitting(piece.spec):
         kinds = " or ".join(_fitting(piece.spec))
@@ -344,21 +346,21 @@ def _of_access(
         yield Fault((*path, "peak"), whose, f"peak = {access.peak:g}: it is below rate = {access.rate:g}")
 
 
-def _of_query(declared: DeclaredSet, query: Query, path: TomlPath) -> Iterator[Fault]:
-    whose, fields = f'query "{query.name}"', declared.shape.fields
+def _of_query(declared_set: DeclaredSet, query: Query, path: TomlPath) -> Iterator[Fault]:
+    whose, fields = f'query "{query.name}"', declared_set.shape.fields
     for name, how in query.known.items():
-        yield from _unknown(declared, f"known.{name}", name, (*path, "known", name), whose)
+        yield from _unknown(declared_set, f"known.{name}", name, (*path, "known", name), whose)
         if how in ("prefix", "contains") and fields.get(name, Field()).type != "string":
             says = f"known.{name} = {how!r}: only strings can be searched so; use 'range'"
             yield Fault((*path, "known", name), whose, says)
     if query.order is not None:
-        yield from _unknown(declared, f"order = {query.order!r}", query.order.lstrip("-"), (*path, "order"), whose)
-    totals = [name for _, profile in declared.profiles() for name in profile.totals]
+        yield from _unknown(declared_set, f"order = {query.order!r}", query.order.lstrip("-"), (*path, "order"), whose)
+    totals = [name for _, profile in declared_set.profiles() for name in profile.totals]
     for name in query.select:
         if name not in totals:
-            yield from _unknown(declared, f"select: {name}", name, (*path, "select"), whose)
+            yield from _unknown(declared_set, f"select: {name}", name, (*path, "select"), whose)
     if query.archived:
-        yield from _of_archived(declared, query, path, whose)
+        yield from _of_archived(declared_set, query, path, whose)
     if query.filter is not None:
         if query.known:
             yield Fault((*path, "known"), whose, "there is a filter too; use one of the two")
@@ -368,23 +370,23 @@ def _of_query(declared: DeclaredSet, query: Query, path: TomlPath) -> Iterator[F
             yield Fault((*path, "filter"), whose, f"the filter cannot be sent: {error.message}")
 
 
-def _of_archived(declared: DeclaredSet, query: Query, path: TomlPath, whose: str) -> Iterator[Fault]:
+def _of_archived(declared_set: DeclaredSet, query: Query, path: TomlPath, whose: str) -> Iterator[Fault]:
     """Yield what an archive cannot answer: it returns one entity by its key."""
-    wanted = dict.fromkeys(declared.key.fields, "=")
-    if declared.archive is None:
+    wanted = dict.fromkeys(declared_set.key.fields, "=")
+    if declared_set.archive is None:
         yield Fault((*path, "archived"), whose, "the set has no archive; declare archive, or remove archived")
     elif query.known != wanted or query.filter is not None:
         says = f"an archive is read by the whole key, {', '.join(wanted)}"
-        other = "" if declared.archive.to is None else f", or ask the set {declared.archive.to!r}"
+        other = "" if declared_set.archive.to is None else f", or ask the set {declared_set.archive.to!r}"
         yield Fault((*path, "archived"), whose, f"{says}; give these with '='{other}")
 
 
-def _of_write(design: Design, declared: DeclaredSet, write: Write, path: TomlPath) -> Iterator[Fault]:
+def _of_write(design: Design, declared_set: DeclaredSet, write: Write, path: TomlPath) -> Iterator[Fault]:
     whose = f'write "{write.name}"'
     for name in write.changes:
-        if kind_of(declared).points(declared) is None:
-            yield from _unknown(declared, f"changes: {name}", name, (*path, "changes"), whose)
-    others = [other.name for each in design.sets if each is not declared for other in each.writes]
+        if kind_of(declared_set).points(declared_set) is None:
+            yield from _unknown(declared_set, f"changes: {name}", name, (*path, "changes"), whose)
+    others = [other_write.name for each in design.sets if each is not declared_set for other_write in each.writes]
     for name in write.atomic_with:
         if others.count(name) != 1:
             which = "not a write of another set" if name not in others else "a write of several sets"
@@ -392,7 +394,9 @@ def _of_write(design: Design, declared: DeclaredSet, write: Write, path: TomlPat
             yield Fault((*path, "atomic_with"), whose, f"{says}; {meant(name, others, 'writes')}")
 
 
-def _unknown(declared: DeclaredSet, says: str, name: str, path: TomlPath, whose: str) -> Iterator[Fault]:
-    fields: Sequence[str] = list(declared.shape.fields)
+def _unknown(declared_set: DeclaredSet, says: str, name: str, path: TomlPath, whose: str) -> Iterator[Fault]:
+    fields: Sequence[str] = list(declared_set.shape.fields)
     if name not in fields:
-        yield Fault(path, whose, f"{says} is not a field of {declared.shape.entity}; {meant(name, fields, 'fields')}")
+        yield Fault(
+            path, whose, f"{says} is not a field of {declared_set.shape.entity}; {meant(name, fields, 'fields')}"
+        )

@@ -102,9 +102,12 @@ class Corrections:
         self.flaws.append(Flaw("ambiguous", subject, says, better))
         return apart
 
-    def overlapping(self, subject: str, key: Key, whose: str, other: Key) -> None:
+    def overlapping(self, subject: str, key: Key, whose: str, other_key: Key) -> None:
         """Record that rows may have the same keys as others of their table."""
-        says = f"Rows of {subject} can have the same keys as those of {whose}: {_key_text(key)} and {_key_text(other)}."
+        says = (
+            f"Rows of {subject} can have the same keys as those of {whose}: {_key_text(key)} and "
+            f"{_key_text(other_key)}."
+        )
         better = "Begin the RowKeys of each kind with a prefix of its own, such as 'order_' and 'item_'."
         self.flaws.append(Flaw("overlap", subject, says, better))
 
@@ -126,8 +129,8 @@ class Corrections:
         free = [name for name in key.row_fields if shape.fields[name].type != "boolean"] or names
         widened = max(free, key=lambda name: values_in(shape, [name]))
         distinct = 2 * math.ceil(values_in(shape, [widened]) * shape.count / max(1.0, there))
-        kept = replace(shape.fields[widened], distinct=min(distinct, shape.count), within=None, order="none")
-        return replace(shape, fields={**shape.fields, widened: kept})
+        field = replace(shape.fields[widened], distinct=min(distinct, shape.count), within=None, order="none")
+        return replace(shape, fields={**shape.fields, widened: field})
 
 
 def _apart(pieces: Sequence[tuple[str, str | None, str | None, str | None]]) -> Iterator[tuple[str, str | None, str]]:

@@ -85,7 +85,7 @@ def read_design(given: str | FilePath) -> Design:
     if not sets and not logs and not reader.problems:
         reader.problems.append(Problem((), "there is no set; add [[set]] for each set of entities"))
     design = Design(table.name, sets, table.years, tuple(reader.corrections.flaws), logs)
-    problems = reader.problems or [Problem(each.path, f"{each.whose}: {each.says}") for each in faults(design)]
+    problems = reader.problems or [Problem(fault.path, f"{fault.whose}: {fault.says}") for fault in faults(design)]
     if problems:
         raise file.error(problems)
     return design
@@ -105,24 +105,24 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list["Problem"])
     storage: Storage = field(default_factory=connect)
 
-    def sets(self, given: Sequence[tables.SetTable]) -> tuple[DeclaredSet, ...]:
+    def sets(self, set_tables: Sequence[tables.SetTable]) -> tuple[DeclaredSet, ...]:
         """Return the sets; a set that is filled from others is created after them."""
         made: dict[int, DeclaredSet] = {}
-        given = [_with_fields(each, given) for each in given]
-        for number, each in sorted(enumerate(given), key=lambda each: any(map(_is_filled, each[1].derived))):
-            declared = self._set(each, ("set", number), list(made.values()))
-            if declared is not None:
-                made[number] = declared
+        set_tables = [_with_fields(set_table, set_tables) for set_table in set_tables]
+        for number, set_table in sorted(enumerate(set_tables), key=lambda each: any(map(_is_filled, each[1].derived))):
+            declared_set = self._set(set_table, ("set", number), list(made.values()))
+            if declared_set is not None:
+                made[number] = declared_set
         return tuple(made[number] for number in sorted(made))
 
-    def logs(self, given: Sequence[tables.LogTable]) -> tuple[DeclaredLog, ...]:
+    def logs(self, log_tables: Sequence[tables.LogTable]) -> tuple[DeclaredLog, ...]:
         """Return the blob logs."""
-        made = [_log(each) for each in given]
-        for number, each in enumerate(made):
-            self._create(partial(log_of, self.storage, each), ("blob_log", number))
-        return tuple(made)
+        logs = [_log(log_table) for log_table in log_tables]
+        for number, log in enumerate(logs):
+            self._create(partial(log_of, self.storage, log), ("blob_log", number))
+        return tuple(logs)
 
-    def _set(self, table: Any, path: TomlPath, others: Sequence[DeclaredSet]) -> DeclaredSet | None:
+    def _set(self, table: Any, path: TomlPath, other_sets: Sequence[DeclaredSet]) -> DeclaredSet | None:
         before, self.prefixed = len(self.problems), False
         settings = {name: value for name in table.SETTINGS if (value := getattr(table, name)) is not None}
         if "point_name" in settings:
@@ -131,7 +131,7 @@ class _Reader:
         key = self._key(table, settings, path, shape)
         if key is not None:
             shape = self.corrections.enough(table.name, key, shape)
-        key, derived, stored = self._rows(table, key, path, others, shape)
+        key, derived, stored = self._rows(table, key, path, other_sets, shape)
         mappings = [
             self._create(partial(_mapping, each), (*path, "mappings", at)) for at, each in enumerate(table.mappings)
         ]
@@ -142,8 +142,8 @@ class _Reader:
             stored,
             key,
             settings,
-            [each for each in derived if each is not None],
-            [each for each in mappings if each is not None],
+            [derived for derived in derived if derived is not None],
+            [mapping for mapping in mappings if mapping is not None],
             table.retention,
             tuple(table.fields),
         )
@@ -154,15 +154,15 @@ class _Reader:
         if kept is None:
             return None
         options = {name: getattr(table, name) for name in ("retention", "access", "archive")}
-        declared = self._create(
+        declared_set = self._create(
             lambda: declare_set(kept, shape=shape, name=table.name, queries=table.query, writes=table.write, **options),
             path,
         )
         # Some patterns differ only in their keys, so the recipe does not show which one it is
-        return None if declared is None else replace(declared, pattern=table.pattern)
+        return None if declared_set is None else replace(declared_set, pattern=table.pattern)
 
     def _rows(
-        self, table: Any, key: Key | None, path: TomlPath, others: Sequence[DeclaredSet], shape: Shape
+        self, table: Any, key: Key | None, path: TomlPath, other_sets: Sequence[DeclaredSet], shape: Shape
     ) -> tuple[Key | None, list[Derived | None], str]:
         """Return the key of a set, its derived data and its table, with keys that do not overlap."""
         stored, keys = table.table or table.name, list(self.keys)
@@ -170,12 +170,12 @@ class _Reader:
             if self._overlaps(table.name, stored, key):
                 stored = _other_table(stored, table.name)
             self.keys.append((stored.lower(), table.name, key))
-        derived = self._all_derived(table, key, path, others, shape, stored)
+        derived = self._all_derived(table, key, path, other_sets, shape, stored)
         if key is not None and self.prefixed:
             # Only a prefix distinguishes the entities from other rows
             self.keys, key = keys, Key(key.partition_template, f"{_PREFIX}{key.row_template}", max_units=key.max_units)
             self.keys.append((stored.lower(), table.name, key))
-            derived = self._all_derived(table, key, path, others, shape, stored)
+            derived = self._all_derived(table, key, path, other_sets, shape, stored)
         return key, derived, stored
 
     def _all_derived(
@@ -183,12 +183,12 @@ class _Reader:
         table: Any,
         key: Key | None,
         path: TomlPath,
-        others: Sequence[DeclaredSet],
+        other_sets: Sequence[DeclaredSet],
         shape: Shape,
         stored: str,
     ) -> list[Derived | None]:
         return [
-            self._derived(each, key, (*path, "derived", at), others, table, shape, stored)
+            self._derived(each, key, (*path, "derived", at), other_sets, table, shape, stored)
             for at, each in enumerate(table.derived)
         ]
 
@@ -198,8 +198,8 @@ class _Reader:
             mark = f"{_mark(subject)}_"
             first = key.partition_template if is_local else f"{mark}{key.partition_template}"
             key = Key(first, f"{mark}{key.row_template}", max_units=key.max_units)
-            there = [other for place, _, other in self.keys if place == table.lower()]
-            self.prefixed = self.prefixed or any(key.overlaps(other) for other in there)
+            there = [other_key for place, _, other_key in self.keys if place == table.lower()]
+            self.prefixed = self.prefixed or any(key.overlaps(other_key) for other_key in there)
         self.keys.append((table.lower(), subject, key))
         return key
 
@@ -222,9 +222,13 @@ class _Reader:
 
     def _overlaps(self, subject: str, table: str, key: Key) -> bool:
         """Record other rows of the table whose keys may overlap; return whether there are any."""
-        there = [(name, other) for place, name, other in self.keys if place == table.lower() and key.overlaps(other)]
-        for name, other in there:
-            self.corrections.overlapping(subject, key, name, other)
+        there = [
+            (name, other_key)
+            for place, name, other_key in self.keys
+            if place == table.lower() and key.overlaps(other_key)
+        ]
+        for name, other_key in there:
+            self.corrections.overlapping(subject, key, name, other_key)
         return bool(there)
 
     def _key_of(
@@ -254,32 +258,32 @@ class _Reader:
         table: Any,
         primary: Key | None,
         path: TomlPath,
-        others: Sequence[DeclaredSet],
-        declared: tables.SetTable,
+        other_sets: Sequence[DeclaredSet],
+        set_table: tables.SetTable,
         shape: Shape,
         stored: str,
     ) -> Derived | None:
         if isinstance(table, tables.FilledTable):
-            return self._filled(table, path, others)
+            return self._filled(table, path, other_sets)
         if primary is None:
             return None
         key = None
         if (own := getattr(table, "key", None)) is not None:
             is_local = isinstance(table, tables.IntraTable)
-            subject = part_of(declared.name, table.name or own.row or "")
+            subject = part_of(set_table.name, table.name or own.row or "")
             key = self._key_of(own, path, (subject, shape), primary.partition_template if is_local else None)
             if key is None:
                 return None
-            if isinstance(table, (tables.IntraTable, tables.InterTable)) and _shares_tables(declared):
+            if isinstance(table, (tables.IntraTable, tables.InterTable)) and _shares_tables(set_table):
                 key = self._without_overlap(subject, getattr(table, "table", None) or stored, key, is_local=is_local)
         return self._create(partial(_derived, table, key), path)
 
-    def _filled(self, table: tables.FilledTable, path: TomlPath, others: Sequence[DeclaredSet]) -> Derived | None:
-        for declared in others:
-            for each, profile in declared.profiles():
-                if declared.name == table.filled_from and profile.copied and isinstance(each, CopiedFields):
-                    copied = EntitySet(self.storage, declared.table, declared.key, derived=declared.derived)
-                    return self._create(partial(each.filled_from, copied), path, "filled_from")
+    def _filled(self, table: tables.FilledTable, path: TomlPath, other_sets: Sequence[DeclaredSet]) -> Derived | None:
+        for declared_set in other_sets:
+            for derived, profile in declared_set.profiles():
+                if declared_set.name == table.filled_from and profile.copied and isinstance(derived, CopiedFields):
+                    copied = EntitySet(self.storage, declared_set.table, declared_set.key, derived=declared_set.derived)
+                    return self._create(partial(derived.filled_from, copied), path, "filled_from")
         says = f"filled_from = {table.filled_from!r}: no set of this name has a denormalize; declare it there too"
         self._report(says, path, "filled_from")
         return None
@@ -309,12 +313,14 @@ def _other_table(table: str, name: str) -> str:
     return f"{table}{own}"[:63]
 
 
-def _with_fields(table: tables.SetTable, given: Sequence[tables.SetTable]) -> tables.SetTable:
+def _with_fields(table: tables.SetTable, set_tables: Sequence[tables.SetTable]) -> tables.SetTable:
     """Return a set with the fields of the set that is archived there, if it declares none."""
     source, seen = table, list[str]()
     while not source.fields and source.name not in seen:
         seen.append(source.name)
-        source = next((each for each in given if each.archive and each.archive.to == source.name), source)
+        source = next(
+            (set_table for set_table in set_tables if set_table.archive and set_table.archive.to == source.name), source
+        )
     return replace(table, fields=source.fields)
 
 

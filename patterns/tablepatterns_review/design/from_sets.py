@@ -62,14 +62,14 @@ def declare_set(
     :param retention: how long entities are kept; by default as declared by a `PeriodTables`
     :raises BadInput: the argument is not a set of entities
     """
-    found = _read(entities)
+    declared_set = _read(entities)
     return replace(
-        found,
-        name=name or found.table,
-        shape=_with_log_fields(shape, found),
+        declared_set,
+        name=name or declared_set.table,
+        shape=_with_log_fields(shape, declared_set),
         queries=tuple(queries),
         writes=tuple(writes),
-        retention=retention or found.retention,
+        retention=retention or declared_set.retention,
         access=tuple(access),
         archive=archive,
     )
@@ -121,42 +121,42 @@ def declare_log(
 
 
 def _read(entities: Pattern[Any]) -> DeclaredSet:
-    found = set_profile_of(entities)
-    if found is None:
+    set_profile = set_profile_of(entities)
+    if set_profile is None:
         rule = f"a {type(entities).__name__} holds no set of entities"
         kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
         raise BadInput("entities", entities, rule, f"give {kinds}")
-    if found.settings.get("inner") == SeriesKind.pattern:
+    if set_profile.settings.get("inner") == SeriesKind.pattern:
         rule = "its tables hold data series, which a design does not describe by period"
         raise BadInput("entities", entities, rule, "declare the DataSeries that of(moment) gives for one period")
     return DeclaredSet(
         "",
-        found.table,
-        found.key,
+        set_profile.table,
+        set_profile.key,
         _NO_SHAPE,
-        found.pattern,
-        found.settings,
-        found.derived,
-        found.mappings,
-        retention=_retention(found),
+        set_profile.pattern,
+        set_profile.settings,
+        set_profile.derived,
+        set_profile.mappings,
+        retention=_retention(set_profile),
     )
 
 
-def _retention(found: SetProfile) -> Retention | None:
-    if found.retention is None:
+def _retention(set_profile: SetProfile) -> Retention | None:
+    if set_profile.retention is None:
         return None
-    if isinstance(found.retention, int):
-        return Retention(found.retention * PERIOD_DAYS[str(found.settings["period"])], "table")
-    return Retention(found.retention / timedelta(days=1), "table")
+    if isinstance(set_profile.retention, int):
+        return Retention(set_profile.retention * PERIOD_DAYS[str(set_profile.settings["period"])], "table")
+    return Retention(set_profile.retention / timedelta(days=1), "table")
 
 
-def _with_log_fields(shape: Shape, found: DeclaredSet) -> Shape:
+def _with_log_fields(shape: Shape, declared_set: DeclaredSet) -> Shape:
     """Return the shape with the fields that a log tail adds to each entry, unless declared."""
-    if "entry" not in found.settings:
+    if "entry" not in declared_set.settings:
         return shape
     own = {
-        str(found.settings["at"]): Field("datetime", order="rising"),
-        str(found.settings["entry"]): Field("guid"),
+        str(declared_set.settings["at"]): Field("datetime", order="rising"),
+        str(declared_set.settings["entry"]): Field("guid"),
     }
     return replace(shape, fields={**own, **shape.fields})
 

@@ -310,7 +310,7 @@ class DeclaredSet:
 
     def profiles(self) -> list[tuple[Derived, RowProfile]]:
         """Return the derived data of this set, each with its description."""
-        return [(each, self.profile(each)) for each in self.derived]
+        return [(derived, self.profile(derived)) for derived in self.derived]
 
     def is_unique(self, derived: Derived) -> bool:
         """Whether derived data rejects a second entity with the same key."""
@@ -319,8 +319,8 @@ class DeclaredSet:
 
     def in_blobs(self) -> list[str]:
         """Return the fields whose large values are stored in blobs."""
-        large = [each for each in self.mappings if stored_size(each, _LARGE, is_text=False, address=0)[1]]
-        return [name for each in large for name in each.fields]
+        large = [mapping for mapping in self.mappings if stored_size(mapping, _LARGE, is_text=False, address=0)[1]]
+        return [name for mapping in large for name in mapping.fields]
 
 
 @dataclass(frozen=True)
@@ -421,16 +421,17 @@ class DeclaredLog(LogOptions):
     @property
     def rate(self) -> float:
         """Entries per second, of all access patterns that write."""
-        return sum(each.rate for each in self.writes)
+        return sum(log_write.rate for log_write in self.writes)
 
     @cached_property
     def calls(self) -> Sequence[Query | Write]:
         """The access patterns as those of a set are declared, with the deletes of the retention last."""
         found: list[Query | Write] = [
-            Query(each.name, {"at": "range"}, rate=each.rate, peak=each.peak) for each in self.reads
+            Query(log_read.name, {"at": "range"}, rate=log_read.rate, peak=log_read.peak) for log_read in self.reads
         ]
         found += [
-            Write(each.name, "insert", rate=each.rate, peak=each.peak, writers=each.writers) for each in self.writes
+            Write(log_write.name, "insert", rate=log_write.rate, peak=log_write.peak, writers=log_write.writers)
+            for log_write in self.writes
         ]
         if self.retention_days is not None:
             found.append(Write(RETENTION.format(f"{self.retention_days:g}"), "delete", rate=1 / DAY))
@@ -438,11 +439,11 @@ class DeclaredLog(LogOptions):
 
     def write(self, access: Write) -> LogWrite:
         """Return the declaration of one of `calls` that appends entries."""
-        return next(each for each in self.writes if each.name == access.name)
+        return next(log_write for log_write in self.writes if log_write.name == access.name)
 
     def read(self, access: Query) -> LogRead:
         """Return the declaration of one of `calls` that reads a time span."""
-        return next(each for each in self.reads if each.name == access.name)
+        return next(log_read for log_read in self.reads if log_read.name == access.name)
 
 
 @dataclass(frozen=True)
@@ -469,8 +470,8 @@ class Design:
 
     def accesses(self) -> Iterator[tuple[DeclaredSet | DeclaredLog, Query | Write]]:
         """Yield each access pattern with its set, in declaration order, then those of the blob logs."""
-        for declared in self.sets:
-            yield from ((declared, query) for query in declared.queries)
-            yield from ((declared, write) for write in declared.writes)
+        for declared_set in self.sets:
+            yield from ((declared_set, query) for query in declared_set.queries)
+            yield from ((declared_set, write) for write in declared_set.writes)
         for log in self.logs:
             yield from ((log, access) for access in log.calls)

@@ -23,6 +23,6 @@ KINDS: Final[Mapping[str, SetKind[Any]]] = {kind.pattern: kind for kind in _ALL}
 """The kinds of sets, by the names of their patterns."""
 
 
-def kind_of(declared: DeclaredSet) -> SetKind[Any]:
+def kind_of(declared_set: DeclaredSet) -> SetKind[Any]:
     """Return the kind of a declared set."""
-    return KINDS[declared.pattern]
+    return KINDS[declared_set.pattern]

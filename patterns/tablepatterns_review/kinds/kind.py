@@ -126,14 +126,14 @@ def changed(storage: Storage, entities: EntitySet[Storage], key: Mapping[str, An
     if not moved:
         entities.update(lambda entity: entity.update(changes), key)
         return
-    found = entities.get(key)
-    if found is None:
+    entity = entities.get(key)
+    if entity is None:
         return
     if set(moved).intersection(entities.key.partition_fields):
-        PartitionMove(entities).move(found, moved)
+        PartitionMove(entities).move(entity, moved)
         return
     EntityGroupTransaction(storage, entities.table.name).commit(
-        entities.deleting(found), entities.inserting({**found, **changes})
+        entities.deleting(entity), entities.inserting({**entity, **changes})
     )
 
 
@@ -152,17 +152,17 @@ class Plan:
     """The names of the entities' properties."""
 
     @classmethod
-    def of(cls, declared: DeclaredSet) -> Plan:
+    def of(cls, declared_set: DeclaredSet) -> Plan:
         """Return the plan of a declared set."""
         return cls(
-            declared.pattern,
-            declared.table,
-            declared.key,
-            declared.settings,
-            declared.derived,
-            declared.mappings,
-            declared.retention,
-            tuple(declared.shape.fields),
+            declared_set.pattern,
+            declared_set.table,
+            declared_set.key,
+            declared_set.settings,
+            declared_set.derived,
+            declared_set.mappings,
+            declared_set.retention,
+            tuple(declared_set.shape.fields),
         )
 
 
@@ -204,19 +204,19 @@ class SetKind(ABC, Generic[RecipeT]):
     def sample(self, recipe: RecipeT, storage: Storage) -> SampleSet:
         """Return the adapter that fills a set with sample entities and calls it."""
 
-    def time_field(self, declared: DeclaredSet) -> str | None:
+    def time_field(self, declared_set: DeclaredSet) -> str | None:
         """Return the field whose value selects the table of an entity; None if all entities are in one table."""
         return None
 
-    def tables(self, declared: DeclaredSet, days: float) -> int:
+    def tables(self, declared_set: DeclaredSet, days: float) -> int:
         """Return the number of tables of a set whose oldest entity has this age."""
         return 1
 
-    def buckets(self, declared: DeclaredSet) -> int:
+    def buckets(self, declared_set: DeclaredSet) -> int:
         """Return the number of buckets of each partition."""
         return 1
 
-    def points(self, declared: DeclaredSet) -> int | None:
+    def points(self, declared_set: DeclaredSet) -> int | None:
         """Return the number of points of each entity; None if it has properties instead."""
         return None
 
@@ -224,11 +224,11 @@ class SetKind(ABC, Generic[RecipeT]):
         """Return how a report shows a write, if it has no method of an `EntitySet`."""
         return None
 
-    def fewer_parts(self, declared: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def fewer_parts(self, declared_set: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield changes of its settings after which a query asks fewer parts: what they are, and the settings."""
         yield from ()
 
-    def advice_on_parts(self, declared: DeclaredSet) -> str:
+    def advice_on_parts(self, declared_set: DeclaredSet) -> str:
         """Return what to do about a query that asks all parts."""
         return ""
 
@@ -239,5 +239,5 @@ def reject_parts(plan: Plan, derived: Sequence[Derived]) -> None:
     :raises BadDesign: the set has some
     """
     if derived or plan.mappings:
-        names = [each.name for each in derived] + [each.name for each in plan.mappings]
+        names = [derived.name for derived in derived] + [mapping.name for mapping in plan.mappings]
         raise BadDesign("pattern", plan.pattern, f"it has no derived data, and {names} is given", "leave it out")

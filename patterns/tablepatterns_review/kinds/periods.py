@@ -61,19 +61,19 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
     def sample(self, recipe: PeriodTables[Storage, EntitySet[Storage]], storage: Storage) -> SampleSet:
         return Periods(storage, recipe)
 
-    def time_field(self, declared: DeclaredSet) -> str | None:
-        return str(declared.settings.get("at", "At"))
+    def time_field(self, declared_set: DeclaredSet) -> str | None:
+        return str(declared_set.settings.get("at", "At"))
 
-    def tables(self, declared: DeclaredSet, days: float) -> int:
-        return max(1, round(days / PERIOD_DAYS[str(declared.settings.get("period", "day"))]))
+    def tables(self, declared_set: DeclaredSet, days: float) -> int:
+        return max(1, round(days / PERIOD_DAYS[str(declared_set.settings.get("period", "day"))]))
 
-    def fewer_parts(self, declared: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def fewer_parts(self, declared_set: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
         longer = list(PERIOD_DAYS)
-        for period in longer[longer.index(str(declared.settings.get("period", "day"))) + 1 :]:
+        for period in longer[longer.index(str(declared_set.settings.get("period", "day"))) + 1 :]:
             yield f"use a table for each {period}", {"period": period}
 
-    def advice_on_parts(self, declared: DeclaredSet) -> str:
-        at = self.time_field(declared)
+    def advice_on_parts(self, declared_set: DeclaredSet) -> str:
+        at = self.time_field(declared_set)
         return f"Include {at} in the query, for example as part of the id that callers get, or use longer periods."
 
 

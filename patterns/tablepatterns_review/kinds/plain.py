@@ -85,8 +85,8 @@ class Plain(SampleSet):
         super().__init__(storage, entities.key)
         self.entities = entities
         self.parts = entities.derived
-        profiles = [profile_of(each, entities.key) for each in self.parts]
-        in_tables = all(each.finder is not None and each.in_table for each in profiles)
+        profiles = [profile_of(derived, entities.key) for derived in self.parts]
+        in_tables = all(row_profile.finder is not None and row_profile.in_table for row_profile in profiles)
         self.needs_recipe = bool(mappings_of(entities).mappings) or not in_tables
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
@@ -122,7 +122,7 @@ class Plain(SampleSet):
         return 0 if intents_or_none(self.entities) is None else self.entities.process_intents()
 
 
-def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, kept: SampleSet) -> int:
+def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, sample_set: SampleSet) -> int:
     """Make a call of an `EntitySet`, and return the number of entities."""
     via: Any = ask.via
     match ask.way:
@@ -137,7 +137,7 @@ def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, kept: SampleS
         case "scan":
             return _scanned(entities, ask)
         case "filter":
-            return kept.raw(entities.table.name, ask.where, ask.select)
+            return sample_set.raw(entities.table.name, ask.where, ask.select)
         case "range":
             return _ranged(entities, ask)
 
@@ -153,9 +153,9 @@ def _ranged(entities: EntitySet[Storage], ask: SampleCall) -> int:
 
 def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask: SampleCall) -> int:
     """Read the entities of rows that do not have all requested fields."""
-    there = [each for each in found if each is not None]
+    there = [entity for entity in found if entity is not None]
     if ask.completes:
-        keys = [{name: each[name] for name in entities.key.fields} for each in there]
+        keys = [{name: entity[name] for name in entities.key.fields} for entity in there]
         entities.get_many(keys, max_concurrency=1)
     return len(there)
 

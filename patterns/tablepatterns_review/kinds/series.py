@@ -42,8 +42,8 @@ class SeriesKind(SetKind[DataSeries[Storage, Any]]):
     def sample(self, recipe: DataSeries[Storage, Any], storage: Storage) -> SampleSet:
         return Series(storage, recipe)
 
-    def points(self, declared: DeclaredSet) -> int | None:
-        points = declared.settings.get("points")
+    def points(self, declared_set: DeclaredSet) -> int | None:
+        points = declared_set.settings.get("points")
         return points if isinstance(points, int) else 0
 
     def write_call(self, write: Write) -> str | None:

@@ -42,17 +42,17 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
     def sample(self, recipe: PartitionSpread[Storage], storage: Storage) -> SampleSet:
         return Spread(storage, recipe)
 
-    def buckets(self, declared: DeclaredSet) -> int:
-        buckets = declared.settings.get("buckets", _BUCKETS)
+    def buckets(self, declared_set: DeclaredSet) -> int:
+        buckets = declared_set.settings.get("buckets", _BUCKETS)
         return buckets if isinstance(buckets, int) else _BUCKETS
 
-    def fewer_parts(self, declared: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        buckets = declared.settings.get("buckets")
+    def fewer_parts(self, declared_set: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        buckets = declared_set.settings.get("buckets")
         while isinstance(buckets, int) and buckets > 2:
             buckets = (buckets + 1) // 2
             yield f"use {buckets} buckets", {"buckets": buckets}
 
-    def advice_on_parts(self, declared: DeclaredSet) -> str:
+    def advice_on_parts(self, declared_set: DeclaredSet) -> str:
         return "Choose the bucket by fields that the query knows (by), or use fewer buckets."
 
 

@@ -54,14 +54,14 @@ class Wide(SampleSet):
         self.wide.insert(fields)
 
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        found = self.wide.get(**self.key_of(fields))
-        if found is not None and set(changes).isdisjoint(self.key.fields):
-            self.wide.merge(found, changes)
-        elif found is not None:
-            self.wide.insert({**found, **changes})
-            self.wide.delete(found)
+        entity = self.wide.get(**self.key_of(fields))
+        if entity is not None and set(changes).isdisjoint(self.key.fields):
+            self.wide.merge(entity, changes)
+        elif entity is not None:
+            self.wide.insert({**entity, **changes})
+            self.wide.delete(entity)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
-        found = self.wide.get(**self.key_of(fields))
-        if found is not None:
-            self.wide.delete(found)
+        entity = self.wide.get(**self.key_of(fields))
+        if entity is not None:
+            self.wide.delete(entity)

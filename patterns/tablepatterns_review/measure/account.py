@@ -77,19 +77,21 @@ def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
     :raises BadDesign: the parts of a set cannot work together
     """
     made: dict[str, SetRecipe] = {}
-    for declared in sorted(design.sets, key=holds_copies):
-        plan = Plan.of(declared)
-        made[declared.name] = recipe_of_set(storage, plan, [_bound(declared, each, made) for each in plan.derived])
-    return {declared.name: made[declared.name] for declared in design.sets}
+    for declared_set in sorted(design.sets, key=holds_copies):
+        plan = Plan.of(declared_set)
+        made[declared_set.name] = recipe_of_set(
+            storage, plan, [_bound(declared_set, derived, made) for derived in plan.derived]
+        )
+    return {declared_set.name: made[declared_set.name] for declared_set in design.sets}
 
 
-def archive_of(account: Storage, declared: DeclaredSet, made: Mapping[str, SetRecipe]) -> Archive[Storage] | None:
+def archive_of(account: Storage, declared_set: DeclaredSet, made: Mapping[str, SetRecipe]) -> Archive[Storage] | None:
     """Return what archives the entities of a set; None if it has no archive.
 
     :param made: the sets of the design on this account, by name
     :raises BadDesign: entities could not be moved there, or not back
     """
-    policy, source = declared.archive, made[declared.name]
+    policy, source = declared_set.archive, made[declared_set.name]
     if policy is None:
         return None
     target = made.get(policy.to) if policy.to is not None else BlobArchive(account, policy.container or "")
@@ -115,9 +117,9 @@ def recipe_of_set(account: Storage, plan: Plan, derived: Sequence[Derived]) -> S
     return recipe
 
 
-def _bound(declared: DeclaredSet, derived: Derived, made: Mapping[str, SetRecipe]) -> Derived:
+def _bound(declared_set: DeclaredSet, derived: Derived, made: Mapping[str, SetRecipe]) -> Derived:
     """Return derived data whose source is on this account: copies refer to the set that they are filled from."""
-    copies = declared.profile(derived).filled_from
+    copies = declared_set.profile(derived).filled_from
     if copies is None:
         return derived
     for source in made.values():
@@ -154,22 +156,28 @@ class SampleDesign:
 
     def part(self, names: Collection[str]) -> SampleDesign:
         """Return the sample of some sets, by their names."""
-        sets = tuple(each for each in self.design.sets if each.name in names)
-        tables = {each.name: self.tables[each.name] for each in sets}
+        sets = tuple(declared_set for declared_set in self.design.sets if declared_set.name in names)
+        tables = {declared_set.name: self.tables[declared_set.name] for declared_set in sets}
         return SampleDesign(
-            replace(self.design, sets=sets), tables, {each.name: self.spans[each.name] for each in sets}
+            replace(self.design, sets=sets),
+            tables,
+            {declared_set.name: self.spans[declared_set.name] for declared_set in sets},
         )
 
     @property
     def sizes(self) -> SizedDesign:
         """The number of entities and tables of each set."""
-        return SizedDesign(self.design, {each.name: each.shape for each in self.design.sets}, self.tables)
+        return SizedDesign(
+            self.design, {declared_set.name: declared_set.shape for declared_set in self.design.sets}, self.tables
+        )
 
 
 def declared_sizes(design: Design) -> SizedDesign:
     """Return the declared number of entities and tables of each set."""
     return SizedDesign(
-        design, {each.name: each.shape for each in design.sets}, {each.name: _tables(each) for each in design.sets}
+        design,
+        {declared_set.name: declared_set.shape for declared_set in design.sets},
+        {declared_set.name: _tables(declared_set) for declared_set in design.sets},
     )
 
 
@@ -182,30 +190,41 @@ def sample_design(design: Design, most: int, *, fewest_values: int = FEW_VALUES)
     """
     with connect() as storage:
         kept = _sample_sets(design, storage, create_sets(design, storage))
-    tables = {each.name: _tables(each) for each in design.sets}
+    tables = {declared_set.name: _tables(declared_set) for declared_set in design.sets}
     fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
     return SampleDesign(
-        Design(design.name, tuple(_sampled(each, kept[each.name], most, fewest_values) for each in design.sets)),
+        Design(
+            design.name,
+            tuple(_sampled(declared_set, kept[declared_set.name], most, fewest_values) for declared_set in design.sets),
+        ),
         fewer,
-        {each.name: timedelta(days=_span(each) * fewer[each.name] / tables[each.name]) for each in design.sets},
+        {
+            declared_set.name: timedelta(
+                days=_span(declared_set) * fewer[declared_set.name] / tables[declared_set.name]
+            )
+            for declared_set in design.sets
+        },
     )
 
 
-def _sampled(declared: DeclaredSet, kept: SampleSet, most: int, fewest_values: int) -> DeclaredSet:
-    shape = _sample_shape(declared, kept, most, fewest_values)
-    queries = (scaled_results(each, declared.shape, shape) for each in declared.queries)
+def _sampled(declared_set: DeclaredSet, sample_set: SampleSet, most: int, fewest_values: int) -> DeclaredSet:
+    shape = _sample_shape(declared_set, sample_set, most, fewest_values)
+    queries = (scaled_results(query, declared_set.shape, shape) for query in declared_set.queries)
     return replace(
-        declared,
+        declared_set,
         shape=replace(shape, growth=0.0, moves=Moves()),
-        queries=tuple(replace(each, rate=0.0, peak=None) for each in queries),
-        writes=tuple(replace(each, rate=0.0, peak=None, writers=1) for each in declared.writes),
+        queries=tuple(replace(query, rate=0.0, peak=None) for query in queries),
+        writes=tuple(replace(write, rate=0.0, peak=None, writers=1) for write in declared_set.writes),
         access=(),
-        archive=declared.archive and replace(declared.archive, rate=None, peak=None, count=0),
+        archive=declared_set.archive and replace(declared_set.archive, rate=None, peak=None, count=0),
     )
 
 
 def _sample_sets(design: Design, storage: Storage, keepers: Mapping[str, SetRecipe]) -> dict[str, SampleSet]:
-    return {each.name: kind_of(each).sample(keepers[each.name], storage) for each in design.sets}
+    return {
+        declared_set.name: kind_of(declared_set).sample(keepers[declared_set.name], storage)
+        for declared_set in design.sets
+    }
 
 
 @dataclass(frozen=True)
@@ -237,48 +256,55 @@ def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> Sam
     design = of.design
     keepers = create_sets(design, storage)
     kept = _sample_sets(design, storage, keepers)
-    samples = {each.name: _sample_of(of, each, readable) for each in design.sets}
+    samples = {declared_set.name: _sample_of(of, declared_set, readable) for declared_set in design.sets}
     samples = _without_archived(design, referring(design, samples))
     rejected = dict[str, str]()
-    for each in sorted(design.sets, key=holds_copies):
+    for declared_set in sorted(design.sets, key=holds_copies):
         # An entity that cannot be stored is a finding, not the end of the review
-        if (reason := rejection(partial(kept[each.name].load, samples[each.name].stored))) is not None:
-            rejected[each.name] = reason
-    archives = {each.name: made for each in design.sets if (made := archive_of(storage, each, keepers)) is not None}
-    for each in design.sets:
-        if any(query.archived for query in each.queries) and each.name not in rejected:
-            _archive_one(storage, kept[each.name], samples[each.name], archives[each.name])
+        if (reason := rejection(partial(kept[declared_set.name].load, samples[declared_set.name].stored))) is not None:
+            rejected[declared_set.name] = reason
+    archives = {
+        declared_set.name: made
+        for declared_set in design.sets
+        if (made := archive_of(storage, declared_set, keepers)) is not None
+    }
+    for declared_set in design.sets:
+        if any(query.archived for query in declared_set.queries) and declared_set.name not in rejected:
+            _archive_one(storage, kept[declared_set.name], samples[declared_set.name], archives[declared_set.name])
     return SampleAccount(storage, of.sizes, kept, samples, rejected, archives)
 
 
-def _sample_of(of: SampleDesign, declared: DeclaredSet, readable: bool) -> Sample:
-    keys = [declared.key, *(profile.key for _, profile in declared.profiles() if profile.key and profile.finder)]
+def _sample_of(of: SampleDesign, declared_set: DeclaredSet, readable: bool) -> Sample:
+    keys = [
+        declared_set.key,
+        *(profile.key for _, profile in declared_set.profiles() if profile.key and profile.finder),
+    ]
     return sample(
-        f"{of.design.name}\n{declared.name}",
-        declared.shape,
+        f"{of.design.name}\n{declared_set.name}",
+        declared_set.shape,
         keys,
-        span=of.spans[declared.name],
-        is_wide=kind_of(declared).is_wide,
-        large=declared.in_blobs(),
+        span=of.spans[declared_set.name],
+        is_wide=kind_of(declared_set).is_wide,
+        large=declared_set.in_blobs(),
         readable=readable,
     )
 
 
-def _archive_one(storage: Storage, kept: SampleSet, made: Sample, archive: Archive[Storage]) -> None:
+def _archive_one(storage: Storage, sample_set: SampleSet, sample: Sample, archive: Archive[Storage]) -> None:
     """Archive an entity, so that queries of the archive have one to read."""
     with suppress(TablePatternsError, HttpResponseError):
-        kept.insert(made.spare[-1])
-        archive_now(storage, archive, kept.key_of(made.spare[-1]))
+        sample_set.insert(sample.spare[-1])
+        archive_now(storage, archive, sample_set.key_of(sample.spare[-1]))
 
 
 def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
     """Return samples in which no archive has the entities that a review archives."""
     found = dict(samples)
-    for each in design.sets:
-        target = archive_set(design, each)
+    for declared_set in design.sets:
+        target = archive_set(design, declared_set)
         if target is not None:
-            made, names = samples[each.name], each.key.fields
-            moved = [*inactive(made.stored), *made.spare]
+            sample, names = samples[declared_set.name], declared_set.key.fields
+            moved = [*inactive(sample.stored), *sample.spare]
             found[target.name] = without(found[target.name], [{name: of[name] for name in names} for of in moved])
     return found
 
@@ -298,24 +324,24 @@ def rejection(call: Callable[[], object]) -> str | None:
     return None
 
 
-def _sample_shape(declared: DeclaredSet, kept: SampleSet, most: int, fewest_values: int) -> Shape:
-    size = max(1, bytes_of(declared.shape))
+def _sample_shape(declared_set: DeclaredSet, sample_set: SampleSet, most: int, fewest_values: int) -> Shape:
+    size = max(1, bytes_of(declared_set.shape))
     most = min(most, max(_FEWEST if size < _LARGE else _VERY_FEW, _MOST_BYTES // size))
-    if kept.needs_recipe:
-        fewest = _FEWEST if width_of(declared) < _MOST_PROPERTIES else _VERY_FEW
-        most = min(most, _BY_RECIPE, max(fewest, _MOST_PROPERTIES // width_of(declared)))
-    return shrunk(declared.shape, most, declared.key.fields, fewest_values)
+    if sample_set.needs_recipe:
+        fewest = _FEWEST if width_of(declared_set) < _MOST_PROPERTIES else _VERY_FEW
+        most = min(most, _BY_RECIPE, max(fewest, _MOST_PROPERTIES // width_of(declared_set)))
+    return shrunk(declared_set.shape, most, declared_set.key.fields, fewest_values)
 
 
-def _span(declared: DeclaredSet) -> float:
+def _span(declared_set: DeclaredSet) -> float:
     """Return the age of the oldest entity in days."""
-    if declared.retention is not None:
-        return declared.retention.days
-    if declared.archive is not None and declared.archive.after_days is not None:
-        return declared.archive.after_days
-    growth = declared.shape.growth
-    return YEAR_DAYS if growth <= 0 else max(1.0, min(10 * YEAR_DAYS, declared.shape.count / growth * YEAR_DAYS))
+    if declared_set.retention is not None:
+        return declared_set.retention.days
+    if declared_set.archive is not None and declared_set.archive.after_days is not None:
+        return declared_set.archive.after_days
+    growth = declared_set.shape.growth
+    return YEAR_DAYS if growth <= 0 else max(1.0, min(10 * YEAR_DAYS, declared_set.shape.count / growth * YEAR_DAYS))
 
 
-def _tables(declared: DeclaredSet) -> int:
-    return kind_of(declared).tables(declared, _span(declared))
+def _tables(declared_set: DeclaredSet) -> int:
+    return kind_of(declared_set).tables(declared_set, _span(declared_set))

@@ -107,7 +107,7 @@ def _mean_floor(value: float, divisor: int) -> float:
 
 def blobs_an_hour(log: DeclaredLog) -> float:
     """Return how many blobs all writers create in an hour."""
-    return sum(pace_of(log, each).blobs * each.writers for each in log.writes)
+    return sum(pace_of(log, log_write).blobs * log_write.writers for log_write in log.writes)
 
 
 def taken_share(log: DeclaredLog) -> float:
@@ -116,7 +116,7 @@ def taken_share(log: DeclaredLog) -> float:
     A single writer knows its numbers; of several, only one is the first in an hour.
     """
     blobs = blobs_an_hour(log)
-    alone = sum(each.writers for each in log.writes if each.rate) <= 1
+    alone = sum(log_write.writers for log_write in log.writes if log_write.rate) <= 1
     return 0.0 if alone or blobs <= 1 else (blobs - 1) / blobs
 
 
@@ -139,9 +139,12 @@ class Reading:
         """Return what so many of these take."""
         return Reading(self.lists * number, self.pieces * number, self.size * number, self.listed * number)
 
-    def __add__(self, other: Reading) -> Reading:
+    def __add__(self, other_reading: Reading) -> Reading:
         return Reading(
-            self.lists + other.lists, self.pieces + other.pieces, self.size + other.size, self.listed + other.listed
+            self.lists + other_reading.lists,
+            self.pieces + other_reading.pieces,
+            self.size + other_reading.size,
+            self.listed + other_reading.listed,
         )
 
 
@@ -156,15 +159,15 @@ def reading(log: DeclaredLog, seconds: float) -> Reading:
 def _read(log: DeclaredLog, begins: float, seconds: float) -> Reading:
     earliest = _AT + timedelta(seconds=begins)
     kept = math.inf if log.retention_days is None else log.retention_days * DAY / HOUR
-    found = Reading()
+    reading = Reading()
     for prefix in prefixes(log.prefix, earliest, earliest + timedelta(seconds=seconds)):
         parts = [each for each in prefix.split("/")[1:] if each]
         listed = min(_HOURS_OF[len(parts)], kept, seconds / HOUR + 1) * blobs_an_hour(log)
-        found += Reading(max(1, math.ceil(listed / MAX_PAGE_BLOBS)), listed=listed)
+        reading += Reading(max(1, math.ceil(listed / MAX_PAGE_BLOBS)), listed=listed)
     for start, end, times in _hours(begins / HOUR, (begins + seconds) / HOUR, kept):
         for write in log.writes:
-            found += _opened(log, write, start, end).times(times * write.writers)
-    return found
+            reading += _opened(log, write, start, end).times(times * write.writers)
+    return reading
 
 
 def _hours(begin: float, end: float, kept: float) -> Iterator[tuple[float, float, float]]:

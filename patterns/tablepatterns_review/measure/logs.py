@@ -25,31 +25,31 @@ _AT: Final = datetime(2014, 8, 22, 10, 5, tzinfo=timezone.utc)
 _HOURS_OF_A_DAY: Final = 24
 
 
-def log_of(account: Storage, declared: DeclaredLog) -> BlobLog[Storage]:
+def log_of(account: Storage, log: DeclaredLog) -> BlobLog[Storage]:
     """Return the recipe of a declared log.
 
     :raises BadInput: a name or a number is out of range
     """
     return BlobLog(
         account,
-        declared.container,
-        declared.prefix,
-        write_through=declared.write_through,
-        flush_count=declared.flush_count,
-        flush_bytes=declared.flush_bytes,
-        flush_age=timedelta(seconds=declared.flush_seconds),
-        ahead=timedelta(seconds=declared.ahead_seconds),
-        blob_bytes=declared.blob_bytes,
-        blob_blocks=declared.blob_blocks,
+        log.container,
+        log.prefix,
+        write_through=log.write_through,
+        flush_count=log.flush_count,
+        flush_bytes=log.flush_bytes,
+        flush_age=timedelta(seconds=log.flush_seconds),
+        ahead=timedelta(seconds=log.ahead_seconds),
+        blob_bytes=log.blob_bytes,
+        blob_blocks=log.blob_blocks,
     )
 
 
 class SampleLog:
     """A declared log on an account."""
 
-    def __init__(self, account: Storage, declared: DeclaredLog) -> None:
-        self.log = log_of(account, declared)
-        self._message = "x" * min(declared.size, BLOCK_BYTES)
+    def __init__(self, account: Storage, log: DeclaredLog) -> None:
+        self.log = log_of(account, log)
+        self._message = "x" * min(log.size, BLOCK_BYTES)
 
     def flush(self, at: datetime, entries: int = 1, message: str | None = None) -> None:
         """Append entries at an instant, and write them, as a full buffer is."""
@@ -93,7 +93,7 @@ def _units(container: str, service: str, size: int) -> _Units:
     """Measure each kind of request with the recipe, on an account of its own."""
     storage = connect(Engine(clock=Clock(_AT)))
     declared = DeclaredLog(name=container, container=container, service=service, size=size)
-    log, other, short = (SampleLog(storage, declared) for _ in range(3))
+    log, other_sample_log, short = (SampleLog(storage, declared) for _ in range(3))
     rejected: list[str | None] = []
 
     def took(call: Callable[[], object]) -> CallCost:
@@ -101,9 +101,9 @@ def _units(container: str, service: str, size: int) -> _Units:
             rejected.append(rejection(call))
         return found.taken
 
-    first, taken, following, widened = (
-        took(partial(each.flush, at))
-        for each, at in ((log, _AT), (other, _AT), (log, _AT), (log, _AT + timedelta(minutes=5)))
+    first, call_cost, following, widened = (
+        took(partial(sample_log.flush, at))
+        for sample_log, at in ((log, _AT), (other_sample_log, _AT), (log, _AT), (log, _AT + timedelta(minutes=5)))
     )
     earlier = _AT - timedelta(days=1)
     short.flush(earlier, message="")
@@ -112,62 +112,65 @@ def _units(container: str, service: str, size: int) -> _Units:
     )
     dropped = took(partial(short.log.drop_before, earlier + timedelta(hours=2)))
     listed, piece, deletion = (
-        _combined([(one, 1.0), (other, -1.0)]) for one, other in ((passed, empty), (whole, passed), (dropped, passed))
+        _combined([(one, 1.0), (other_call_cost, -1.0)])
+        for one, other_call_cost in ((passed, empty), (whole, passed), (dropped, passed))
     )
-    return _Units(first, taken, following, widened, empty, listed, piece, deletion, next(filter(None, rejected), None))
+    return _Units(
+        first, call_cost, following, widened, empty, listed, piece, deletion, next(filter(None, rejected), None)
+    )
 
 
 def _combined(parts: Sequence[tuple[CallCost, float]]) -> CallCost:
     names = CallCost().figures
-    sums: dict[str, Any] = {name: sum(getattr(each, name) * times for each, times in parts) for name in names}
+    sums: dict[str, Any] = {name: sum(getattr(call_cost, name) * times for call_cost, times in parts) for name in names}
     return CallCost(**sums)
 
 
-def measured_log(declared: DeclaredLog) -> Iterator[Measured]:
+def measured_log(log: DeclaredLog) -> Iterator[Measured]:
     """Yield what one call of each access pattern of a log takes; of a write, one entry.
 
     Each kind of request is measured with the recipe. How often each is sent follows from the pace of the writers.
 
     :raises BadInput: a name or a number is out of range
     """
-    units = _units(declared.container, declared.prefix, declared.size)
-    for access in declared.calls:
+    units = _units(log.container, log.prefix, log.size)
+    for access in log.calls:
         if isinstance(access, Query):
-            read = declared.read(access)
-            took, how = _read(declared, units, read), f"between(...), {span(read.seconds)}"
+            read = log.read(access)
+            call_cost, how = _read(log, units, read), f"between(...), {span(read.seconds)}"
         elif access.operation == "insert":
-            pace = pace_of(declared, declared.write(access))
-            took, how = _entry(declared, units, pace), _how(declared, pace)
+            pace = pace_of(log, log.write(access))
+            call_cost, how = _entry(log, units, pace), _how(log, pace)
         else:
-            took, how = _expired(declared, units), "drop_before(...)"
+            call_cost, how = _expired(log, units), "drop_before(...)"
         yield Measured(
-            of=declared,
+            of=log,
             access=access,
             how=how,
             via=None,
             query_class=None,
-            follows=isinstance(access, Query) and not declared.write_through,
+            follows=isinstance(access, Query) and not log.write_through,
             sample=1,
             is_implied=isinstance(access, Write) and access.operation == "delete",
             rejected=units.rejected if isinstance(access, Write) and access.operation == "insert" else None,
-            **took.figures,
+            **call_cost.figures,
         )
 
 
-def _how(declared: DeclaredLog, pace: Pace) -> str:
-    if declared.write_through or not pace.entries:
+def _how(log: DeclaredLog, pace: Pace) -> str:
+    if log.write_through or not pace.entries:
         return "append(...)"
     return f"append(...), flush() of {counted(pace.buffered, 'entry')} each {span(pace.seconds)}"
 
 
-def _entry(declared: DeclaredLog, units: _Units, pace: Pace) -> CallCost:
+def _entry(log: DeclaredLog, units: _Units, pace: Pace) -> CallCost:
     """Return what one entry takes, on average."""
     if not pace.entries:
         # It is alone in its hour
         return units.first
-    taken, began = taken_share(declared), pace.blobs / pace.entries
+    taken, began = taken_share(log), pace.blobs / pace.entries
     followed = (pace.blocks - pace.blobs - pace.widened) / pace.entries
-    found = _combined(
+    call_cost = _combined(
         [
             (units.first, began * (1 - taken)),
             (units.taken, began * taken),
@@ -176,19 +179,19 @@ def _entry(declared: DeclaredLog, units: _Units, pace: Pace) -> CallCost:
         ]
     )
     # Of the sample, each flush has one entry
-    more = line_bytes(declared) * (1 - pace.blocks / pace.entries)
-    return replace(found, bytes_in=found.bytes_in + more)
+    more = line_bytes(log) * (1 - pace.blocks / pace.entries)
+    return replace(call_cost, bytes_in=call_cost.bytes_in + more)
 
 
-def _read(declared: DeclaredLog, units: _Units, read: LogRead) -> CallCost:
+def _read(log: DeclaredLog, units: _Units, read: LogRead) -> CallCost:
     """Return what a read of a time span takes: as many lists and pieces of blobs as its hours have."""
-    found = reading(declared, read.seconds)
-    took = _combined([(units.page, found.lists), (units.listed, found.listed), (units.piece, found.pieces)])
-    return replace(took, bytes_out=took.bytes_out + found.size)
+    found = reading(log, read.seconds)
+    call_cost = _combined([(units.page, found.lists), (units.listed, found.listed), (units.piece, found.pieces)])
+    return replace(call_cost, bytes_out=call_cost.bytes_out + found.size)
 
 
-def _expired(declared: DeclaredLog, units: _Units) -> CallCost:
+def _expired(log: DeclaredLog, units: _Units) -> CallCost:
     """Return what the deletes of a day take: a list, and a delete of each blob."""
-    blobs = _HOURS_OF_A_DAY * blobs_an_hour(declared)
+    blobs = _HOURS_OF_A_DAY * blobs_an_hour(log)
     pages = max(1, ceil(blobs / MAX_PAGE_BLOBS))
     return _combined([(units.page, pages), (units.listed, blobs), (units.deletion, blobs)])

@@ -49,18 +49,18 @@ _EMPTY_TABLE: Final = "ReviewNoRows"
 """The name of a table that stays empty."""
 
 
-def measure(design: Design, *, most: int = MOST, known: Measurements | None = None) -> tuple[Measured, ...]:
+def measure(design: Design, *, most: int = MOST, measurements: Measurements | None = None) -> tuple[Measured, ...]:
     """Run every access pattern of a design, and return the cost of each, in declaration order.
 
     The same design gives the same figures. No request leaves the process.
 
     :param design: the design
     :param most: the maximum number of entities per set
-    :param known: what was measured before
+    :param measurements: what was measured before
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored
     """
-    return rated(design, calls_of(design, most=most, known=known))
+    return rated(design, calls_of(design, most=most, measurements=measurements))
 
 
 @dataclass(frozen=True)
@@ -109,30 +109,35 @@ class Measurements:
             found.update(costs or {})
             new += [part] if costs is None else []
         if new:
-            measured = run_calls(sample.part({each.name for part in new for each in part.design.sets}), self)
-            self._known += [(part, {each.name: measured[each.name] for each in part.design.sets}) for part in new]
+            measured = run_calls(
+                sample.part({declared_set.name for part in new for declared_set in part.design.sets}), self
+            )
+            self._known += [
+                (part, {declared_set.name: measured[declared_set.name] for declared_set in part.design.sets})
+                for part in new
+            ]
             found.update(measured)
-        return [cost for each in sample.design.sets for cost in found[each.name]]
+        return [cost for declared_set in sample.design.sets for cost in found[declared_set.name]]
 
 
-def calls_of(design: Design, *, most: int = MOST, known: Measurements | None = None) -> tuple[Measured, ...]:
+def calls_of(design: Design, *, most: int = MOST, measurements: Measurements | None = None) -> tuple[Measured, ...]:
     """Return what one call of each access pattern takes if no other call is made: the rates have no effect.
 
-    :param known: what was measured before
+    :param measurements: what was measured before
     """
     design = with_implied_writes(design)
-    sample, declared = sample_design(design, most), declared_sizes(design)
-    costs = (known or Measurements()).of(sample)
+    sample, sized_design = sample_design(design, most), declared_sizes(design)
+    costs = (measurements or Measurements()).of(sample)
     sizes, pairs = sample.sizes, zip(_pairs(design), costs, strict=True)
-    return (*(_scaled(declared, sizes, of, access, cost) for (of, access), cost in pairs), *_of_logs(design))
+    return (*(_scaled(sized_design, sizes, of, access, cost) for (of, access), cost in pairs), *_of_logs(design))
 
 
 def independent(design: Design) -> list[set[str]]:
     """Return the names of the sets, in groups of which none reads or writes what another stores."""
     groups = list[tuple[set[object], set[str]]]()
-    atomic = {name for declared in design.sets for write in declared.writes for name in write.atomic_with}
-    for declared in design.sets:
-        uses, names = _uses(declared, atomic), {declared.name}
+    atomic = {name for declared_set in design.sets for write in declared_set.writes for name in write.atomic_with}
+    for declared_set in design.sets:
+        uses, names = _uses(declared_set, atomic), {declared_set.name}
         for group in [each for each in groups if not each[0].isdisjoint(uses)]:
             groups.remove(group)
             uses, names = uses | group[0], names | group[1]
@@ -140,24 +145,29 @@ def independent(design: Design) -> list[set[str]]:
     return [names for _, names in groups]
 
 
-def _uses(declared: DeclaredSet, atomic: Collection[str]) -> set[object]:
+def _uses(declared_set: DeclaredSet, atomic: Collection[str]) -> set[object]:
     """Return what a set may share with others: tables, containers, an archive, copied fields and transactions.
 
     :param atomic: the writes that are in transactions of other sets
     """
-    stores = {("table", declared.table), *(each.placement.store_name(declared.table) for each in declared.derived)}
+    stores = {
+        ("table", declared_set.table),
+        *(derived.placement.store_name(declared_set.table) for derived in declared_set.derived),
+    }
     found = {(kind, name.lower()) for kind, name in stores}
-    copied = {id(profile.filled_from or each) for each, profile in declared.profiles()}
-    named = {each.name for each in declared.writes}.intersection(atomic)
-    writes = {("write", name) for name in named.union(*(each.atomic_with for each in declared.writes))}
-    archives = [declared.archive.to] if declared.archive is not None and declared.archive.to is not None else []
-    return {*found, *copied, *writes, *(("set", name) for name in (declared.name, *archives))}
+    copied = {id(profile.filled_from or derived) for derived, profile in declared_set.profiles()}
+    named = {write.name for write in declared_set.writes}.intersection(atomic)
+    writes = {("write", name) for name in named.union(*(write.atomic_with for write in declared_set.writes))}
+    archives = (
+        [declared_set.archive.to] if declared_set.archive is not None and declared_set.archive.to is not None else []
+    )
+    return {*found, *copied, *writes, *(("set", name) for name in (declared_set.name, *archives))}
 
 
 def _pairs(design: Design) -> Iterator[tuple[DeclaredSet, Query | Write]]:
-    for declared in design.sets:
-        yield from ((declared, query) for query in declared.queries)
-        yield from ((declared, write) for write in declared.writes)
+    for declared_set in design.sets:
+        yield from ((declared_set, query) for query in declared_set.queries)
+        yield from ((declared_set, write) for write in declared_set.writes)
 
 
 def _of_logs(design: Design) -> Iterator[Measured]:
@@ -171,12 +181,17 @@ def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
     """
     design = with_implied_writes(design)
     of_sets = replace(design, logs=())
-    pairs = zip(of_sets.accesses(), (each for each in calls if isinstance(each.of, DeclaredSet)), strict=True)
-    found = (
-        _counted_once(_retried(replace(call, of=declared, access=access)), design) for (declared, access), call in pairs
+    pairs = zip(
+        of_sets.accesses(),
+        (measured_set for measured_set in calls if isinstance(measured_set.of, DeclaredSet)),
+        strict=True,
+    )
+    measured_sets = (
+        _counted_once(_retried(replace(call, of=declared_part, access=access)), design)
+        for (declared_part, access), call in pairs
     )
     # How many entries a flush of a log has depends on the rates
-    return (*found, *_of_logs(design))
+    return (*measured_sets, *_of_logs(design))
 
 
 def _retried(call: Measured) -> Measured:
@@ -196,77 +211,79 @@ def _retried(call: Measured) -> Measured:
 
 def with_implied_writes(design: Design) -> Design:
     """Return a design with the deletes of its retentions, unless it declares them, and the moves of its archives."""
-    return replace(design, sets=tuple(_with_move(_with_deletes(each)) for each in with_moves(design).sets))
+    return replace(
+        design, sets=tuple(_with_move(_with_deletes(declared_set)) for declared_set in with_moves(design).sets)
+    )
 
 
-def _with_move(declared: DeclaredSet) -> DeclaredSet:
-    write = archive_write(declared)
-    return declared if write is None else replace(declared, writes=(*declared.writes, write))
+def _with_move(declared_set: DeclaredSet) -> DeclaredSet:
+    write = archive_write(declared_set)
+    return declared_set if write is None else replace(declared_set, writes=(*declared_set.writes, write))
 
 
-def _with_deletes(declared: DeclaredSet) -> DeclaredSet:
-    retention = declared.retention
+def _with_deletes(declared_set: DeclaredSet) -> DeclaredSet:
+    retention = declared_set.retention
     if retention is None:
-        return declared
+        return declared_set
     inserted, deleted = (
-        sum(write.rate for write in declared.writes if write.operation == operation)
+        sum(write.rate for write in declared_set.writes if write.operation == operation)
         for operation in ("insert", "delete")
     )
-    inserted += declared.shape.moves.received_rate
-    deleted += declared.shape.moves.archived_rate
+    inserted += declared_set.shape.moves.received_rate
+    deleted += declared_set.shape.moves.archived_rate
     # As many entities are deleted as inserted; without declared inserts, the existing ones are deleted evenly
-    expired = inserted - deleted if inserted or deleted else declared.shape.count / retention.days / SECONDS
+    expired = inserted - deleted if inserted or deleted else declared_set.shape.count / retention.days / SECONDS
     if retention.by == "table":
-        expired = 1 / PERIOD_DAYS[str(declared.settings.get("period", "day"))] / SECONDS
+        expired = 1 / PERIOD_DAYS[str(declared_set.settings.get("period", "day"))] / SECONDS
     if expired <= 0:
-        return declared
+        return declared_set
     implied = Write(RETENTION.format(f"{retention.days:g}"), "delete", rate=expired)
-    return replace(declared, writes=(*declared.writes, implied))
+    return replace(declared_set, writes=(*declared_set.writes, implied))
 
 
-def is_of_retention(declared: DeclaredSet | DeclaredLog, access: Query | Write) -> bool:
+def is_of_retention(declared_part: DeclaredSet | DeclaredLog, access: Query | Write) -> bool:
     """Whether an access pattern is the deletion that follows from the retention."""
-    if isinstance(declared, DeclaredLog):
+    if isinstance(declared_part, DeclaredLog):
         return isinstance(access, Write) and access.operation == "delete"
-    retention = declared.retention
+    retention = declared_part.retention
     return retention is not None and access.name == RETENTION.format(f"{retention.days:g}")
 
 
-def _counted_once(measured: Measured, design: Design) -> Measured:
+def _counted_once(measured_set: Measured, design: Design) -> Measured:
     """Return the cost of a write, without its calls in the transactions of others, which are counted there."""
-    name, rate = measured.access.name, measured.access.rate
+    name, rate = measured_set.access.name, measured_set.access.rate
     within = sum(
         write.rate
-        for declared in design.sets
-        for write in declared.writes
-        if declared.name != measured.of.name and name in write.atomic_with
+        for declared_set in design.sets
+        for write in declared_set.writes
+        if declared_set.name != measured_set.of.name and name in write.atomic_with
     )
-    if isinstance(measured.access, Query) or not within or not rate:
-        return measured
-    return replace(measured, share=max(0.0, 1 - within / rate))
+    if isinstance(measured_set.access, Query) or not within or not rate:
+        return measured_set
+    return replace(measured_set, share=max(0.0, 1 - within / rate))
 
 
 def _scaled(
-    declared: SizedDesign, made: SizedDesign, of: DeclaredSet, access: Query | Write, cost: SampleCost
+    sized_design: SizedDesign, made: SizedDesign, of: DeclaredSet, access: Query | Write, cost: SampleCost
 ) -> Measured:
     """Return what a call takes with the declared number of entities, from its cost with a sample."""
     if isinstance(access, Write):
-        return _write(declared, made, of, access, cost)
+        return _write(sized_design, made, of, access, cost)
     if access.archived:
         return _archived(of, access, cost)
-    found, took = answer(of, access), cost.took
-    asked = scaled_results(access, of.shape, made.shapes[of.name])
-    likely, expected = made.expected(of, asked, found), declared.expected(of, access, found)
-    all_of_it = scaled(found, took, likely, expected, cost.empty, has_declared_results=access.results is not None)
+    found, call_cost = answer(of, access), cost.took
+    query = scaled_results(access, of.shape, made.shapes[of.name])
+    likely, expected = made.expected(of, query, found), sized_design.expected(of, access, found)
+    all_of_it = scaled(found, call_cost, likely, expected, cost.empty, has_declared_results=access.results is not None)
     if found.way == "totals" and found.via is not None:
-        all_of_it = replace(all_of_it, bytes_out=all_of_it.bytes_out + _longer(declared, made, of, found.via))
-    all_of_it = replace(all_of_it, partitions=all_of_it.partitions if took.partitions else expected.partitions)
+        all_of_it = replace(all_of_it, bytes_out=all_of_it.bytes_out + _longer(sized_design, made, of, found.via))
+    all_of_it = replace(all_of_it, partitions=all_of_it.partitions if call_cost.partitions else expected.partitions)
     return Measured(
         of=of,
         access=access,
         how=call_text(found, access),
         via=None if found.via is None else found.via.name,
-        query_class=class_of(access, found, took),
+        query_class=class_of(access, found, call_cost),
         follows=found.follows,
         sample=cost.sample,
         rejected=cost.rejected,
@@ -275,10 +292,10 @@ def _scaled(
     )
 
 
-def _archived(declared: DeclaredSet, query: Query, cost: SampleCost) -> Measured:
+def _archived(declared_set: DeclaredSet, query: Query, cost: SampleCost) -> Measured:
     """Return the cost of reading an entity from the archive."""
     return Measured(
-        of=declared,
+        of=declared_set,
         access=query,
         how="Archive.get(...)",
         via=None,
@@ -290,17 +307,21 @@ def _archived(declared: DeclaredSet, query: Query, cost: SampleCost) -> Measured
     )
 
 
-def _write(declared: SizedDesign, made: SizedDesign, of: DeclaredSet, write: Write, cost: SampleCost) -> Measured:
-    others, took = atomic_writes(declared.design, of, write), cost.took
+def _write(sized_design: SizedDesign, made: SizedDesign, of: DeclaredSet, write: Write, cost: SampleCost) -> Measured:
+    others, call_cost = atomic_writes(sized_design.design, of, write), cost.took
     is_archived = is_of_archive(of, write)
     if _drops_tables(of, write):
         call = "drop_expired()"
     else:
-        call = how(of, write, [each for each, _ in others])
+        call = how(of, write, [declared_set for declared_set, _ in others])
         writes = [(of, write), *others]
-        more = sum(_longer(declared, made, each, via) for each, one in writes for via in touched(each, one))
+        more = sum(
+            _longer(sized_design, made, declared_set, via)
+            for declared_set, one in writes
+            for via in touched(declared_set, one)
+        )
         # A list is read and written in full
-        took = replace(took, bytes_in=took.bytes_in + more, bytes_out=took.bytes_out + more)
+        call_cost = replace(call_cost, bytes_in=call_cost.bytes_in + more, bytes_out=call_cost.bytes_out + more)
     return Measured(
         of=of,
         access=write,
@@ -311,25 +332,25 @@ def _write(declared: SizedDesign, made: SizedDesign, of: DeclaredSet, write: Wri
         sample=cost.sample,
         is_implied=is_archived or is_of_retention(of, write),
         rejected=cost.rejected,
-        **took.figures,
+        **call_cost.figures,
     )
 
 
-def _drops_tables(declared: DeclaredSet, write: Write) -> bool:
+def _drops_tables(declared_set: DeclaredSet, write: Write) -> bool:
     """Whether a write drops the tables of expired periods, instead of deleting entities."""
-    if is_of_archive(declared, write) or not is_of_retention(declared, write):
+    if is_of_archive(declared_set, write) or not is_of_retention(declared_set, write):
         return False
-    return declared.retention is not None and declared.retention.by == "table"
+    return declared_set.retention is not None and declared_set.retention.by == "table"
 
 
-def _longer(declared: SizedDesign, made: SizedDesign, of: DeclaredSet, via: Derived) -> float:
+def _longer(sized_design: SizedDesign, made: SizedDesign, of: DeclaredSet, via: Derived) -> float:
     """Return how many more bytes a list of entities takes with all entities than in the sample."""
     key = key_of(via, of.key)
     size = entry_size(of, via)
     if key is None or not size:
         return 0.0
     names = [name for name in key.fields if name in of.shape.fields]
-    there, here = (equal(world.shapes[of.name], names, 0.0, names) for world in (declared, made))
+    there, here = (equal(world.shapes[of.name], names, 0.0, names) for world in (sized_design, made))
     # Sent as UTF-8, but stored as UTF-16
     return max(0.0, there - here) * size / 2
 
@@ -337,10 +358,10 @@ def _longer(declared: SizedDesign, made: SizedDesign, of: DeclaredSet, via: Deri
 # ------------------------------------------------------------------ running the calls on a sample
 
 
-def run_calls(of: SampleDesign, known: Measurements) -> dict[str, list[SampleCost]]:
+def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[SampleCost]]:
     """Run every access pattern of a sample, and return the cost of each, by the name of its set.
 
-    :param known: counts them
+    :param measurements: counts them
     """
     # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
@@ -349,16 +370,22 @@ def run_calls(of: SampleDesign, known: Measurements) -> dict[str, list[SampleCos
         stand = set_up(of, storage)
         empty = _empty(stand)
         asked = {
-            each.name: [known.counted(_asked(stand, each, query, empty)) for query in each.queries]
-            for each in of.design.sets
+            declared_set.name: [
+                measurements.counted(_asked(stand, declared_set, query, empty)) for query in declared_set.queries
+            ]
+            for declared_set in of.design.sets
         }
         # Last, since they change the data
-        sources = {name: Source(made) for name, made in stand.samples.items()}
+        sources = {name: Source(sample) for name, sample in stand.samples.items()}
         written = {
-            each.name: [known.counted(_written(stand, each, write, sources)) for write in each.writes]
-            for each in of.design.sets
+            declared_set.name: [
+                measurements.counted(_written(stand, declared_set, write, sources)) for write in declared_set.writes
+            ]
+            for declared_set in of.design.sets
         }
-    return {each.name: [*asked[each.name], *written[each.name]] for each in of.design.sets}
+    return {
+        declared_set.name: [*asked[declared_set.name], *written[declared_set.name]] for declared_set in of.design.sets
+    }
 
 
 def _empty(stand: SampleAccount) -> float:
@@ -369,55 +396,60 @@ def _empty(stand: SampleAccount) -> float:
     return taken.taken.bytes_out
 
 
-def _asked(stand: SampleAccount, declared: DeclaredSet, query: Query, empty: float) -> SampleCost:
-    size, rejected = len(stand.samples[declared.name].stored), stand.rejected.get(declared.name)
+def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty: float) -> SampleCost:
+    size, rejected = len(stand.samples[declared_set.name].stored), stand.rejected.get(declared_set.name)
     if query.archived:
-        archive, key = stand.archives[declared.name], stand.kept[declared.name].key_of(archived_entity(stand, declared))
+        archive, key = (
+            stand.archives[declared_set.name],
+            stand.kept[declared_set.name].key_of(archived_entity(stand, declared_set)),
+        )
         with metered(stand.storage) as metering:
             reason = rejection(partial(archive.get, key))
         return SampleCost(metering.taken, rejected or reason, True, size)
-    found = answer(declared, query)
-    each = sample_questions(stand, declared, query, found, _how_many(stand, declared, query, found))
+    found = answer(declared_set, query)
+    each = sample_questions(stand, declared_set, query, found, _how_many(stand, declared_set, query, found))
     taken: list[tuple[CallCost, float]] = []
     for one in each:
-        took, reason = _run(stand, declared, query, found, one)
+        call_cost, reason = _run(stand, declared_set, query, found, one)
         rejected = reason or rejected
-        taken.append((took, one.weight))
+        taken.append((call_cost, one.weight))
     return SampleCost(mean(taken), rejected, found.follows, size, empty)
 
 
-def archived_entity(stand: SampleAccount, declared: DeclaredSet) -> Mapping[str, Any]:
+def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[str, Any]:
     """Return the sample entity of a set that is in its archive, for queries of the archive."""
-    return stand.samples[declared.name].spare[-1]
+    return stand.samples[declared_set.name].spare[-1]
 
 
 def sample_questions(
-    stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer, most: int
+    stand: SampleAccount, declared_set: DeclaredSet, query: Query, answer: Answer, most: int
 ) -> list[Question]:
     """Return the questions that stand for all of an access pattern, about entities of the sample.
 
-    :param found: how the set answers it
+    :param answer: how the set answers it
     :param most: about how many
     """
-    names = _single(declared, query)
-    first = [] if found.key is None else [name for name in found.key.partition_fields if name in names]
-    made, shape = stand.samples[declared.name], stand.made.shapes[declared.name]
-    return questions(shape, query, made, names, first or names[:1], most)
+    names = _single(declared_set, query)
+    first = [] if answer.key is None else [name for name in answer.key.partition_fields if name in names]
+    sample, shape = stand.samples[declared_set.name], stand.made.shapes[declared_set.name]
+    return questions(shape, query, sample, names, first or names[:1], most)
 
 
-def _written(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> SampleCost:
+def _written(
+    stand: SampleAccount, declared_set: DeclaredSet, write: Write, sources: Mapping[str, Source]
+) -> SampleCost:
     """Write several entities, and return the average cost, or the reason of a rejection.
 
     If an index key exists, or an entity does not, another entity is written instead.
     """
-    writes = [(declared, write), *atomic_writes(stand.made.design, declared, write)]
-    size = len(stand.samples[declared.name].stored)
-    follows = is_of_archive(declared, write) or _follows(stand, [each for each, _ in writes])
-    if _drops_tables(declared, write):
+    writes = [(declared_set, write), *atomic_writes(stand.made.design, declared_set, write)]
+    size = len(stand.samples[declared_set.name].stored)
+    follows = is_of_archive(declared_set, write) or _follows(stand, [declared_set for declared_set, _ in writes])
+    if _drops_tables(declared_set, write):
         # Listing the tables, and deleting one
         return SampleCost(CallCost(requests=2, transactions=2), None, follows, size)
     taken: list[CallCost] = []
-    rejected = stand.rejected.get(declared.name)
+    rejected = stand.rejected.get(declared_set.name)
     for _ in range(_ATTEMPTS):
         parts = parts_of(stand, writes, sources)
         is_done = False
@@ -428,67 +460,67 @@ def _written(stand: SampleAccount, declared: DeclaredSet, write: Write, sources:
             taken.append(one.taken)
         if rejected is not None or len(taken) == _WRITES:
             break
-    return SampleCost(mean([(each, 1 / len(taken)) for each in taken]), rejected, follows, size)
+    return SampleCost(mean([(call_cost, 1 / len(taken)) for call_cost in taken]), rejected, follows, size)
 
 
 def parts_of(
     stand: SampleAccount, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
 ) -> list[Part]:
     """Return the writes of the next entities, in one partition if possible."""
-    found = list[Part]()
+    parts = list[Part]()
     like: dict[str, Any] = {}
-    share = shares_partition([declared for declared, _ in writes])
-    for declared, write in writes:
-        archive = stand.archives.get(declared.name)
-        part = Part.of(declared, stand.kept[declared.name], write, sources[declared.name], like, archive)
+    share = shares_partition([declared_set for declared_set, _ in writes])
+    for declared_set, write in writes:
+        archive = stand.archives.get(declared_set.name)
+        part = Part.of(declared_set, stand.kept[declared_set.name], write, sources[declared_set.name], like, archive)
         if share:
-            like = {name: part.fields[name] for name in declared.key.partition_fields}
-        found.append(part)
-    return found
+            like = {name: part.fields[name] for name in declared_set.key.partition_fields}
+        parts.append(part)
+    return parts
 
 
-def atomic_writes(design: Design, declared: DeclaredSet, write: Write) -> list[tuple[DeclaredSet, Write]]:
+def atomic_writes(design: Design, declared_set: DeclaredSet, write: Write) -> list[tuple[DeclaredSet, Write]]:
     """Return the writes of other sets that must succeed or fail with this one."""
-    return [_named(design, declared, name) for name in write.atomic_with]
+    return [_named(design, declared_set, name) for name in write.atomic_with]
 
 
-def _named(design: Design, declared: DeclaredSet, name: str) -> tuple[DeclaredSet, Write]:
+def _named(design: Design, declared_set: DeclaredSet, name: str) -> tuple[DeclaredSet, Write]:
     for each in design.sets:
         for write in each.writes:
-            if write.name == name and each is not declared:
+            if write.name == name and each is not declared_set:
                 return each, write
     raise BadInput("atomic_with", name, "no other set has a write of this name", "name one of another set")
 
 
 def _follows(stand: SampleAccount, sets: Sequence[DeclaredSet]) -> bool:
     """Whether a write has eventually consistent derived data."""
-    elsewhere = any(via.is_eventual for each in sets for via in stand.kept[each.name].parts)
+    elsewhere = any(via.is_eventual for declared_set in sets for via in stand.kept[declared_set.name].parts)
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
 
 
-def _single(declared: DeclaredSet, query: Query) -> list[str]:
+def _single(declared_set: DeclaredSet, query: Query) -> list[str]:
     """Return the fields that a call gives single values for; for a filter, those of the partition."""
     if query.filter is not None:
-        return list(declared.key.partition_fields)
+        return list(declared_set.key.partition_fields)
     return [name for name, how in query.known.items() if how == "="]
 
 
-def _how_many(stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer) -> int:
-    if found.way in ("get", "find", "totals"):
+def _how_many(stand: SampleAccount, declared_set: DeclaredSet, query: Query, answer: Answer) -> int:
+    if answer.way in ("get", "find", "totals"):
         return 2
-    likely = stand.made.expected(declared, query, found)
-    work = likely.returned * max(1.0, width_of(declared) / _WIDE) + 3 * likely.requests
+    likely = stand.made.expected(declared_set, query, answer)
+    work = likely.returned * max(1.0, width_of(declared_set) / _WIDE) + 3 * likely.requests
     return max(1, min(_QUESTIONS, int(_WORK / work)))
 
 
 def _run(
-    stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer, question: Question
+    stand: SampleAccount, declared_set: DeclaredSet, query: Query, answer: Answer, question: Question
 ) -> tuple[CallCost, str | None]:
     """Make a call, and return its cost, or the reason of a rejection."""
-    ask = sample_call(declared, query, found, stand.samples[declared.name], question, declared.shape)
-    kept = stand.kept[declared.name]
+    ask = sample_call(declared_set, query, answer, stand.samples[declared_set.name], question, declared_set.shape)
+    sample_set = stand.kept[declared_set.name]
     if ask.way in ("range", "find"):
-        kept.prepare(ask)
+        sample_set.prepare(ask)
     with metered(stand.storage) as taken:
-        rejected = rejection(lambda: kept.ask(ask))
+        rejected = rejection(lambda: sample_set.ask(ask))
     return taken.taken, rejected

@@ -77,69 +77,69 @@ class Answer:
         return self.way == "range" and not self.bounds and bool(rest or not self.ordered)
 
 
-def answer(declared: DeclaredSet, query: Query) -> Answer:
+def answer(declared_set: DeclaredSet, query: Query) -> Answer:
     """Return the best call for an access pattern.
 
-    :param declared: the set
+    :param declared_set: the set
     :param query: the access pattern
     """
     if query.filter is not None:
         return Answer("filter")
-    found = [each for each in _answers(declared, query) if each is not None]
-    return min(found, key=lambda each: _rank(each, query))
+    answers = [answer for answer in _answers(declared_set, query) if answer is not None]
+    return min(answers, key=lambda answer: _rank(answer, query))
 
 
-def call_text(found: Answer, query: Query) -> str:
+def call_text(answer: Answer, query: Query) -> str:
     """Return the call as shown in reports."""
     if query.filter is not None:
         return f"query({query.filter})"
-    via = [] if found.via is None else [f"<{found.via.name}>"]
-    given = [f"{name}={_SHOWN[query.known.get(name, '=')]}" for name in found.given]
-    where = [f"where=({' & '.join(found.where)})"] if found.where else []
-    count = found.takes(query)
-    way = "take" if found.way == "range" and count is not None else found.way
+    via = [] if answer.via is None else [f"<{answer.via.name}>"]
+    given = [f"{name}={_SHOWN[query.known.get(name, '=')]}" for name in answer.given]
+    where = [f"where=({' & '.join(answer.where)})"] if answer.where else []
+    count = answer.takes(query)
+    way = "take" if answer.way == "range" and count is not None else answer.way
     call = f"{way}({', '.join([*([str(count)] if way == 'take' else []), *via, *given, *where])})"
     after: list[str] = []
-    if found.completes:
+    if answer.completes:
         after.append("the entity of each row is read")
-    if found.client:
-        after.append(f"{', '.join(found.client)} checked by the caller")
-    if not found.ordered:
+    if answer.client:
+        after.append(f"{', '.join(answer.client)} checked by the caller")
+    if not answer.ordered:
         after.append("sorted by the caller")
     return "; ".join([call, *after])
 
 
-def _rank(found: Answer, query: Query) -> tuple[float, ...]:
-    is_late = found.follows and query.max_staleness == 0
-    level = _PARTITION if found.is_scan(query) else _LEVELS[found.way]
-    rest = len(found.where) + len(found.client)
-    return level, rest, not found.ordered, found.completes, is_late, found.via is not None
+def _rank(answer: Answer, query: Query) -> tuple[float, ...]:
+    is_late = answer.follows and query.max_staleness == 0
+    level = _PARTITION if answer.is_scan(query) else _LEVELS[answer.way]
+    rest = len(answer.where) + len(answer.client)
+    return level, rest, not answer.ordered, answer.completes, is_late, answer.via is not None
 
 
-def _answers(declared: DeclaredSet, query: Query) -> Iterator[Answer | None]:
-    mapped = {name for mapping in declared.mappings for name in mapping.fields}
-    primary = RowLayout(declared.key)
-    yield _by_key(declared, query, None, primary, mapped)
-    for via, profile in declared.profiles():
+def _answers(declared_set: DeclaredSet, query: Query) -> Iterator[Answer | None]:
+    mapped = {name for mapping in declared_set.mappings for name in mapping.fields}
+    primary = RowLayout(declared_set.key)
+    yield _by_key(declared_set, query, None, primary, mapped)
+    for via, profile in declared_set.profiles():
         if profile.layout is not None:
-            yield _by_key(declared, query, via, profile.layout, mapped)
+            yield _by_key(declared_set, query, via, profile.layout, mapped)
         elif profile.finder is not None:
-            yield (_by_totals if profile.totals else _by_list)(declared, query, via, profile)
-    yield _by_scan(declared, query, mapped)
+            yield (_by_totals if profile.totals else _by_list)(declared_set, query, via, profile)
+    yield _by_scan(declared_set, query, mapped)
 
 
 def _by_key(
-    declared: DeclaredSet, query: Query, via: Derived | None, shape: RowLayout, mapped: set[str]
+    declared_set: DeclaredSet, query: Query, via: Derived | None, shape: RowLayout, mapped: set[str]
 ) -> Answer | None:
     key = shape.key
-    own = str(declared.settings.get("bucket", ""))
+    own = str(declared_set.settings.get("bucket", ""))
     partition = [name for name in key.partition_fields if name != own]
     if any(query.known.get(name) != "=" for name in partition):
         return None
     row = _row_given(key, query)
     given = (*partition, *row)
     left = [name for name in query.known if name not in given]
-    at = kind_of(declared).time_field(declared)
+    at = kind_of(declared_set).time_field(declared_set)
     if at in left:
         # The time determines the table, whether it is part of the key or not
         given = (*given, at)
@@ -148,11 +148,11 @@ def _by_key(
     client = tuple(name for name in left if name not in where)
     is_point = len(row) == len(key.row_fields) and all(query.known[name] == "=" for name in row)
     way: Way = "range"
-    if is_point and not kind_of(declared).is_spread:
+    if is_point and not kind_of(declared_set).is_spread:
         way = "get" if via is None else "find"
     elif is_point:
         way = "get" if via is None else "range"
-    completes = via is not None and not _holds_all(declared, query, shape, client)
+    completes = via is not None and not _holds_all(declared_set, query, shape, client)
     ordered = way != "range" or query.order is None or _sorts(key, row, query)
     return Answer(way, via, key, given, where, client, bool(row), ordered, completes)
 
@@ -198,24 +198,24 @@ def _sorts(key: Key, row: list[str], query: Query) -> bool:
     return first.name == order and (first.spec == "inverted") == descends and is_sorted(key, len(single))
 
 
-def _holds_all(declared: DeclaredSet, query: Query, shape: RowLayout, client: tuple[str, ...]) -> bool:
+def _holds_all(declared_set: DeclaredSet, query: Query, shape: RowLayout, client: tuple[str, ...]) -> bool:
     """Whether a row of an index has all requested fields."""
     if shape.is_complete:
         return True
-    wanted = set(query.select or declared.shape.fields).union(client)
+    wanted = set(query.select or declared_set.shape.fields).union(client)
     return all(name in shape.key.fields or shape.holds(name) for name in wanted)
 
 
-def _by_list(declared: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
-    names = [name for name in profile.groups if name != declared.settings.get("bucket")]
+def _by_list(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
+    names = [name for name in profile.groups if name != declared_set.settings.get("bucket")]
     if any(query.known.get(name) != "=" for name in names):
         return None
     client = tuple(name for name in query.known if name not in names)
     return Answer("find_all", via, profile.key, tuple(names), (), client, True, query.order is None)
 
 
-def _by_totals(declared: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
-    names = [name for name in profile.groups if name != declared.settings.get("bucket")]
+def _by_totals(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
+    names = [name for name in profile.groups if name != declared_set.settings.get("bucket")]
     wanted = set(query.select) or set(profile.totals[: int(query.count_only)])
     if not wanted or not wanted.issubset(profile.totals) or set(names) != set(query.known):
         return None
@@ -227,23 +227,23 @@ def partition_as_row(key: Key) -> Key:
     return Key("any", key.partition_template, max_units=key.max_units)
 
 
-def _by_scan(declared: DeclaredSet, query: Query, mapped: set[str]) -> Answer:
+def _by_scan(declared_set: DeclaredSet, query: Query, mapped: set[str]) -> Answer:
     """Return the scan of the table, or of a range of partitions if the start of the PartitionKey is known.
 
     A known start of the RowKey is a condition too, but does not reduce what is read.
     """
-    row = _row_given(declared.key, query)
-    lead = [] if kind_of(declared).is_spread else _row_given(partition_as_row(declared.key), query)
-    at = kind_of(declared).time_field(declared)
+    row = _row_given(declared_set.key, query)
+    lead = [] if kind_of(declared_set).is_spread else _row_given(partition_as_row(declared_set.key), query)
+    at = kind_of(declared_set).time_field(declared_set)
     given = (at,) if at is not None and at in query.known else ()
     if set(given).intersection((*row, *lead)):
         row = lead = []
-    held = RowLayout(declared.key)
+    held = RowLayout(declared_set.key)
     asked = [name for name in query.known if name not in given]
     sent = [name for name in asked if held.holds(name) and name not in mapped and _is_sent(query, name)]
     where = tuple(name for name in asked if name in (*row, *lead) or name in sent)
     client = tuple(name for name in query.known if name not in (*given, *where))
-    return Answer("scan", None, declared.key, given, where, client, False, query.order is None)
+    return Answer("scan", None, declared_set.key, given, where, client, False, query.order is None)
 
 
 _MOST_VALUES: Final = 16
@@ -265,7 +265,7 @@ class Question:
 
 
 def questions(
-    shape: Shape, query: Query, made: Sample, names: Sequence[str], first: Sequence[str], most: int
+    shape: Shape, query: Query, sample: Sample, names: Sequence[str], first: Sequence[str], most: int
 ) -> list[Question]:
     """Return sample calls of an access pattern, with weights.
 
@@ -277,12 +277,12 @@ def questions(
     :param most: the approximate number of calls
     """
     skewed = skewed_field(shape, names)
-    if skewed is None or not made.stored:
+    if skewed is None or not sample.stored:
         return [Question(0, 1.0)]
     grouped_by, as_entity = tuple(first) or (skewed,), names_one(shape, names)
     groups: dict[tuple[int, ...], list[int]] = {}
-    for number in range(len(made.stored)):
-        groups.setdefault(tuple(made.ranks[name][number] for name in grouped_by), []).append(number)
+    for number in range(len(sample.stored)):
+        groups.setdefault(tuple(sample.ranks[name][number] for name in grouped_by), []).append(number)
     weights = {
         ranks: (len(each) if as_entity else 1) * _lean(ranks, grouped_by, skewed, query.skew)
         for ranks, each in sorted(groups.items())
@@ -294,7 +294,7 @@ def questions(
     else:
         picks = max(1, min(most, _MOST_VALUES))
         chosen = [(ranks, 1 / picks) for ranks in _quantiles(weights, total, picks)]
-    return [Question(_one_of(groups[ranks], made, rest, at), weight) for at, (ranks, weight) in enumerate(chosen)]
+    return [Question(_one_of(groups[ranks], sample, rest, at), weight) for at, (ranks, weight) in enumerate(chosen)]
 
 
 def _lean(ranks: Sequence[int], grouped_by: Sequence[str], skewed: str, skew: float) -> float:
@@ -302,9 +302,9 @@ def _lean(ranks: Sequence[int], grouped_by: Sequence[str], skewed: str, skew: fl
     return float(ranks[grouped_by.index(skewed)] ** -skew) if skewed in grouped_by else 1.0
 
 
-def _one_of(numbers: Sequence[int], made: Sample, rest: Sequence[str], at: int) -> int:
+def _one_of(numbers: Sequence[int], sample: Sample, rest: Sequence[str], at: int) -> int:
     """Return an entity of a partition, with other values of the remaining fields each time."""
-    by_values = {tuple(made.ranks[name][number] for name in rest): number for number in numbers} if rest else {}
+    by_values = {tuple(sample.ranks[name][number] for name in rest): number for number in numbers} if rest else {}
     choices = [by_values[values] for values in sorted(by_values)] or list(numbers)
     return choices[int((at * _GOLDEN + 0.5) % 1 * len(choices))]
 
@@ -321,25 +321,25 @@ def _quantiles(weights: Mapping[tuple[int, ...], float], total: float, picks: in
 
 
 def sample_call(
-    declared: DeclaredSet, query: Query, answer: Answer, made: Sample, question: Question, shape: Shape
+    declared_set: DeclaredSet, query: Query, answer: Answer, sample: Sample, question: Question, shape: Shape
 ) -> SampleCall:
     """Return the parameters of a call.
 
     :param shape: the shape of the sample
     """
     # For an empty set, a spare entity
-    about = (made.stored or made.spare)[question.about]
+    about = (sample.stored or sample.spare)[question.about]
     select = query.select or None
     if query.filter is not None:
-        sent = filled(parse(query.filter), declared.key, about, made)
+        sent = filled(parse(query.filter), declared_set.key, about, sample)
         return SampleCall("filter", where=sent, select=select)
-    known = {name: _asked(query, name, made, about, shape) for name in query.known}
+    known = {name: _asked(query, name, sample, about, shape) for name in query.known}
     given = {name: known[name] for name in answer.given if answer.via is None or name in known}
-    where = _conditions(declared, answer, known)
+    where = _conditions(declared_set, answer, known)
     return SampleCall(answer.way, answer.via, given, where, answer.takes(query), select, answer.completes)
 
 
-def _asked(query: Query, name: str, made: Sample, about: Mapping[str, Any], shape: Shape) -> Any:
+def _asked(query: Query, name: str, sample: Sample, about: Mapping[str, Any], shape: Shape) -> Any:
     """Return the argument for a field: the entity's value, or a range or a prefix that contains it."""
     value, how = about[name], query.known[name]
     share = range_share(shape, query)
@@ -347,25 +347,25 @@ def _asked(query: Query, name: str, made: Sample, about: Mapping[str, Any], shap
         return value
     if how == "prefix" and isinstance(value, str):
         # What all values begin with narrows nothing down
-        texts = [each[name] for each in made.stored] or [value]
+        texts = [each[name] for each in sample.stored] or [value]
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))))
         return prefix(value[: shared + min(_LETTERS, max(1, round(-math.log10(share))))])
     single = [each for each, known in query.known.items() if known == "="]
-    alike = [each for each in made.stored if all(each[field] == about[field] for field in single)]
+    alike = [each for each in sample.stored if all(each[field] == about[field] for field in single)]
     values = sorted(each[name] for each in alike) or [value]
     width = max(1, round(share * len(values)))
     start = min(max(0, values.index(value) - width // 2), len(values) - width)
     return between(values[start], values[start + width - 1])
 
 
-def _conditions(declared: DeclaredSet, answer: Answer, known: Mapping[str, Any]) -> Filter | None:
+def _conditions(declared_set: DeclaredSet, answer: Answer, known: Mapping[str, Any]) -> Filter | None:
     conditions: list[Filter] = []
-    key, is_scan = declared.key, answer.way == "scan"
+    key, is_scan = declared_set.key, answer.way == "scan"
     row = [name for name in answer.where if name in key.row_fields and is_scan]
     lead = [name for name in answer.where if name in key.partition_fields and is_scan]
     if lead:
         bounds = _bounds(partition_as_row(key), {name: known[name] for name in lead})
-        conditions += [Comparison("PartitionKey", each.operator, each.value) for each in bounds]
+        conditions += [Comparison("PartitionKey", comparison.operator, comparison.value) for comparison in bounds]
     if row:
         conditions += _bounds(Key("any", key.row_template), {name: known[name] for name in row})
     conditions += [_condition(name, known[name]) for name in answer.where if name not in (*row, *lead)]
@@ -376,7 +376,7 @@ def _conditions(declared: DeclaredSet, answer: Answer, known: Mapping[str, Any])
 
 def _bounds(key: Key, given: Mapping[str, Any]) -> list[Comparison]:
     """Return the bounds of the RowKey."""
-    return [each for each in comparisons(range_filter(key.range(given))) if each.name == "RowKey"]
+    return [comparison for comparison in comparisons(range_filter(key.range(given))) if comparison.name == "RowKey"]
 
 
 def _condition(name: str, asked: Any) -> Filter:
@@ -391,16 +391,16 @@ def _condition(name: str, asked: Any) -> Filter:
             return Comparison(name, "eq", asked)
 
 
-def filled(expression: Filter, key: Key, about: dict[str, Any], made: Sample) -> Filter:
+def filled(expression: Filter, key: Key, about: dict[str, Any], sample: Sample) -> Filter:
     """Return a declared filter with values of the sample.
 
     `eq` and `ne` compare with the entity's value, a further RowKey with that of the next entity in the partition. A
     lower and an upper bound contain a tenth of the sample's values.
     """
-    partition = [each for each in made.stored if all(each[name] == about[name] for name in key.partition_fields)]
+    partition = [each for each in sample.stored if all(each[name] == about[name] for name in key.partition_fields)]
     start = next((number for number, each in enumerate(partition) if each is about), 0)
     turned = [*partition[start:], *partition[:start]] or [about]
-    return _Filling(key, turned, made.stored).fill(expression)
+    return _Filling(key, turned, sample.stored).fill(expression)
 
 
 class _Filling:

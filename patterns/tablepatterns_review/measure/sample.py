@@ -91,7 +91,7 @@ def coincidence_of(shape: Shape, names: Iterable[str]) -> float:
 def names_one(shape: Shape, names: Collection[str]) -> bool:
     """Whether these fields identify an entity."""
     fields = [shape.fields.get(name, Field()) for name in names]
-    return any(different(each) is None and (each.within is None or each.within in names) for each in fields)
+    return any(different(field) is None and (field.within is None or field.within in names) for field in fields)
 
 
 def skewed_field(shape: Shape, names: Collection[str]) -> str | None:
@@ -110,14 +110,14 @@ def asked_values(shape: Shape, name: str, names: Collection[str], skew: float) -
     return Zipf(occurring.count, exponent + (skew if name == skewed_field(shape, names) else 0.0))
 
 
-def shared(values: Zipf, asked: Zipf) -> float:
+def shared(values: Zipf, zipf: Zipf) -> float:
     """Return the share of entities that have the requested value, on average over the calls.
 
     >>> shared(Zipf(4, 0), Zipf(4, 0))
     0.25
     """
-    both = Zipf(values.count, values.exponent + asked.exponent)
-    return values.share(1) * asked.share(1) / both.share(1)
+    both = Zipf(values.count, values.exponent + zipf.exponent)
+    return values.share(1) * zipf.share(1) / both.share(1)
 
 
 def equal(shape: Shape, names: Collection[str], skew: float, asked: Collection[str]) -> float:
@@ -262,17 +262,17 @@ def sample(
     return Sample(made[:count], made[count:], {name: each[:count] for name, each in ranks.items()})
 
 
-def without(made: Sample, entities: Collection[Mapping[str, Any]]) -> Sample:
+def without(sample: Sample, entities: Collection[Mapping[str, Any]]) -> Sample:
     """Return a sample without the stored entities that have all fields of one of these."""
-    kept = [at for at, each in enumerate(made.stored) if not any(of.items() <= each.items() for of in entities)]
-    ranks = {name: [each[at] for at in kept] for name, each in made.ranks.items()}
-    return Sample([made.stored[at] for at in kept], made.spare, ranks)
+    kept = [at for at, each in enumerate(sample.stored) if not any(of.items() <= each.items() for of in entities)]
+    ranks = {name: [each[at] for at in kept] for name, each in sample.ranks.items()}
+    return Sample([sample.stored[at] for at in kept], sample.spare, ranks)
 
 
-def width_of(declared: DeclaredSet) -> int:
+def width_of(declared_set: DeclaredSet) -> int:
     """Return how many properties an entity has, including the points of a series."""
-    points = declared.settings.get("points", 0)
-    return len(declared.shape.fields) + (points if isinstance(points, int) else 0)
+    points = declared_set.settings.get("points", 0)
+    return len(declared_set.shape.fields) + (points if isinstance(points, int) else 0)
 
 
 def bytes_of(shape: Shape) -> int:
@@ -478,14 +478,14 @@ class _Maker:
         return datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc)
 
 
-def holds_copies(declared: DeclaredSet) -> bool:
+def holds_copies(declared_set: DeclaredSet) -> bool:
     """Whether entities of a set refer to others, which must exist first."""
-    return any(profile.filled_from for _, profile in declared.profiles())
+    return any(profile.filled_from for _, profile in declared_set.profiles())
 
 
-def referring_fields(declared: DeclaredSet) -> set[str]:
+def referring_fields(declared_set: DeclaredSet) -> set[str]:
     """Return the fields that refer to other entities, and those that are copied."""
-    return {name for each, profile in declared.profiles() if profile.filled_from for name in each.reads}
+    return {name for derived, profile in declared_set.profiles() if profile.filled_from for name in derived.reads}
 
 
 def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
@@ -494,24 +494,24 @@ def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample
     :param samples: the entities of each set, by its name
     """
     found = dict(samples)
-    for declared in design.sets:
-        for _, profile in declared.profiles():
+    for declared_set in design.sets:
+        for _, profile in declared_set.profiles():
             of = profile.filled_from and _source(design, profile.filled_from)
             if profile.filled_from and of:
                 copies = of.profile(profile.filled_from).refers
                 there = found[of.name].stored
-                made = found[declared.name]
-                found[declared.name] = Sample(
-                    [_referring(each, at, of, copies, there) for at, each in enumerate(made.stored)],
-                    [_referring(each, at, of, copies, there) for at, each in enumerate(made.spare)],
-                    made.ranks,
+                sample = found[declared_set.name]
+                found[declared_set.name] = Sample(
+                    [_referring(each, at, of, copies, there) for at, each in enumerate(sample.stored)],
+                    [_referring(each, at, of, copies, there) for at, each in enumerate(sample.spare)],
+                    sample.ranks,
                 )
     return found
 
 
 def _source(design: Design, copies: Derived) -> DeclaredSet | None:
     """Return the set that is copied from."""
-    return next((declared for declared in design.sets if copies in declared.derived), None)
+    return next((declared_set for declared_set in design.sets if copies in declared_set.derived), None)
 
 
 def _referring(fields: Fields, at: int, of: DeclaredSet, refers: Mapping[str, str], there: Sequence[Fields]) -> Fields:

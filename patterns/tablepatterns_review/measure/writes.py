@@ -63,12 +63,12 @@ class Source:
         self._stored.append(self._stored.pop(number))
         return self._stored[-1]
 
-    def add(self, kept: SampleSet, like: Fields) -> Fields:
+    def add(self, sample_set: SampleSet, like: Fields) -> Fields:
         """Store an entity with these fields, and return it."""
         found = {**self.spare(), **like}
         # A rejection is that of the write that is measured
         with suppress(TablePatternsError, HttpResponseError):
-            kept.insert(found)
+            sample_set.insert(found)
             self._stored.append(found)
         return found
 
@@ -104,8 +104,8 @@ class Part:
     @classmethod
     def of(
         cls,
-        declared: DeclaredSet,
-        kept: SampleSet,
+        declared_set: DeclaredSet,
+        sample_set: SampleSet,
         write: Write,
         source: Source,
         like: Fields,
@@ -116,22 +116,24 @@ class Part:
         :param like: fields that it shares with the entities of the same transaction
         :param archive: the archive of the set, if it has one
         """
-        if archive is not None and is_of_archive(declared, write):
-            leaving = source.inactive() or source.add(kept, like)
+        if archive is not None and is_of_archive(declared_set, write):
+            leaving = source.inactive() or source.add(sample_set, like)
             source.forget(leaving)
-            return cls(declared, kept, write, leaving, {}, archive)
+            return cls(declared_set, sample_set, write, leaving, {}, archive)
         if write.operation == "insert":
-            return cls(declared, kept, write, {**source.spare(), **like}, {})
-        found = source.stored(like) or source.add(kept, like)
+            return cls(declared_set, sample_set, write, {**source.spare(), **like}, {})
+        found = source.stored(like) or source.add(sample_set, like)
         if write.operation == "delete":
             source.forget(found)
-        if set(write.changes).intersection(declared.key.fields):
+        if set(write.changes).intersection(declared_set.key.fields):
             # It has another key from now on
             source.forget(found)
-        names = write.changes or [name for name in found if name not in declared.key.fields]
+        names = write.changes or [name for name in found if name not in declared_set.key.fields]
         # Another reference may not exist
-        fixed = referring_fields(declared)
-        return cls(declared, kept, write, found, source.other(found, [name for name in names if name not in fixed]))
+        fixed = referring_fields(declared_set)
+        return cls(
+            declared_set, sample_set, write, found, source.other(found, [name for name in names if name not in fixed])
+        )
 
     @property
     def moves(self) -> bool:
@@ -153,40 +155,40 @@ class Part:
             case "delete":
                 self.kept.delete(self.fields)
 
-    def change(self, kept: Plain) -> Change:
+    def change(self, plain: Plain) -> Change:
         """Return the write as a change of an entity group transaction."""
         if self.write.operation == "insert":
-            return kept.entities.inserting(self.fields)
-        found = kept.entities.get(**kept.key_of(self.fields))
-        if found is None:
-            return kept.entities.inserting(self.fields)
+            return plain.entities.inserting(self.fields)
+        entity = plain.entities.get(**plain.key_of(self.fields))
+        if entity is None:
+            return plain.entities.inserting(self.fields)
         if self.write.operation == "delete":
-            return kept.entities.deleting(found)
-        found.update({name: value for name, value in self.changes.items() if name not in kept.key.fields})
-        return kept.entities.replacing(found)
+            return plain.entities.deleting(entity)
+        entity.update({name: value for name, value in self.changes.items() if name not in plain.key.fields})
+        return plain.entities.replacing(entity)
 
 
-def how(declared: DeclaredSet, write: Write, others: Sequence[DeclaredSet]) -> str:
+def how(declared_set: DeclaredSet, write: Write, other_sets: Sequence[DeclaredSet]) -> str:
     """Return the call as shown in reports."""
-    alone = _word(declared, write)
-    if not others:
+    alone = _word(declared_set, write)
+    if not other_sets:
         return alone
-    if shares_partition([declared, *others]):
+    if shares_partition([declared_set, *other_sets]):
         return f"EntityGroupTransaction.commit({alone}, {', '.join(write.atomic_with)})"
     return f"EventualTransaction.start({alone}, {', '.join(write.atomic_with)})"
 
 
-def _word(declared: DeclaredSet, write: Write) -> str:
-    if is_of_archive(declared, write):
+def _word(declared_set: DeclaredSet, write: Write) -> str:
+    if is_of_archive(declared_set, write):
         return "Archive.archive(...), moved by a worker"
-    call = kind_of(declared).write_call(write)
+    call = kind_of(declared_set).write_call(write)
     if call is not None:
         return call
     if write.operation == "insert":
         return "insert(...)"
-    moved = set(write.changes).intersection(declared.key.fields)
+    moved = set(write.changes).intersection(declared_set.key.fields)
     if write.operation == "update" and moved:
-        away = moved.intersection(declared.key.partition_fields)
+        away = moved.intersection(declared_set.key.partition_fields)
         return "PartitionMove.move(...)" if away else "EntityGroupTransaction.commit(deleting, inserting)"
     word = "insert_or_merge" if write.overwrite and write.operation == "update" else write.operation
     return f"{word}({', '.join(write.changes) or '...'})"
@@ -194,7 +196,10 @@ def _word(declared: DeclaredSet, write: Write) -> str:
 
 def shares_partition(sets: Sequence[DeclaredSet]) -> bool:
     """Whether entities of these sets with equal partition fields are in one partition."""
-    places = {(each.table.lower(), each.key.partition_template, kind_of(each).groups_writes) for each in sets}
+    places = {
+        (declared_set.table.lower(), declared_set.key.partition_template, kind_of(declared_set).groups_writes)
+        for declared_set in sets
+    }
     return len(places) == 1 and next(iter(places))[2]
 
 
@@ -221,9 +226,9 @@ def execute(storage: Storage, parts: Sequence[Part]) -> None:
     if len(parts) == 1:
         parts[0].execute()
         return
-    plain = [each.kept for each in parts if isinstance(each.kept, Plain)]
-    if len(plain) == len(parts) and shares_partition([each.declared for each in parts]):
-        changes = [part.change(kept) for part, kept in zip(parts, plain, strict=True)]
+    plain = [part.kept for part in parts if isinstance(part.kept, Plain)]
+    if len(plain) == len(parts) and shares_partition([part.declared for part in parts]):
+        changes = [part.change(plain) for part, plain in zip(parts, plain, strict=True)]
         EntityGroupTransaction(storage, parts[0].declared.table).commit(*changes)
         return
     transaction = _transaction(storage, parts)
@@ -239,7 +244,7 @@ def recover(storage: Storage, parts: Sequence[Part]) -> None:
             Worker(storage, [part.archive]).run_once()
         if part.moves and isinstance(part.kept, Plain):
             Worker(storage, [PartitionMove(part.kept.entities)]).run_once()
-    if len(parts) > 1 and not shares_partition([each.declared for each in parts]):
+    if len(parts) > 1 and not shares_partition([part.declared for part in parts]):
         Worker(storage, [_transaction(storage, parts, again=True)]).run_once()
 
 

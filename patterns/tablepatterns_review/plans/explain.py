@@ -173,26 +173,28 @@ class Plans:
         return via.shape(self._set.key)
 
     def _stranger(self, name: str) -> BadInput:
-        rule = f"the set keeps {[each.name for each in self._set.derived]}"
+        rule = f"the set keeps {[derived.name for derived in self._set.derived]}"
         return BadInput("derived", name, rule, "give one of the set's own, or declare it")
 
 
 def _plan(expression: Filter, entities: EntitySet[Account, Any] | None = None) -> QueryPlan:
-    found = classify(expression)
-    by_set = served(entities, expression) if entities is not None and not found.bounds.empty else ()
-    known = rewrites(expression, found)
-    better = (*(each for each in known if each.pattern is None), *by_set) if by_set else known
-    query_class = found.query_class
+    explanation = classify(expression)
+    by_set = served(entities, expression) if entities is not None and not explanation.bounds.empty else ()
+    better_keys = rewrites(expression, explanation)
+    better = (
+        (*(better_key for better_key in better_keys if better_key.pattern is None), *by_set) if by_set else better_keys
+    )
+    query_class = explanation.query_class
     return QueryPlan(
         query="" if expression == Constant(True) else str(expression),
         query_class=query_class,
-        reason=found.reason,
-        reads=NO_QUERY if found.bounds.empty else reads(found, expression),
+        reason=explanation.reason,
+        reads=NO_QUERY if explanation.bounds.empty else reads(explanation, expression),
         transactions=1,
         cost=COSTS[query_class],
-        rule=OR_RULE if _BY_OR in found.reason else RULES[query_class],
+        rule=OR_RULE if _BY_OR in explanation.reason else RULES[query_class],
         guide=GUIDE,
-        advice=found.rewrite,
+        advice=explanation.rewrite,
         better=better,
     )
 

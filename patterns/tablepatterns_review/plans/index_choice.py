@@ -43,30 +43,34 @@ def served(entities: EntitySet[Account, Any], expression: Filter) -> tuple[Bette
         return ()
     known = _known(entities.key, expression)
     ranged = {each.name for each in terms if isinstance(each, Comparison) and each.operator in _RANGES}
-    kept = [found for via in entities.derived for found in _by(entities.key, via, known, ranged)]
-    kept = [_with_rest(found, expression) for found in kept]
-    kept.sort(key=lambda each: (each.query_class or 0, "find_all" in each.code[0]))
-    return tuple(kept or _declared(entities, expression, known, ranged))
+    better_keys = [better_key for via in entities.derived for better_key in _by(entities.key, via, known, ranged)]
+    better_keys = [_with_rest(better_key, expression) for better_key in better_keys]
+    better_keys.sort(key=lambda better_key: (better_key.query_class or 0, "find_all" in better_key.code[0]))
+    return tuple(better_keys or _declared(entities, expression, known, ranged))
 
 
 def _known(key: Key, expression: Filter) -> dict[str, object]:
     """Return the fields with a single value in all matches: those compared, and those of the PartitionKey."""
     found: dict[str, object] = {}
-    for each in equalities(expression):
-        if each.name == "PartitionKey":
+    for comparison in equalities(expression):
+        if comparison.name == "PartitionKey":
             try:
-                found |= Key(key.partition_template, "row").parse(str(each.value), "row")
+                found |= Key(key.partition_template, "row").parse(str(comparison.value), "row")
             except BadKey:
                 continue
-        elif each.name not in KEYS:
-            found[each.name] = each.value
+        elif comparison.name not in KEYS:
+            found[comparison.name] = comparison.value
     return found
 
 
-def _with_rest(found: Better, expression: Filter) -> Better:
+def _with_rest(better_key: Better, expression: Filter) -> Better:
     """State the rest of the filter, which the call does not include."""
-    rest = [name for name in properties(expression) if f" {name}=" not in found.code[0]]
-    return replace(found, words=f"{found.words}; check {', '.join(rest)} of what it finds") if rest else found
+    rest = [name for name in properties(expression) if f" {name}=" not in better_key.code[0]]
+    return (
+        replace(better_key, words=f"{better_key.words}; check {', '.join(rest)} of what it finds")
+        if rest
+        else better_key
+    )
 
 
 def _by(key: Key, via: Derived, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
@@ -110,10 +114,14 @@ def _declared(
 ) -> Iterator[Better]:
     """Return the index to declare: in the partition if it is known, otherwise in other partitions."""
     compared = [each for each in conditions(expression) if isinstance(each, Comparison) and each.name != "Timestamp"]
-    useful = [each for each in compared if each.name not in KEYS and (each.name in known or each.name in ranged)]
+    useful = [
+        comparison
+        for comparison in compared
+        if comparison.name not in KEYS and (comparison.name in known or comparison.name in ranged)
+    ]
     if not useful:
         return
-    chosen = next((each for each in useful if each.name in known), useful[0])
+    chosen = next((comparison for comparison in useful if comparison.name in known), useful[0])
     key, head = entities.key, f"{chosen.name.lower()}_"
     field = f"{head}{{{chosen.name}{_format_of(chosen, ranged)}}}"
     with suppress(BadDesign):

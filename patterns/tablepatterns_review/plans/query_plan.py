@@ -85,9 +85,9 @@ class QueryPlan:
     def __str__(self) -> str:
         lines = [self.query or "(no filter)", ""]
         lines += [f"  {label:<{_LABEL_WIDTH}}{text}" for label, text in self._lines()]
-        for each in self.better:
-            lines += [f"  {'Better':<{_LABEL_WIDTH}}{_as_text(each)}"]
-            lines += [f"  {'':<{_LABEL_WIDTH}}  {code}" for code in each.code]
+        for better_key in self.better:
+            lines += [f"  {'Better':<{_LABEL_WIDTH}}{_as_text(better_key)}"]
+            lines += [f"  {'':<{_LABEL_WIDTH}}  {code}" for code in better_key.code]
         return "\n".join(lines)
 
     def __rich__(self) -> RenderableType:
@@ -97,9 +97,9 @@ class QueryPlan:
         for label, text in self._lines():
             style = _STYLES[self.query_class] if label == "Class" else ""
             grid.add_row(label, Text(text, style=style))
-        for each in self.better:
-            grid.add_row("Better", Text(_as_text(each), style="bold"))
-            for code in each.code:
+        for better_key in self.better:
+            grid.add_row("Better", Text(_as_text(better_key), style="bold"))
+            for code in better_key.code:
                 grid.add_row("", Text(f"  {code}", style="cyan"))
         return Group(Text(self.query or "(no filter)", style="bold"), "", grid)
 
@@ -142,10 +142,10 @@ OR_RULE: Final = "RowKeys combined by 'or' are not treated as a range: they caus
 GUIDE: Final = "designing for querying"
 
 
-def reads(found: Explanation, expression: Filter) -> str:
+def reads(explanation: Explanation, expression: Filter) -> str:
     """Return the entities that the service reads for a query."""
-    rows, partition = found.searched.row_keys, found.searched.partition
-    match found.query_class:
+    rows, partition = explanation.searched.row_keys, explanation.searched.partition
+    match explanation.query_class:
         case QueryClass.POINT:
             text = f"the one entity with the keys {partition!r} and {rows.exact!r}, by the index"
         case QueryClass.RANGE:
@@ -171,4 +171,4 @@ def interval(rows: Interval) -> str:
 
 def properties(expression: Filter) -> list[str]:
     """Return the names of the properties that a filter compares, without the keys, in order."""
-    return list(dict.fromkeys(each.name for each in comparisons(expression) if each.name not in KEYS))
+    return list(dict.fromkeys(comparison.name for comparison in comparisons(expression) if comparison.name not in KEYS))

@@ -26,16 +26,16 @@ _SET_BY_SERVICE: Final = "Timestamp"
 _MAX_SHOWN: Final = 15
 
 
-def rewrites(expression: Filter, found: Explanation) -> tuple[Better, ...]:
+def rewrites(expression: Filter, explanation: Explanation) -> tuple[Better, ...]:
     """Return better forms of a query, the best first; none if nothing is faster."""
-    if found.query_class is QueryClass.POINT:
+    if explanation.query_class is QueryClass.POINT:
         return ()
-    if found.bounds.empty:
+    if explanation.bounds.empty:
         return (Better("remove the query: no entity can match", None),)
-    better = _points(expression) or _apart(expression, found.query_class)
+    better = _points(expression) or _apart(expression, explanation.query_class)
     if properties(expression):
-        return (*better, *_patterns(expression, found))
-    return tuple(better) or _keys(expression, found)
+        return (*better, *_patterns(expression, explanation))
+    return tuple(better) or _keys(expression, explanation)
 
 
 def equalities(expression: Filter) -> list[Comparison]:
@@ -65,7 +65,7 @@ def _apart(expression: Filter, above: QueryClass) -> list[Better]:
     for term in terms:
         if not isinstance(term, Or):
             continue
-        rest = [other for other in terms if other is not term]
+        rest = [other_condition for other_condition in terms if other_condition is not term]
         try:
             queries = [And(*rest, each) if rest else each for each in term.terms]
         except BadFilter:
@@ -77,21 +77,25 @@ def _apart(expression: Filter, above: QueryClass) -> list[Better]:
     return []
 
 
-def _patterns(expression: Filter, found: Explanation) -> list[Better]:
+def _patterns(expression: Filter, explanation: Explanation) -> list[Better]:
     """Suggest the pattern with the compared properties in a key."""
     names = properties(expression)
     if names == [_SET_BY_SERVICE]:
         words = "Timestamp is set by the service and not indexed: store your own timestamp, in the RowKey"
         return [Better(words, QueryClass.RANGE, ('LogTail(storage, table, partition, at="At")',), "log tail pattern")]
-    useful = [each.name for each in comparisons(expression) if each.name in names and each.operator != "ne"]
+    useful = [
+        comparison.name
+        for comparison in comparisons(expression)
+        if comparison.name in names and comparison.operator != "ne"
+    ]
     if not useful:
         return [Better("no index helps with 'ne': add an index by what you do look for", None)]
-    equal = [each.name for each in equalities(expression) if each.name in useful]
+    equal = [comparison.name for comparison in equalities(expression) if comparison.name in useful]
     chosen = next((name for name in [*equal, *useful] if name != _SET_BY_SERVICE), useful[0])
-    copies, lists = _indexes(chosen, found)
+    copies, lists = _indexes(chosen, explanation)
     if chosen in equal:
         return [copies, lists]
-    return [copies] if found.bounds.partition is not None else [_ordered(chosen)]
+    return [copies] if explanation.bounds.partition is not None else [_ordered(chosen)]
 
 
 def _ordered(name: str) -> Better:
@@ -101,10 +105,10 @@ def _ordered(name: str) -> Better:
     return Better(words, QueryClass.RANGE, (code,), "inter-partition secondary index pattern")
 
 
-def _indexes(name: str, found: Explanation) -> tuple[Better, Better]:
+def _indexes(name: str, explanation: Explanation) -> tuple[Better, Better]:
     """Return the two ways to find entities by a property: sorted copies, and a list for each value."""
     row = f"{name.lower()}_{{{name}}}"
-    if found.bounds.partition is not None:
+    if explanation.bounds.partition is not None:
         return (
             Better(
                 f"if {name} is unique in a partition, or entities are read in its order, add an index by it",
@@ -135,15 +139,15 @@ def _indexes(name: str, found: Explanation) -> tuple[Better, Better]:
     )
 
 
-def _keys(expression: Filter, found: Explanation) -> tuple[Better, ...]:
+def _keys(expression: Filter, explanation: Explanation) -> tuple[Better, ...]:
     """Name the missing key, if the filter compares nothing else."""
-    if found.query_class is QueryClass.RANGE:
+    if explanation.query_class is QueryClass.RANGE:
         return ()
-    if found.query_class is QueryClass.PARTITION_SCAN:
+    if explanation.query_class is QueryClass.PARTITION_SCAN:
         return (Better("if you only need part of the partition, bound RowKey", QueryClass.RANGE),)
-    if any(each.name == "PartitionKey" for each in comparisons(expression)):
+    if any(comparison.name == "PartitionKey" for comparison in comparisons(expression)):
         return (Better("use PartitionKey eq, with one query per partition", QueryClass.RANGE),)
-    if any(each.name == "RowKey" for each in comparisons(expression)):
+    if any(comparison.name == "RowKey" for comparison in comparisons(expression)):
         words = "add PartitionKey; if you do not know it, add an index in a partition that the RowKey determines"
         return (Better(words, QueryClass.POINT, pattern="inter-partition secondary index pattern"),)
     return (Better("query one partition at a time, or store what you need in another table", None),)

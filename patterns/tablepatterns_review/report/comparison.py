@@ -20,7 +20,9 @@ def comparison(before: Reviewed, after: Reviewed) -> tuple[Sheet, ...]:
 
 
 def _accesses(before: Reviewed, after: Reviewed) -> Sheet:
-    old, new = ({_identity(each): each for each in found.measured} for found in (before, after))
+    old, new = (
+        {_identity(measured_set): measured_set for measured_set in reviewed.measured} for reviewed in (before, after)
+    )
     keys = [*old, *(key for key in new if key not in old)]
     return Sheet(
         "access-patterns",
@@ -31,16 +33,16 @@ def _accesses(before: Reviewed, after: Reviewed) -> Sheet:
     )
 
 
-def _identity(found: Measured) -> tuple[str, str, bool]:
+def _identity(measured_set: Measured) -> tuple[str, str, bool]:
     """Return what is compared: the retention and the archive of a set stay the same if their days or place change."""
-    name = found.access.name
-    if found.is_implied:
-        name = "retention" if is_of_retention(found.of, found.access) else "archive"
-    return found.of.name, name, found.is_implied
+    name = measured_set.access.name
+    if measured_set.is_implied:
+        name = "retention" if is_of_retention(measured_set.of, measured_set.access) else "archive"
+    return measured_set.of.name, name, measured_set.is_implied
 
 
 def _row(old: Measured | None, new: Measured | None) -> tuple[Cell, ...]:
-    names = [name_of(each) for each in (old, new) if each is not None]
+    names = [name_of(measured_set) for measured_set in (old, new) if measured_set is not None]
     return (
         _pair(names[0], names[-1]),
         _pair(_class(old), _class(new)),
@@ -49,16 +51,18 @@ def _row(old: Measured | None, new: Measured | None) -> tuple[Cell, ...]:
     )
 
 
-def _class(found: Measured | None) -> str:
-    return "none" if found is None else class_of(found)
+def _class(measured_set: Measured | None) -> str:
+    return "none" if measured_set is None else class_of(measured_set)
 
 
-def _figure(found: Measured | None, field: str) -> str:
-    return "none" if found is None else number(getattr(found, field))
+def _figure(measured_set: Measured | None, field: str) -> str:
+    return "none" if measured_set is None else number(getattr(measured_set, field))
 
 
-def _cost(found: Measured | None) -> str:
-    return "none" if found is None or found.cost_a_month is None else sum_of_money(found.cost_a_month)
+def _cost(measured_set: Measured | None) -> str:
+    return (
+        "none" if measured_set is None or measured_set.cost_a_month is None else sum_of_money(measured_set.cost_a_month)
+    )
 
 
 def _pair(old: str, new: str) -> Cell:
@@ -67,10 +71,13 @@ def _pair(old: str, new: str) -> Cell:
 
 def _totals(before: Reviewed, after: Reviewed) -> Sheet:
     rows = (
-        ("Cost a month", *(money(each.bill.total, each.bill.currency) for each in (before, after))),
-        ("Cost after growth", *(money(each.bill.then, each.bill.currency) for each in (before, after))),
-        ("Busiest partition", *(share(each.busiest) for each in (before, after))),
-        ("Peak of the account", *(share(each.account.peak / each.account.target) for each in (before, after))),
+        ("Cost a month", *(money(reviewed.bill.total, reviewed.bill.currency) for reviewed in (before, after))),
+        ("Cost after growth", *(money(reviewed.bill.then, reviewed.bill.currency) for reviewed in (before, after))),
+        ("Busiest partition", *(share(reviewed.busiest) for reviewed in (before, after))),
+        (
+            "Peak of the account",
+            *(share(reviewed.account.peak / reviewed.account.target) for reviewed in (before, after)),
+        ),
     )
     return Sheet(
         "totals",
@@ -82,7 +89,7 @@ def _totals(before: Reviewed, after: Reviewed) -> Sheet:
 
 
 def _findings(before: Reviewed, after: Reviewed) -> Sheet:
-    old, new = (_by_subject(each) for each in (before, after))
+    old, new = (_by_subject(reviewed) for reviewed in (before, after))
     rows = [("resolved", key, old[key]) for key in old if key not in new]
     rows += [("new", key, new[key]) for key in new if key not in old]
     rows += [("still there", key, new[key]) for key in new if key in old]
@@ -92,12 +99,12 @@ def _findings(before: Reviewed, after: Reviewed) -> Sheet:
         "Findings that are resolved, new or unchanged." if rows else "Neither design has findings.",
         (Column("Change"), Column("Severity"), Column("Subject"), Column("Rule")),
         tuple(
-            (Cell(change), Cell(SEVERITIES[each.severity]), Cell(plain(key[1])), Cell(key[0]))
-            for change, key, each in rows
+            (Cell(change), Cell(SEVERITIES[finding.severity]), Cell(plain(key[1])), Cell(key[0]))
+            for change, key, finding in rows
         ),
     )
 
 
 def _by_subject(reviewed: Reviewed) -> dict[tuple[str, str], Finding]:
-    found = [each for first in reviewed.findings for each in (first, *first.resolves)]
-    return {(each.rule, each.subject): each for each in found}
+    findings = [finding for first in reviewed.findings for finding in (first, *first.resolves)]
+    return {(finding.rule, finding.subject): finding for finding in findings}

@@ -101,17 +101,17 @@ class Load:
 
 def verdict(reviewed: Reviewed) -> str:
     """Return the number of findings of each severity."""
-    counts = Counter(each.severity for each in reviewed.findings)
+    counts = Counter(finding.severity for finding in reviewed.findings)
     if not counts:
         return "no findings"
     return ", ".join(
-        plural(counts[each], word)
-        for each, word in (
+        plural(counts[severity], word)
+        for severity, word in (
             (Severity.SERIOUS, "serious finding"),
             (Severity.WARNING, "warning"),
             (Severity.NOTE, "note"),
         )
-        if counts[each]
+        if counts[severity]
     )
 
 
@@ -130,31 +130,34 @@ def subject_of(finding: Finding) -> str:
     return subject
 
 
-def name_of(found: Measured) -> str:
+def name_of(measured_set: Measured) -> str:
     """Return the name of an access pattern with its set."""
-    return f"{plain(found.of.name)}: {plain(found.access.name)}"
+    return f"{plain(measured_set.of.name)}: {plain(measured_set.access.name)}"
 
 
-def class_of(found: Measured) -> str:
+def class_of(measured_set: Measured) -> str:
     """Return the guide's class of a query, `read of blobs` for that of a log, or `write`."""
-    if found.query_class is None:
-        return "write" if isinstance(found.access, Write) else "read of blobs"
-    return found.query_class.label
+    if measured_set.query_class is None:
+        return "write" if isinstance(measured_set.access, Write) else "read of blobs"
+    return measured_set.query_class.label
 
 
 def costs(reviewed: Reviewed) -> tuple[Cost, ...]:
     """Return the monthly cost of each access pattern, the most expensive first."""
-    named = Counter(each.access.name for each in reviewed.measured)
-    found = [
-        Cost(each, plain(each.access.name) if named[each.access.name] == 1 else name_of(each))
-        for each in reviewed.measured
+    named = Counter(measured_set.access.name for measured_set in reviewed.measured)
+    costs = [
+        Cost(
+            measured_set,
+            plain(measured_set.access.name) if named[measured_set.access.name] == 1 else name_of(measured_set),
+        )
+        for measured_set in reviewed.measured
     ]
-    return tuple(sorted(found, key=lambda each: (-(each.money or 0.0), -each.transactions)))
+    return tuple(sorted(costs, key=lambda cost: (-(cost.money or 0.0), -cost.transactions)))
 
 
 def loads(reviewed: Reviewed) -> tuple[Load, ...]:
     """Return the load of each table and of the account, the nearest to its target first."""
-    found = [
+    loads = [
         Load(
             plain(heat.table),
             peak_of(heat),
@@ -166,8 +169,8 @@ def loads(reviewed: Reviewed) -> tuple[Load, ...]:
         for heat in reviewed.heats
     ]
     account = reviewed.account
-    found.append(Load("Account", max(account.rates, default=0.0), account.target, "requests"))
-    return tuple(sorted(found, key=lambda each: -each.share))
+    loads.append(Load("Account", max(account.rates, default=0.0), account.target, "requests"))
+    return tuple(sorted(loads, key=lambda load: -load.share))
 
 
 def hottest_first(reviewed: Reviewed) -> tuple[TableLoad, ...]:
@@ -180,12 +183,12 @@ def cost_sentence(reviewed: Reviewed) -> str:
     found = costs(reviewed)
     if not found:
         return "The design has no access patterns"
-    first, whole = found[0], sum(each.money or 0.0 for each in found)
+    first, whole = found[0], sum(cost.money or 0.0 for cost in found)
     if whole > 0 and first.money:
         total = money(whole, plain(reviewed.bill.currency))
         return f"“{first.name}” takes {share(first.money / whole)} of the {total} that transactions cost a month"
-    sent = sum(each.transactions for each in found)
-    most = max(found, key=lambda each: each.transactions)
+    sent = sum(cost.transactions for cost in found)
+    most = max(found, key=lambda cost: cost.transactions)
     if not sent:
         return "No access pattern has a rate, so none has a cost"
     return f"“{most.name}” takes {share(most.transactions / sent)} of the transactions of a month"
@@ -212,7 +215,7 @@ def target_sentence(reviewed: Reviewed) -> str:
     sentence = f"The account takes {whole} of {number(account.target)} requests a second."
     if not reviewed.heats:
         return sentence
-    over = sum(1 for each in reviewed.heats if peak_of(each) > each.target)
+    over = sum(1 for table_load in reviewed.heats if peak_of(table_load) > table_load.target)
     if len(reviewed.heats) == 1:
         tables = f"{'A' if over else 'No'} partition of the table"
     else:
@@ -224,12 +227,16 @@ def target_sentence(reviewed: Reviewed) -> str:
 
 def scans(reviewed: Reviewed) -> int:
     """Return the number of access patterns that scan a partition or a table."""
-    return sum(1 for each in reviewed.measured if each.query_class and each.query_class > QueryClass.RANGE)
+    return sum(
+        1
+        for measured_set in reviewed.measured
+        if measured_set.query_class and measured_set.query_class > QueryClass.RANGE
+    )
 
 
 def peak_of(heat: TableLoad) -> float:
     """Return the peak load of a table's busiest partition, in entities per second."""
-    return max((each.peak for each in heat.partitions), default=0.0)
+    return max((partition_load.peak for partition_load in heat.partitions), default=0.0)
 
 
 SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -264,7 +271,7 @@ def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
         found.append((f"--fix {finding.fix}", (f"Tested: {plain(finding.change)}.",)))
         found.append(("Effect", (_effect(finding.before, finding.after),)))
     if finding.resolves:
-        found.append(("Resolves", tuple(f"{each.rule} ({subject_of(each)})" for each in finding.resolves)))
+        found.append(("Resolves", tuple(f"{finding.rule} ({subject_of(finding)})" for finding in finding.resolves)))
     if finding.causes:
         found.append(("Leads to", tuple(map(plain, finding.causes))))
     if finding.pattern is not None:

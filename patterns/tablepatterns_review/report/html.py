@@ -131,8 +131,8 @@ def _facts(reviewed: Reviewed) -> Iterator[tuple[str, str, str]]:
     """Yield the name, the value and a remark of each figure at the top of the page."""
     design, bill = reviewed.design, reviewed.bill
     horizon = f"after {figures.plural(design.years, 'year')}"
-    entities = sum(each.shape.count for each in design.sets)
-    then = sum(grown(each.shape, design.years) for each in design.sets)
+    entities = sum(declared_set.shape.count for declared_set in design.sets)
+    then = sum(grown(declared_set.shape, design.years) for declared_set in design.sets)
     hottest, *_ = loads(reviewed)
     yield "Sets", figures.number(len(design.sets)), figures.plural(len(reviewed.measured), "access pattern")
     if design.logs:
@@ -195,13 +195,13 @@ class ShownTable:
 
 
 def _tables(design: Design, simulation: Simulation) -> Iterator[ShownTable]:
-    sets = {declared.name: declared for declared in design.sets}
+    sets = {declared_set.name: declared_set for declared_set in design.sets}
     late = {(place.of, place.name) for place in simulation.places if place.is_eventual}
 
     def family(name: str, rows: Sequence[StoredRow]) -> str:
         owners = {row.of for row in rows}
-        declared = sets.get(owners.pop()) if len(owners) == 1 else None
-        return declared.table if declared is not None and name.startswith(declared.table) else name
+        declared_set = sets.get(owners.pop()) if len(owners) == 1 else None
+        return declared_set.table if declared_set is not None and name.startswith(declared_set.table) else name
 
     for name, group in groupby(simulation.tables, key=lambda table: family(table.name, table.rows)):
         tables = list(group)

@@ -48,10 +48,10 @@ def members(kind: type) -> Iterator[tuple[str, str, Any]]:
     The keys are the names of its fields, unless marked with another key or none, and the properties in `IN_JSON`.
     """
     hints = get_type_hints(kind)
-    for each in fields(kind):
-        key = each.metadata.get("json", each.name)
+    for field in fields(kind):
+        key = field.metadata.get("json", field.name)
         if key is not None:
-            yield key, each.name, str if each.metadata.get("by_name") else hints[each.name]
+            yield key, field.name, str if field.metadata.get("by_name") else hints[field.name]
     shown: Mapping[str, str] = getattr(kind, "IN_JSON", {})
     for key, name in shown.items():
         yield key, name, get_type_hints(getattr(kind, name).fget)["return"]

@@ -104,15 +104,17 @@ def _accesses(reviewed: Reviewed) -> Sheet:
     scanning = "none of them scans" if not found else f"{number(found)} of them {'scans' if found == 1 else 'scan'}"
     count = len(reviewed.measured)
     capped = [
-        each for each in reviewed.measured if isinstance(each.of, DeclaredSet) and each.sample < each.of.shape.count
+        measured_set
+        for measured_set in reviewed.measured
+        if isinstance(measured_set.of, DeclaredSet) and measured_set.sample < measured_set.of.shape.count
     ]
-    made = max((each.sample for each in capped), default=0)
+    made = max((measured_set.sample for measured_set in capped), default=0)
     notes = [
         "Figures are for one call, on average. Billed: storage transactions, including those of workers; table "
         "transactions, unless another service is named. "
         "Examined: entities that the service reads.",
-        *([_LOG_NOTE] if any(isinstance(each.of, DeclaredLog) for each in reviewed.measured) else []),
-        *([_SCAN_NOTE] if any(each.examined > PAGE_READS for each in reviewed.measured) else []),
+        *([_LOG_NOTE] if any(isinstance(measured_set.of, DeclaredLog) for measured_set in reviewed.measured) else []),
+        *([_SCAN_NOTE] if any(measured_set.examined > PAGE_READS for measured_set in reviewed.measured) else []),
         *([f"Larger sets were measured with a sample of {number(made)} entities and scaled up."] if capped else []),
     ]
     return Sheet(
@@ -126,28 +128,35 @@ def _accesses(reviewed: Reviewed) -> Sheet:
             *(Column(name, figures=True) for name in ("Requests", "Billed", "Examined", "Returned", "Written")),
             Column(f"{plain(reviewed.bill.currency)} a month", figures=True),
         ),
-        tuple(_access(each) for each in reviewed.measured),
+        tuple(_access(measured_set) for measured_set in reviewed.measured),
         notes=tuple(notes) if count else (),
     )
 
 
-def _access(found: Measured) -> tuple[Cell, ...]:
-    busiest = found.access.busiest
-    figures = (found.examined, found.returned, found.written)
-    is_of_tables = found.cost.table == found.cost.transactions
+def _access(measured_set: Measured) -> tuple[Cell, ...]:
+    busiest = measured_set.access.busiest
+    figures = (measured_set.examined, measured_set.returned, measured_set.written)
+    is_of_tables = measured_set.cost.table == measured_set.cost.transactions
     return (
-        Cell(name_of(found), plain(found.how)),
-        Cell(class_of(found), note="eventually consistent" if found.follows else "", tone=_TONES[found.query_class]),
-        Cell(rate(found.access.rate), note=f"peak {rate(busiest)}" if busiest > found.access.rate else ""),
+        Cell(name_of(measured_set), plain(measured_set.how)),
         Cell(
-            number(found.requests) if found.requests else "",
-            note=f"{number(found.retries)} retries" if found.retries >= _RETRIES else "",
+            class_of(measured_set),
+            note="eventually consistent" if measured_set.follows else "",
+            tone=_TONES[measured_set.query_class],
         ),
         Cell(
-            number(found.transactions) if found.transactions else "", note="" if is_of_tables else found.cost.by_service
+            rate(measured_set.access.rate), note=f"peak {rate(busiest)}" if busiest > measured_set.access.rate else ""
+        ),
+        Cell(
+            number(measured_set.requests) if measured_set.requests else "",
+            note=f"{number(measured_set.retries)} retries" if measured_set.retries >= _RETRIES else "",
+        ),
+        Cell(
+            number(measured_set.transactions) if measured_set.transactions else "",
+            note="" if is_of_tables else measured_set.cost.by_service,
         ),
         *(Cell(number(each) if each else "") for each in figures),
-        Cell("" if found.cost_a_month is None else sum_of_money(found.cost_a_month)),
+        Cell("" if measured_set.cost_a_month is None else sum_of_money(measured_set.cost_a_month)),
     )
 
 
@@ -165,7 +174,7 @@ def _heat(reviewed: Reviewed) -> Sheet:
             ),
             Column("With buckets"),
         ),
-        tuple(_heat_row(each) for each in hottest_first(reviewed)),
+        tuple(_heat_row(table_load) for table_load in hottest_first(reviewed)),
         notes=(
             f"Peak: entities a second; the target of a partition is {number(reviewed.heats[0].target)}. "
             "Headroom: the factor by which all rates can grow before a partition reaches its target."
@@ -195,11 +204,13 @@ def _heat_row(heat: TableLoad) -> tuple[Cell, ...]:
 
 def _limits(reviewed: Reviewed) -> Sheet:
     horizon = reviewed.design.years
-    found = sorted(reviewed.in_sight, key=lambda each: (-each.then / each.most, each.limit, each.subject))
-    passed = [each for each in found if each.reached is not None]
+    limit_uses = sorted(
+        reviewed.in_sight, key=lambda limit_use: (-limit_use.then / limit_use.most, limit_use.limit, limit_use.subject)
+    )
+    passed = [limit_use for limit_use in limit_uses if limit_use.reached is not None]
     years = plural(horizon, "year")
     after, within = f"after {years}", f"within {years}"
-    if not found:
+    if not limit_uses:
         says = (
             "No limit of an entity, a key, a transaction or the account is nearly reached, "
             f"now or {after} of the declared growth."
@@ -219,26 +230,26 @@ def _limits(reviewed: Reviewed) -> Sheet:
             *(Column(name, figures=True) for name in ("Now", "After growth", "Limit", "Share of limit")),
             Column("Reached"),
         ),
-        tuple(_limit(each, horizon) for each in found),
-        notes=(f"After growth: {after}.",) if found else (),
+        tuple(_limit(limit_use, horizon) for limit_use in limit_uses),
+        notes=(f"After growth: {after}.",) if limit_uses else (),
     )
 
 
-def _limit(found: LimitUse, horizon: float) -> tuple[Cell, ...]:
-    portion = found.then / found.most
-    tone: Tone = "bad" if found.reached is not None else "fair" if portion > _NEAR else "good"
-    figures = (found.now, found.then, found.most)
+def _limit(limit_use: LimitUse, horizon: float) -> tuple[Cell, ...]:
+    portion = limit_use.then / limit_use.most
+    tone: Tone = "bad" if limit_use.reached is not None else "fair" if portion > _NEAR else "good"
+    figures = (limit_use.now, limit_use.then, limit_use.most)
     return (
-        Cell(plain(found.limit)),
-        Cell(plain(found.subject)),
-        *(Cell(amount(each, found.limit)) for each in figures),
+        Cell(plain(limit_use.limit)),
+        Cell(plain(limit_use.subject)),
+        *(Cell(amount(each, limit_use.limit)) for each in figures),
         Cell(share(portion), tone=tone),
-        Cell(reached(found.reached, horizon)),
+        Cell(reached(limit_use.reached, horizon)),
     )
 
 
 def _promises(reviewed: Reviewed) -> Sheet:
-    late = sum(1 for each in reviewed.measured if each.follows)
+    late = sum(1 for measured_set in reviewed.measured if measured_set.follows)
     verb = "uses" if late == 1 else "use"
     says = f"{plural(late, 'access pattern')} {verb} eventually consistent data." if late else "All data is consistent."
     return Sheet(
@@ -251,20 +262,20 @@ def _promises(reviewed: Reviewed) -> Sheet:
             Column("A crash leaves"),
             Column("Repaired by"),
         ),
-        tuple(_promise(each) for each in reviewed.promises),
+        tuple(_promise(consistency) for consistency in reviewed.promises),
     )
 
 
-def _promise(found: Consistency) -> tuple[Cell, ...]:
+def _promise(consistency: Consistency) -> tuple[Cell, ...]:
     return (
-        Cell(f"{plain(found.of.name)}: {plain(found.access.name)}"),
-        *(Cell(plain(each)) for each in (found.reads, found.crash, found.repaired_by)),
+        Cell(f"{plain(consistency.of.name)}: {plain(consistency.access.name)}"),
+        *(Cell(plain(each)) for each in (consistency.reads, consistency.crash, consistency.repaired_by)),
     )
 
 
 def _bill(reviewed: Reviewed) -> Sheet:
     bill, horizon = reviewed.bill, reviewed.design.years
-    lines = sorted(bill.lines, key=lambda each: -each.amount)
+    lines = sorted(bill.lines, key=lambda bill_line: -bill_line.amount)
     currency = plain(bill.currency)
     now, then = money(bill.total, currency), money(bill.then, currency)
     return Sheet(
@@ -279,12 +290,12 @@ def _bill(reviewed: Reviewed) -> Sheet:
         ),
         tuple(
             (
-                Cell(plain(each.subject)),
-                Cell(plain(each.unit)),
-                Cell(number(each.quantity)),
-                Cell(sum_of_money(each.amount)),
+                Cell(plain(bill_line.subject)),
+                Cell(plain(bill_line.unit)),
+                Cell(number(bill_line.quantity)),
+                Cell(sum_of_money(bill_line.amount)),
             )
-            for each in lines
+            for bill_line in lines
         ),
         total=(Cell("Total"), Cell(""), Cell(""), Cell(sum_of_money(bill.total))),
         notes=(f"Prices of {bill.dated.isoformat()}: {plain(bill.source)}. A month has 30.44 days.",),

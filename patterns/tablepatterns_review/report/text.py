@@ -30,8 +30,8 @@ def text(reviewed: Reviewed) -> RenderableType:
     """
     head = Text.assemble((f"Design review: {plain(reviewed.design.name)}", "bold"), f"\n{verdict(reviewed)}")
     parts: list[RenderableType] = [head]
-    for each in reviewed.findings:
-        parts += [Text(), _finding(each)]
+    for finding in reviewed.findings:
+        parts += [Text(), _finding(finding)]
     for sheet in sheets(reviewed):
         parts += [Text(), *sheet_parts(sheet)]
     return Group(*parts)

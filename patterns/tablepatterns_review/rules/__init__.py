@@ -52,7 +52,7 @@ _CHECKS: Final[tuple[Check, ...]] = tuple(concern.find_problems for concern in _
 
 def findings(
     design: Design,
-    measured: Iterable[Measured],
+    measured_sets: Iterable[Measured],
     heats: Iterable[TableLoad],
     account: AccountLoad,
     in_sight: Iterable[LimitUse],
@@ -65,20 +65,22 @@ def findings(
     cause is reported only as that cause.
 
     :param design: the design
-    :param measured: the access patterns as measured
+    :param measured_sets: the access patterns as measured
     :param heats: the load on the partitions of each table
     :param account: the requests of the account
     :param in_sight: the limits that the design approaches
     :param bill: the monthly cost
     :param promises: the consistency of each access pattern
     """
-    context = RuleContext(design, tuple(measured), tuple(heats), account, tuple(in_sight), bill, tuple(promises))
+    context = RuleContext(design, tuple(measured_sets), tuple(heats), account, tuple(in_sight), bill, tuple(promises))
     found = dict.fromkeys(finding for check in _CHECKS for finding in check(context))
     found |= dict.fromkeys(limits.unreported(context, found))
-    reported = {each.subject for each in found if each.rule != cost.MOST_OF_THE_BILL.name}
-    kept = [each for each in found if each.rule != cost.MOST_OF_THE_BILL.name or each.subject not in reported]
-    kept = [_named(design, each) for each in kept]
-    return tuple(sorted(kept, key=lambda each: (-each.severity, each.subject, each.rule)))
+    reported = {finding.subject for finding in found if finding.rule != cost.MOST_OF_THE_BILL.name}
+    findings = [
+        finding for finding in found if finding.rule != cost.MOST_OF_THE_BILL.name or finding.subject not in reported
+    ]
+    findings = [_named(design, finding) for finding in findings]
+    return tuple(sorted(findings, key=lambda finding: (-finding.severity, finding.subject, finding.rule)))
 
 
 _DERIVED: Final[Mapping[str, About]] = {"copies": "index", "lists": "list", "totals": "summary"}
@@ -87,13 +89,13 @@ _DERIVED: Final[Mapping[str, About]] = {"copies": "index", "lists": "list", "tot
 def _named(design: Design, finding: Finding) -> Finding:
     """Return a finding with what its subject is: a log, or which kind of derived data."""
     name, _, part = finding.subject.partition(": ")
-    if any(each.name == finding.subject for each in design.logs):
+    if any(log.name == finding.subject for log in design.logs):
         return replace(finding, about="log")
     if not part or finding.about not in ("set", "index"):
         return finding
-    for declared in design.sets:
-        for derived, profile in declared.profiles():
-            if (declared.name, derived.name) == (name, part):
+    for declared_set in design.sets:
+        for derived, profile in declared_set.profiles():
+            if (declared_set.name, derived.name) == (name, part):
                 is_index = profile.layout is not None or profile.called != "copies"
                 return replace(finding, about=_DERIVED[profile.called] if is_index else "copies")
     return finding

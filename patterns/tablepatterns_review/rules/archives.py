@@ -57,84 +57,85 @@ RULES: Final = (ARCHIVE_OR_RETENTION, ARCHIVE_BACKLOG, ARCHIVE_EMPTIES_SET, ARCH
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield what is wrong with the archive of each set."""
-    for declared in context.design.sets:
-        if declared.archive is not None:
-            yield from _with_retention(declared, declared.archive)
-            yield from _backlog(context, declared, declared.archive)
-            yield from _emptied(context, declared, declared.archive)
-            yield from _without_benefit(context, declared)
+    for declared_set in context.design.sets:
+        if declared_set.archive is not None:
+            yield from _with_retention(declared_set, declared_set.archive)
+            yield from _backlog(context, declared_set, declared_set.archive)
+            yield from _emptied(context, declared_set, declared_set.archive)
+            yield from _without_benefit(context, declared_set)
 
 
-def _with_retention(declared: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
-    retention, days = declared.retention, policy.after_days
+def _with_retention(declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
+    retention, days = declared_set.retention, policy.after_days
     if retention is None or days is None or policy.rate is not None:
         return
     if policy.is_late(retention):
         says = (
-            f"Entities of {declared.name} are deleted after {plural(retention.days, 'day')}, before they are archived "
+            f"Entities of {declared_set.name} are deleted after {plural(retention.days, 'day')}, before they "
+            "are archived "
             f"after {plural(days, 'day')}."
         )
         better = f"Archive them earlier, and declare how long {policy.place} keeps them instead."
     else:
         says = (
-            f"Entities of {declared.name} are archived after {plural(days, 'day')}, so the retention of "
+            f"Entities of {declared_set.name} are archived after {plural(days, 'day')}, so the retention of "
             f"{plural(retention.days, 'day')} never deletes one."
         )
         better = f"Declare how long {policy.place} keeps them instead."
-    yield ARCHIVE_OR_RETENTION.finding(Severity.WARNING, declared.name, says, better)
+    yield ARCHIVE_OR_RETENTION.finding(Severity.WARNING, declared_set.name, says, better)
 
 
-def _backlog(context: RuleContext, declared: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
+def _backlog(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
     """Yield a finding if most entities are older than the archive's days."""
-    shape, days = declared.shape, policy.after_days or 0.0
-    added = max(shape.growth / YEAR_DAYS, _rate(context, declared) * DAY) * days
-    if policy.is_late(declared.retention) or not added or shape.count <= _FOUR_TIMES * added + _TEN_THOUSANDS:
+    shape, days = declared_set.shape, policy.after_days or 0.0
+    added = max(shape.growth / YEAR_DAYS, _rate(context, declared_set) * DAY) * days
+    if policy.is_late(declared_set.retention) or not added or shape.count <= _FOUR_TIMES * added + _TEN_THOUSANDS:
         return
-    move = next((each for each in context.writes_of(declared) if is_of_archive(declared, each.write)), None)
+    move = next((write for write in context.writes_of(declared_set) if is_of_archive(declared_set, write.write)), None)
     cost = "" if move is None else f", {number((shape.count - added) * move.measured.transactions)} transactions"
     says = (
-        f"{declared.name} has {entities(shape.count)}, and {number(added)} are added within the "
+        f"{declared_set.name} has {entities(shape.count)}, and {number(added)} are added within the "
         f"{plural(days, 'day')} after which they are archived: the first run moves the others{cost}."
     )
     better = "Declare the count that is left after the first run, and run that at a limited rate in quiet hours."
-    yield ARCHIVE_BACKLOG.finding(Severity.NOTE, declared.name, says, better)
+    yield ARCHIVE_BACKLOG.finding(Severity.NOTE, declared_set.name, says, better)
 
 
-def _rate(context: RuleContext, declared: DeclaredSet) -> float:
-    own = [each.write for each in context.writes_of(declared) if not each.measured.is_implied]
+def _rate(context: RuleContext, declared_set: DeclaredSet) -> float:
+    writes = [write.write for write in context.writes_of(declared_set) if not write.measured.is_implied]
     signs = {"insert": 1.0, "delete": -1.0, "update": 0.0}
-    return sum(signs[write.operation] * write.rate for write in own) + declared.shape.moves.received_rate
+    return sum(signs[write.operation] * write.rate for write in writes) + declared_set.shape.moves.received_rate
 
 
-def _emptied(context: RuleContext, declared: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
-    shape = declared.shape
-    if policy.rate is None or not shape.count or context.entities_then(declared) > 0:
+def _emptied(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
+    shape = declared_set.shape
+    if policy.rate is None or not shape.count or context.entities_then(declared_set) > 0:
         return
     rate = entities(policy.rate * YEAR)
     says = (
-        f"The archive takes {rate} a year from {declared.name}, which has {number(shape.count)}: "
+        f"The archive takes {rate} a year from {declared_set.name}, which has {number(shape.count)}: "
         f"after {plural(round(-shape.count / shape.net_growth, 1), 'year')}, none is left."
     )
     better = "Declare after_days instead of the rate, or the growth that the inserts lead to."
-    yield ARCHIVE_EMPTIES_SET.finding(Severity.WARNING, declared.name, says, better)
+    yield ARCHIVE_EMPTIES_SET.finding(Severity.WARNING, declared_set.name, says, better)
 
 
-def _without_benefit(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
-    target = archive_set(context.design, declared)
-    asked = [each for each in context.queries_of(declared) if not each.query.archived]
-    move = next((each for each in context.writes_of(declared) if is_of_archive(declared, each.write)), None)
-    if target is None or move is None or not asked or any(map(_reads_more, asked)):
+def _without_benefit(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    target = archive_set(context.design, declared_set)
+    queries = [query for query in context.queries_of(declared_set) if not query.query.archived]
+    move = next((write for write in context.writes_of(declared_set) if is_of_archive(declared_set, write.write)), None)
+    if target is None or move is None or not queries or any(map(_reads_more, queries)):
         return
     says = (
-        f"Every query of {declared.name} reads the same with or without old entities, and a table costs the same: "
+        f"Every query of {declared_set.name} reads the same with or without old entities, and a table costs the same: "
         f"each move to {target.name} takes {plural(move.measured.transactions, 'transaction')} and saves none."
     )
     better = "Keep the entities where they are, or archive them to blobs, where a GB costs less."
-    subject = part_of(declared.name, move.write.name)
+    subject = part_of(declared_set.name, move.write.name)
     yield ARCHIVE_WITHOUT_BENEFIT.finding(Severity.NOTE, subject, says, better)
 
 
-def _reads_more(asked: MeasuredQuery) -> bool:
+def _reads_more(query: MeasuredQuery) -> bool:
     """Whether a query reads more if there are more entities."""
-    found = asked.measured.query_class
-    return found in _LONGEST_CLASSES or (found is QueryClass.RANGE and asked.query.take is None)
+    found = query.measured.query_class
+    return found in _LONGEST_CLASSES or (found is QueryClass.RANGE and query.query.take is None)

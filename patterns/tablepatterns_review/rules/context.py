@@ -34,7 +34,7 @@ class MeasuredQuery:
     @property
     def via(self) -> Derived | None:
         """The derived data that the query reads; None for the primary rows."""
-        return next((each for each in self.of.derived if each.name == self.measured.via), None)
+        return next((derived for derived in self.of.derived if derived.name == self.measured.via), None)
 
 
 @dataclass(frozen=True)
@@ -60,31 +60,31 @@ class RuleContext:
 
     def queries(self) -> Iterator[MeasuredQuery]:
         """Yield the queries of sets, in the order of the design."""
-        for each in self.measured:
-            if isinstance(each.access, Query) and isinstance(each.of, DeclaredSet):
-                yield MeasuredQuery(each.of, each.access, each)
+        for measured_set in self.measured:
+            if isinstance(measured_set.access, Query) and isinstance(measured_set.of, DeclaredSet):
+                yield MeasuredQuery(measured_set.of, measured_set.access, measured_set)
 
     def writes(self) -> Iterator[MeasuredWrite]:
         """Yield the writes of sets, in the order of the design."""
-        for each in self.measured:
-            if isinstance(each.access, Write) and isinstance(each.of, DeclaredSet):
-                yield MeasuredWrite(each.of, each.access, each)
+        for measured_set in self.measured:
+            if isinstance(measured_set.access, Write) and isinstance(measured_set.of, DeclaredSet):
+                yield MeasuredWrite(measured_set.of, measured_set.access, measured_set)
 
-    def queries_of(self, declared: DeclaredSet) -> list[MeasuredQuery]:
+    def queries_of(self, declared_set: DeclaredSet) -> list[MeasuredQuery]:
         """Return the queries of one set."""
-        return [each for each in self.queries() if each.of.name == declared.name]
+        return [query for query in self.queries() if query.of.name == declared_set.name]
 
-    def writes_of(self, declared: DeclaredSet) -> list[MeasuredWrite]:
+    def writes_of(self, declared_set: DeclaredSet) -> list[MeasuredWrite]:
         """Return the writes of one set."""
-        return [each for each in self.writes() if each.of.name == declared.name]
+        return [write for write in self.writes() if write.of.name == declared_set.name]
 
     def writer(self, name: str) -> MeasuredWrite | None:
         """Return the write with this name, or None."""
-        return next((each for each in self.writes() if each.write.name == name), None)
+        return next((write for write in self.writes() if write.write.name == name), None)
 
-    def entities_then(self, declared: DeclaredSet) -> float:
+    def entities_then(self, declared_set: DeclaredSet) -> float:
         """Return how many entities a set has at the end of the declared growth."""
-        return grown(declared.shape, self.design.years)
+        return grown(declared_set.shape, self.design.years)
 
 
 KEYS: Final = ("PartitionKey", "RowKey")
@@ -115,8 +115,13 @@ def _of_filter(text: str, key: Key) -> Terms:
     found: Filter = parse(text)
     joined = found.terms if isinstance(found, And) else (found,)
     simple = [each for each in joined if isinstance(each, Comparison)]
-    equal = [name for each in simple if each.operator == "eq" for name in _fields(each.name, key)]
-    ranged = [name for each in simple if each.operator in ("gt", "ge", "lt", "le") for name in _fields(each.name, key)]
+    equal = [name for comparison in simple if comparison.operator == "eq" for name in _fields(comparison.name, key)]
+    ranged = [
+        name
+        for comparison in simple
+        if comparison.operator in ("gt", "ge", "lt", "le")
+        for name in _fields(comparison.name, key)
+    ]
     return Terms(tuple(dict.fromkeys(equal)), tuple(dict.fromkeys(ranged)))
 
 
@@ -126,23 +131,23 @@ def _fields(name: str, key: Key) -> tuple[str, ...]:
     return key.partition_fields if name == "PartitionKey" else key.row_fields
 
 
-def key_of(asked: MeasuredQuery) -> Key:
+def key_of(query: MeasuredQuery) -> Key:
     """Return the key of the rows that a query reads."""
-    layout = None if asked.via is None else asked.of.profile(asked.via).layout
-    return asked.of.key if layout is None else layout.key
+    layout = None if query.via is None else query.of.profile(query.via).layout
+    return query.of.key if layout is None else layout.key
 
 
-def partition_known(asked: MeasuredQuery) -> bool:
+def partition_known(query: MeasuredQuery) -> bool:
     """Whether a query gives the partition of the primary rows."""
-    terms = terms_of(asked.query, asked.of.key)
-    if not asked.of.key.partition_fields:
-        return asked.query.filter is None or "PartitionKey" in asked.query.filter
-    return all(name in terms.equal for name in asked.of.key.partition_fields)
+    terms = terms_of(query.query, query.of.key)
+    if not query.of.key.partition_fields:
+        return query.query.filter is None or "PartitionKey" in query.query.filter
+    return all(name in terms.equal for name in query.of.key.partition_fields)
 
 
-def unindexed(asked: MeasuredQuery) -> Sequence[str]:
+def unindexed(query: MeasuredQuery) -> Sequence[str]:
     """Return the fields of a query that the key of the rows cannot answer, so that the rows are searched for them."""
-    terms, key = terms_of(asked.query, asked.of.key), key_of(asked)
+    terms, key = terms_of(query.query, query.of.key), key_of(query)
     if not all(name in terms.equal for name in key.partition_fields):
         return [name for name in (*terms.equal, *terms.ranged) if name not in key.partition_fields]
     left = list(key.row_fields)
@@ -154,12 +159,12 @@ def unindexed(asked: MeasuredQuery) -> Sequence[str]:
     return [name for name in (*terms.equal, *terms.ranged) if name not in served]
 
 
-def in_order(asked: MeasuredQuery) -> bool:
+def in_order(query: MeasuredQuery) -> bool:
     """Whether the rows are stored in the order that the query wants."""
-    order = asked.query.order
+    order = query.query.order
     if order is None:
         return True
-    terms, key = terms_of(asked.query, asked.of.key), key_of(asked)
+    terms, key = terms_of(query.query, query.of.key), key_of(query)
     if not all(name in terms.equal for name in key.partition_fields):
         return False
     pieces = [piece for piece in pieces_of(key.row_template) if piece.name]
@@ -185,45 +190,45 @@ WASTE_LEVELS: Final = (
 )
 
 
-def wanted(measured: Measured) -> float:
+def wanted(measured_set: Measured) -> float:
     """Return how many of the returned entities the caller needs, at most `take`."""
-    take = measured.access.take if isinstance(measured.access, Query) else None
-    found = [measured.returned, *(each for each in (measured.matching, take) if each is not None)]
+    take = measured_set.access.take if isinstance(measured_set.access, Query) else None
+    found = [measured_set.returned, *(each for each in (measured_set.matching, take) if each is not None)]
     return float(min(found))
 
 
-def needless_reads(measured: Measured) -> float:
+def needless_reads(measured_set: Measured) -> float:
     """Return how many entities one call reads but does not need."""
-    return max(0.0, measured.examined - wanted(measured))
+    return max(0.0, measured_set.examined - wanted(measured_set))
 
 
-def _share(measured: Measured) -> float:
+def _share(measured_set: Measured) -> float:
     """Return the share of a query's work on the busiest partition; 1 for a scan of the table."""
-    query, declared = measured.access, measured.of
-    if not isinstance(query, Query) or not isinstance(declared, DeclaredSet) or query.filter is not None:
+    query, declared_part = measured_set.access, measured_set.of
+    if not isinstance(query, Query) or not isinstance(declared_part, DeclaredSet) or query.filter is not None:
         return 1.0
-    if measured.query_class is QueryClass.TABLE_SCAN:
+    if measured_set.query_class is QueryClass.TABLE_SCAN:
         return 1.0
     asked = [name for name, how in query.known.items() if how == "="]
-    return math.prod(_busiest(declared, name, asked, query.skew) for name in declared.key.partition_fields)
+    return math.prod(_busiest(declared_part, name, asked, query.skew) for name in declared_part.key.partition_fields)
 
 
-def _busiest(declared: DeclaredSet, name: str, asked: list[str], skew: float) -> float:
+def _busiest(declared_set: DeclaredSet, name: str, asked: list[str], skew: float) -> float:
     """Return the share of the work on a field's most frequent value, which has the most queries and entities."""
-    asked_for = asked_values(declared.shape, name, asked, skew)
-    return Zipf(asked_for.count, asked_for.exponent + values_of(declared.shape, name).exponent).share(1)
+    asked_for = asked_values(declared_set.shape, name, asked, skew)
+    return Zipf(asked_for.count, asked_for.exponent + values_of(declared_set.shape, name).exponent).share(1)
 
 
-def waste_severity(measured: Measured) -> Severity | None:
+def waste_severity(measured_set: Measured) -> Severity | None:
     """Return the severity of an access pattern's needless reads; None if they do not matter."""
-    waste = needless_reads(measured)
-    if wanted(measured) >= _WANTED * measured.examined:
+    waste = needless_reads(measured_set)
+    if wanted(measured_set) >= _WANTED * measured_set.examined:
         return None
-    work = waste * measured.access.busiest
-    if work * _share(measured) >= HEAVY:
+    work = waste * measured_set.access.busiest
+    if work * _share(measured_set) >= HEAVY:
         return Severity.SERIOUS
-    if work >= NOTICEABLE or (waste >= SLOW and measured.access.rate >= ONCE_AN_HOUR):
+    if work >= NOTICEABLE or (waste >= SLOW and measured_set.access.rate >= ONCE_AN_HOUR):
         return Severity.WARNING
-    if waste > MAX_PAGE_ENTITIES and measured.access.rate >= ONCE_A_DAY:
+    if waste > MAX_PAGE_ENTITIES and measured_set.access.rate >= ONCE_A_DAY:
         return Severity.NOTE
     return None

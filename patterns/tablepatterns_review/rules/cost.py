@@ -32,16 +32,18 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
     by_access: dict[str, float] = {}
     for line in context.bill.lines:
         by_access[line.subject] = by_access.get(line.subject, 0.0) + line.amount
-    for each in context.measured:
-        subject = part_of(each.of.name, each.access.name)
+    for measured_set in context.measured:
+        subject = part_of(measured_set.of.name, measured_set.access.name)
         amount = by_access.get(subject, 0.0)
-        if each.transactions < _SEVERAL or amount < _WORTH or amount < _MOST * context.bill.total:
+        if measured_set.transactions < _SEVERAL or amount < _WORTH or amount < _MOST * context.bill.total:
             continue
         says = (
-            f"{each.access.name!r} of {each.of.name} is {share(amount / context.bill.total)} of the bill: "
-            f"{number(each.transactions)} transactions per call, {money(amount, context.bill.currency)} a month."
+            f"{measured_set.access.name!r} of {measured_set.of.name} is {share(amount / context.bill.total)} "
+            "of the bill: "
+            f"{number(measured_set.transactions)} transactions per call, "
+            f"{money(amount, context.bill.currency)} a month."
         )
-        about: About = "query" if isinstance(each.access, Query) else "write"
+        about: About = "query" if isinstance(measured_set.access, Query) else "write"
         better = (
             "Check what each of its transactions is for: keep fewer copies elsewhere, return "
             "fewer results, or cache the answer."

@@ -133,13 +133,13 @@ def _partitions(access: MeasuredQuery | MeasuredWrite) -> float:
 def _finding(context: RuleContext, heat: TableLoad, severity: Severity, cause: _Cause | None) -> Finding:
     if cause is None or _is_of_derived(heat, cause):
         return _index(context, heat, severity)
-    declared = cause.of
-    if heat.follows_time and not kind_of(declared).is_spread:
-        return _prepend_append(context, heat, severity, declared)
-    if not declared.key.partition_fields and not kind_of(declared).is_spread:
+    declared_set = cause.of
+    if heat.follows_time and not kind_of(declared_set).is_spread:
+        return _prepend_append(context, heat, severity, declared_set)
+    if not declared_set.key.partition_fields and not kind_of(declared_set).is_spread:
         return _one_partition(context, heat, severity, cause)
-    if values_in(declared.shape, declared.key.partition_fields) <= _FEW:
-        return _few_partitions(context, heat, severity, declared)
+    if values_in(declared_set.shape, declared_set.key.partition_fields) <= _FEW:
+        return _few_partitions(context, heat, severity, declared_set)
     return _hot_partition(context, heat, severity, cause)
 
 
@@ -147,14 +147,14 @@ def _is_of_derived(heat: TableLoad, cause: _Cause) -> bool:
     """Whether the busiest partition holds rows of an index with its own partitions."""
     hottest = heat.partitions[0].partition if heat.partitions else ""
     own = cause.of.key.partition_template.split("{")[0]
-    return bool(own) and not hottest.startswith(own) and any(each.is_eventual for each in cause.of.derived)
+    return bool(own) and not hottest.startswith(own) and any(derived.is_eventual for derived in cause.of.derived)
 
 
 def reaches(context: RuleContext, heat: TableLoad) -> str:
     """Describe the peak of a table's busiest partition, and when it exceeds the target."""
     hottest = heat.partitions[0]
-    asked = [each for each in context.queries() if each.of.table == heat.table]
-    is_scanned = any(waste_severity(each.measured) is not None for each in asked)
+    queries = [query for query in context.queries() if query.of.table == heat.table]
+    is_scanned = any(waste_severity(query.measured) is not None for query in queries)
     before = "apart from scans, " if is_scanned else ""
     peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.headroom)}"
     says = f"{before}partition {hottest.partition!r} of {heat.table} handles up to {peak}"
@@ -168,61 +168,61 @@ def cooled(heat: TableLoad) -> str:
     return f"with {number(heat.buckets)} buckets, the busiest handles {entities(heat.spread_peak)} a second"
 
 
-def _prepend_append(context: RuleContext, heat: TableLoad, severity: Severity, declared: DeclaredSet) -> Finding:
+def _prepend_append(context: RuleContext, heat: TableLoad, severity: Severity, declared_set: DeclaredSet) -> Finding:
     says = (
-        f"The PartitionKey {declared.key.partition_template} follows time, so all inserts go to one "
+        f"The PartitionKey {declared_set.key.partition_template} follows time, so all inserts go to one "
         "partition at a time: "
         f"{reaches(context, heat)}."
     )
     by_time = any(
-        name in declared.shape.fields and declared.shape.fields[name].type == "datetime" and how != "="
-        for asked in context.queries_of(declared)
-        for name, how in asked.query.known.items()
+        name in declared_set.shape.fields and declared_set.shape.fields[name].type == "datetime" and how != "="
+        for query in context.queries_of(declared_set)
+        for name, how in query.query.known.items()
     )
-    if by_time and all(each.write.operation != "update" for each in context.writes_of(declared)):
+    if by_time and all(write.write.operation != "update" for write in context.writes_of(declared_set)):
         better = f"Write the log to blobs, which have no hot partitions, or spread it over buckets: {cooled(heat)}."
-        return PREPEND_APPEND.finding(severity, declared.name, says, better, pattern="blob_log")
+        return PREPEND_APPEND.finding(severity, declared_set.name, says, better, pattern="blob_log")
     better = (
         "Start the PartitionKey with a field that differs between simultaneous inserts, if the queries know it; "
         f"otherwise spread it over buckets: {cooled(heat)}."
     )
-    return PREPEND_APPEND.finding(severity, declared.name, says, better)
+    return PREPEND_APPEND.finding(severity, declared_set.name, says, better)
 
 
 def _one_partition(context: RuleContext, heat: TableLoad, severity: Severity, cause: _Cause) -> Finding:
-    declared = cause.of
-    says = f"All of {declared.name} is in one partition: {reaches(context, heat)}."
-    if isinstance(cause.access, MeasuredQuery) and declared.shape.count <= _SMALL:
-        better = f"Cache the {entities(declared.shape.count)} in each reader, and refresh them when they expire."
-        return ONE_PARTITION.finding(severity, declared.name, says, better, pattern="lookup")
-    fields = listed(list(declared.key.row_fields)) or "a field"
+    declared_set = cause.of
+    says = f"All of {declared_set.name} is in one partition: {reaches(context, heat)}."
+    if isinstance(cause.access, MeasuredQuery) and declared_set.shape.count <= _SMALL:
+        better = f"Cache the {entities(declared_set.shape.count)} in each reader, and refresh them when they expire."
+        return ONE_PARTITION.finding(severity, declared_set.name, says, better, pattern="lookup")
+    fields = listed(list(declared_set.key.row_fields)) or "a field"
     better = (
         f"Use {fields}, or a part of it, as the PartitionKey, or spread the partition over buckets: {cooled(heat)}."
     )
-    return ONE_PARTITION.finding(severity, declared.name, says, better)
+    return ONE_PARTITION.finding(severity, declared_set.name, says, better)
 
 
-def _few_partitions(context: RuleContext, heat: TableLoad, severity: Severity, declared: DeclaredSet) -> Finding:
-    count = number(values_in(declared.shape, declared.key.partition_fields))
-    says = f"The PartitionKey {declared.key.partition_template} has {count} values: {reaches(context, heat)}."
+def _few_partitions(context: RuleContext, heat: TableLoad, severity: Severity, declared_set: DeclaredSet) -> Finding:
+    count = number(values_in(declared_set.shape, declared_set.key.partition_fields))
+    says = f"The PartitionKey {declared_set.key.partition_template} has {count} values: {reaches(context, heat)}."
     better = (
         "Add a field with more values to the PartitionKey, if the queries know it; otherwise spread it over buckets: "
         f"{cooled(heat)}."
     )
-    return FEW_PARTITIONS.finding(severity, declared.name, says, better)
+    return FEW_PARTITIONS.finding(severity, declared_set.name, says, better)
 
 
 def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity, cause: _Cause) -> Finding:
-    declared, hottest = cause.of, heat.partitions[0]
+    declared_set, hottest = cause.of, heat.partitions[0]
     says = f"One of many partitions takes {share(hottest.share)} of the work: {reaches(context, heat)}."
     if isinstance(cause.access.measured.access, Query):
         better = f"Cache what is read most, or store copies in several partitions: {cooled(heat)}."
-        return HOT_PARTITION.finding(severity, declared.name, says, better)
+        return HOT_PARTITION.finding(severity, declared_set.name, says, better)
     better = (
         "Divide the busiest value over several partitions, with another field in the PartitionKey or with buckets: "
         f"{cooled(heat)}."
     )
-    return HOT_PARTITION.finding(severity, declared.name, says, better)
+    return HOT_PARTITION.finding(severity, declared_set.name, says, better)
 
 
 def _index(context: RuleContext, heat: TableLoad, severity: Severity) -> Finding:
@@ -242,7 +242,9 @@ def _account(context: RuleContext) -> Iterator[Finding]:
     says = (
         f"All access patterns together send {number(peak)} requests a second at their peak, {of_target(peak / target)}"
     )
-    most = max(context.measured, key=lambda each: each.requests * each.access.busiest, default=None)
+    most = max(
+        context.measured, key=lambda measured_set: measured_set.requests * measured_set.access.busiest, default=None
+    )
     part = most.requests * most.access.busiest / peak if most else 0.0
     if most is not None and part >= _MOST:
         says += f"; {most.access.name!r} of {most.of.name} sends {share(min(1.0, part))} of them"
@@ -270,8 +272,8 @@ SINGLE_WRITES: Final = Rule(
 
 def _single_writes(context: RuleContext) -> Iterator[Finding]:
     """Yield the writes that could be batched."""
-    for done in context.writes():
-        yield from _single(done)
+    for write in context.writes():
+        yield from _single(write)
 
 
 def _single(done: MeasuredWrite) -> Iterator[Finding]:
@@ -296,12 +298,12 @@ def _single(done: MeasuredWrite) -> Iterator[Finding]:
     yield SINGLE_WRITES.finding(severity, part_of(done.of.name, write.name), says, better)
 
 
-def _busiest(done: MeasuredWrite) -> float:
+def _busiest(write: MeasuredWrite) -> float:
     """Return the share of the writes that go to the busiest partition."""
     share = 1.0
-    for name in done.of.key.partition_fields:
-        share *= values_of(done.of.shape, name).share(1)
-    buckets = done.of.settings.get("buckets", 1)
+    for name in write.of.key.partition_fields:
+        share *= values_of(write.of.shape, name).share(1)
+    buckets = write.of.settings.get("buckets", 1)
     return share / (buckets if isinstance(buckets, int) else 1)
 
 
@@ -319,13 +321,13 @@ CONTENTION: Final = Rule(
 
 def _contended_rows(context: RuleContext) -> Iterator[Finding]:
     """Yield the primary and derived rows that are written too often."""
-    for declared in context.design.sets:
-        for done in context.writes_of(declared):
-            if done.write.operation == "update" and done.write.writers > 1 and not done.write.overwrite:
-                yield from _entity(declared, done.write)
-        for derived, profile in declared.profiles():
+    for declared_set in context.design.sets:
+        for write in context.writes_of(declared_set):
+            if write.write.operation == "update" and write.write.writers > 1 and not write.write.overwrite:
+                yield from _entity(declared_set, write.write)
+        for derived, profile in declared_set.profiles():
             if profile.is_shared:
-                yield from _shared(context, declared, derived, profile)
+                yield from _shared(context, declared_set, derived, profile)
 
 
 def _contention_severity(rate: float) -> Severity | None:
@@ -339,16 +341,18 @@ def _lost(rate: float) -> str:
     return f"about {share(1 - 1 / (1 + retries_at(rate)))} of the attempts conflict and are retried"
 
 
-def changes_of_busiest_entity(declared: DeclaredSet, write: Write) -> float:
+def changes_of_busiest_entity(declared_set: DeclaredSet, write: Write) -> float:
     """Return how often a write changes the busiest entity, in changes a second."""
-    return write.busiest * Zipf(max(1, declared.shape.count), write.skew).share(1)
+    return write.busiest * Zipf(max(1, declared_set.shape.count), write.skew).share(1)
 
 
-def changes_of_busiest_row(declared: DeclaredSet, derived: Derived, writes: Iterable[Write]) -> float:
+def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: Iterable[Write]) -> float:
     """Return how often writes change the busiest row that entities share, in changes a second."""
-    profile = declared.profile(derived)
-    names = [name for name in profile.groups if name in declared.shape.fields]
-    return sum(each.busiest for each in writes if _changes(each, derived)) * _top(declared, names) / profile.spread
+    profile = declared_set.profile(derived)
+    names = [name for name in profile.groups if name in declared_set.shape.fields]
+    return (
+        sum(write.busiest for write in writes if _changes(write, derived)) * _top(declared_set, names) / profile.spread
+    )
 
 
 def rows_for(rate: float) -> int:
@@ -359,31 +363,33 @@ def rows_for(rate: float) -> int:
     return max(2, round(rate / _OFTEN) + 1)
 
 
-def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
-    rate = changes_of_busiest_entity(declared, write)
+def _entity(declared_set: DeclaredSet, write: Write) -> Iterator[Finding]:
+    rate = changes_of_busiest_entity(declared_set, write)
     severity = _contention_severity(rate)
     if severity is not None:
         says = (
-            f"{write.name!r} changes one entity of {declared.name} {often(rate)}, by "
+            f"{write.name!r} changes one entity of {declared_set.name} {often(rate)}, by "
             f"{plural(write.writers, 'writer')}: {_lost(rate)}."
         )
         better = (
             "Spread a counter over several rows that readers add up, insert each change as an entity of its own, "
             "or let one worker make all changes of an entity."
         )
-        yield CONTENTION.finding(severity, part_of(declared.name, write.name), says, better, about="write")
+        yield CONTENTION.finding(severity, part_of(declared_set.name, write.name), says, better, about="write")
 
 
-def _shared(context: RuleContext, declared: DeclaredSet, derived: Derived, profile: RowProfile) -> Iterator[Finding]:
-    writes = [each.write for each in context.writes_of(declared)]
-    writers = max((each.writers for each in writes if _changes(each, derived)), default=1)
-    rate = changes_of_busiest_row(declared, derived, writes)
+def _shared(
+    context: RuleContext, declared_set: DeclaredSet, derived: Derived, profile: RowProfile
+) -> Iterator[Finding]:
+    writes = [write.write for write in context.writes_of(declared_set)]
+    writers = max((write.writers for write in writes if _changes(write, derived)), default=1)
+    rate = changes_of_busiest_row(declared_set, derived, writes)
     severity = _contention_severity(rate)
     if severity is None or writers < 2:
         return
     kind = profile.called.removesuffix("s")
     says = (
-        f"The busiest {kind} of {derived.name!r} in {declared.name} changes {often(rate)}, by "
+        f"The busiest {kind} of {derived.name!r} in {declared_set.name} changes {often(rate)}, by "
         f"{plural(writers, 'writer')}: {_lost(rate)}."
     )
     wanted = rows_for(rate * profile.spread)
@@ -391,7 +397,7 @@ def _shared(context: RuleContext, declared: DeclaredSet, derived: Derived, profi
         f"Spread each {kind} over {number(wanted)} rows in another table (spread={wanted}), or read a range instead of "
         f"keeping a {kind}."
     )
-    subject = part_of(declared.name, derived.name)
+    subject = part_of(declared_set.name, derived.name)
     yield CONTENTION.finding(severity, subject, says, better, pattern=profile.pattern, about="derived")
 
 
@@ -400,13 +406,13 @@ def _changes(write: Write, derived: Derived) -> bool:
     return write.operation != "update" or not write.changes or bool(set(write.changes) & set(derived.reads))
 
 
-def _top(declared: DeclaredSet, names: list[str]) -> float:
+def _top(declared_set: DeclaredSet, names: list[str]) -> float:
     """Return the share of the changes that go to the busiest row."""
-    if names_one(declared.shape, names):
-        return 1 / max(1, declared.shape.count)
+    if names_one(declared_set.shape, names):
+        return 1 / max(1, declared_set.shape.count)
     share = 1.0
     for name in names:
-        share *= values_of(declared.shape, name).share(1)
+        share *= values_of(declared_set.shape, name).share(1)
     return share
 
 

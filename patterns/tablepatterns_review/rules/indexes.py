@@ -74,94 +74,104 @@ COLLIDING_INDEX_KEYS: Final = Rule(
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield findings about the indexes of each set."""
-    for declared in context.design.sets:
-        redundant = dict(_redundant(context, declared))
+    for declared_set in context.design.sets:
+        redundant = dict(_redundant(context, declared_set))
         yield from redundant.values()
-        yield from (each for name, each in _unused(context, declared) if name not in redundant)
-        for index, profile in declared.profiles():
+        yield from (finding for name, finding in _unused(context, declared_set) if name not in redundant)
+        for index, profile in declared_set.profiles():
             if profile.layout is not None:
-                yield from _keys_of(declared, index, profile.layout.key)
-    for asked in context.queries():
-        yield from _second_read(asked)
+                yield from _keys_of(declared_set, index, profile.layout.key)
+    for query in context.queries():
+        yield from _second_read(query)
 
 
-def _weight(context: RuleContext, declared: DeclaredSet) -> Severity:
-    writes = sum(each.write.busiest for each in context.writes_of(declared))
-    return Severity.WARNING if writes >= _BUSY or declared.shape.count >= _MANY else Severity.NOTE
+def _weight(context: RuleContext, declared_set: DeclaredSet) -> Severity:
+    writes = sum(write.write.busiest for write in context.writes_of(declared_set))
+    return Severity.WARNING if writes >= _BUSY or declared_set.shape.count >= _MANY else Severity.NOTE
 
 
-def _cost(context: RuleContext, declared: DeclaredSet) -> str:
-    return f"it stores {entities(context.entities_then(declared))} by the end, and costs {_written(context, declared)}"
+def _cost(context: RuleContext, declared_set: DeclaredSet) -> str:
+    return (
+        f"it stores {entities(context.entities_then(declared_set))} by the end, and costs "
+        f"{_written(context, declared_set)}"
+    )
 
 
-def _written(context: RuleContext, declared: DeclaredSet) -> str:
-    rate = sum(each.write.rate for each in context.writes_of(declared))
+def _written(context: RuleContext, declared_set: DeclaredSet) -> str:
+    rate = sum(write.write.rate for write in context.writes_of(declared_set))
     return f"an extra row {often(rate)}" if rate else "an extra row with each write"
 
 
-def _unused(context: RuleContext, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
-    used = {asked.measured.via for asked in context.queries_of(declared)}
-    for index, profile in declared.profiles():
-        if profile.finder not in ("find", "find_all") or index.name in used or declared.is_unique(index):
+def _unused(context: RuleContext, declared_set: DeclaredSet) -> Iterator[tuple[str, Finding]]:
+    used = {query.measured.via for query in context.queries_of(declared_set)}
+    for index, profile in declared_set.profiles():
+        if profile.finder not in ("find", "find_all") or index.name in used or declared_set.is_unique(index):
             continue
-        says = f"No query of {declared.name} uses {index.name!r}: {_cost(context, declared)}."
+        says = f"No query of {declared_set.name} uses {index.name!r}: {_cost(context, declared_set)}."
         better = "Remove it, or declare the query that needs it; an index can be added later (backfill)."
         yield (
             index.name,
-            UNUSED_INDEX.finding(_weight(context, declared), part_of(declared.name, index.name), says, better),
+            UNUSED_INDEX.finding(_weight(context, declared_set), part_of(declared_set.name, index.name), says, better),
         )
 
 
-def _redundant(context: RuleContext, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
-    indexes = [(each, profile.layout) for each, profile in declared.profiles() if profile.layout is not None]
-    rows: list[tuple[Derived | None, RowLayout]] = [(None, RowLayout(declared.key)), *indexes]
+def _redundant(context: RuleContext, declared_set: DeclaredSet) -> Iterator[tuple[str, Finding]]:
+    indexes = [(derived, profile.layout) for derived, profile in declared_set.profiles() if profile.layout is not None]
+    rows: list[tuple[Derived | None, RowLayout]] = [(None, RowLayout(declared_set.key)), *indexes]
     found: dict[str, Derived | None] = {}
     for at, (index, layout) in enumerate(indexes):
-        for before, (other, others) in enumerate(rows, start=-1):
-            if other is not index and _says_the_same(layout, others, is_first=before < at or other is None):
-                found.setdefault(index.name, other)
+        for before, (other_derived, others) in enumerate(rows, start=-1):
+            if other_derived is not index and _says_the_same(
+                layout, others, is_first=before < at or other_derived is None
+            ):
+                found.setdefault(index.name, other_derived)
     for index, _ in indexes:
-        for other, others in rows:
-            is_kept = other is None or other.name not in found
-            if other is not index and is_kept and _is_beginning(context, declared, index, others):
-                found.setdefault(index.name, other)
-    for name, other in found.items():
-        whose = f"{other.name!r}" if other else "the entities themselves"
-        says = f"{name!r} sorts like {whose}: {_cost(context, declared)}."
-        better, subject = f"Remove it, and query {whose}.", part_of(declared.name, name)
-        yield name, REDUNDANT_INDEX.finding(_weight(context, declared), subject, says, better)
+        for other_derived, others in rows:
+            is_kept = other_derived is None or other_derived.name not in found
+            if other_derived is not index and is_kept and _is_beginning(context, declared_set, index, others):
+                found.setdefault(index.name, other_derived)
+    for name, other_derived in found.items():
+        whose = f"{other_derived.name!r}" if other_derived else "the entities themselves"
+        says = f"{name!r} sorts like {whose}: {_cost(context, declared_set)}."
+        better, subject = f"Remove it, and query {whose}.", part_of(declared_set.name, name)
+        yield name, REDUNDANT_INDEX.finding(_weight(context, declared_set), subject, says, better)
 
 
-def _says_the_same(own: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
+def _says_the_same(row_layout: RowLayout, other_row_layout: RowLayout, *, is_first: bool) -> bool:
     """Whether other rows have the order of these rows, and all their properties."""
-    wanted, order = _order(own.key), _order(other.key)
+    wanted, order = _order(row_layout.key), _order(other_row_layout.key)
     if wanted[0] != order[0] or wanted[1][: len(order[1])] != order[1] or not order[1]:
         return False
     if wanted == order and not is_first:
         return False
-    return other.include is None or (own.include is not None and own.include <= other.include | set(other.key.fields))
+    return other_row_layout.include is None or (
+        row_layout.include is not None
+        and row_layout.include <= other_row_layout.include | set(other_row_layout.key.fields)
+    )
 
 
-def _is_beginning(context: RuleContext, declared: DeclaredSet, index: Derived, other: RowLayout) -> bool:
+def _is_beginning(context: RuleContext, declared_set: DeclaredSet, index: Derived, other_row_layout: RowLayout) -> bool:
     """Whether an index sorts by the leading fields of other rows, which can then answer its queries.
 
     Fields of the primary key at the end of the index only make its keys unique, unless a query uses them.
     """
-    layout = declared.profile(index).layout
+    layout = declared_set.profile(index).layout
     if layout is None:
         return False
-    wanted, order = _order(layout.key), _order(other.key)
+    wanted, order = _order(layout.key), _order(other_row_layout.key)
     row = list(wanted[1])
-    while row and row[-1][0] in declared.key.row_fields:
+    while row and row[-1][0] in declared_set.key.row_fields:
         row.pop()
     last = {name for name, _ in wanted[1][len(row) :]}
-    used = [asked.query for asked in context.queries_of(declared) if asked.measured.via == index.name]
-    if any((each.order or "").lstrip("-") in last or last & each.known.keys() for each in used):
+    used = [query.query for query in context.queries_of(declared_set) if query.measured.via == index.name]
+    if any((query.order or "").lstrip("-") in last or last & query.known.keys() for query in used):
         return False
     begins = bool(row) and [_plain(each) for each in order[1][: len(row)]] == [_plain(each) for each in row]
     is_longer = len(order[1]) > len(wanted[1])
-    holds = other.include is None or (layout.include is not None and layout.include <= other.include)
-    return wanted[0] == order[0] and begins and is_longer and holds and not names_one(declared.shape, [row[-1][0]])
+    holds = other_row_layout.include is None or (
+        layout.include is not None and layout.include <= other_row_layout.include
+    )
+    return wanted[0] == order[0] and begins and is_longer and holds and not names_one(declared_set.shape, [row[-1][0]])
 
 
 def _plain(field: tuple[str, str]) -> tuple[str, str]:
@@ -178,38 +188,38 @@ def _order(key: Key) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     return halves[0], halves[1]
 
 
-def _keys_of(declared: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
+def _keys_of(declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
     names = key.fields
-    if set(declared.key.fields) <= set(names):
+    if set(declared_set.key.fields) <= set(names):
         return
-    own = [name for name in names if names_one(declared.shape, [name])]
+    own = [name for name in names if names_one(declared_set.shape, [name])]
     # A field that is numbered within another field of the key makes keys unique, too
-    is_own = bool(own) or names_one(declared.shape, names)
-    are_few = _combinations(declared, names) < 2 * declared.shape.count
-    if not is_own and (are_few or pairs_alike(declared.shape, names) >= 1):
-        yield _colliding(declared, index, names)
-    elif index.is_eventual and not declared.is_unique(index) and _is_given(declared, own):
-        says = f"{index.name!r} finds {declared.name} by {listed(own)}, but does not enforce that it is unique."
+    is_own = bool(own) or names_one(declared_set.shape, names)
+    are_few = _combinations(declared_set, names) < 2 * declared_set.shape.count
+    if not is_own and (are_few or pairs_alike(declared_set.shape, names) >= 1):
+        yield _colliding(declared_set, index, names)
+    elif index.is_eventual and not declared_set.is_unique(index) and _is_given(declared_set, own):
+        says = f"{index.name!r} finds {declared_set.name} by {listed(own)}, but does not enforce that it is unique."
         better = (
             "Declare the index with unique=True: a duplicate is rejected, at the cost of 1 more "
             "transaction for a new value."
         )
-        yield INDEX_NOT_UNIQUE.finding(Severity.WARNING, part_of(declared.name, index.name), says, better)
+        yield INDEX_NOT_UNIQUE.finding(Severity.WARNING, part_of(declared_set.name, index.name), says, better)
 
 
-def _combinations(declared: DeclaredSet, names: tuple[str, ...]) -> float:
+def _combinations(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
     found = 1.0
     for name in names:
-        found *= values_of(declared.shape, name).count
+        found *= values_of(declared_set.shape, name).count
     return found
 
 
-def _is_given(declared: DeclaredSet, own: list[str]) -> bool:
+def _is_given(declared_set: DeclaredSet, own: list[str]) -> bool:
     """Whether the values come from outside the program, like an e-mail address, and are not generated, like a GUID."""
-    fields = [(name, declared.shape.fields.get(name, Field())) for name in own]
+    fields = [(name, declared_set.shape.fields.get(name, Field())) for name in own]
     return bool(own) and all(
-        each.order == "none" and (each.type == "string" or (each.type in ("int32", "int64") and _GIVEN.search(name)))
-        for name, each in fields
+        field.order == "none" and (field.type == "string" or (field.type in ("int32", "int64") and _GIVEN.search(name)))
+        for name, field in fields
     )
 
 
@@ -217,57 +227,59 @@ _GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate
 """Names of numeric fields whose values come from outside the program."""
 
 
-def _colliding(declared: DeclaredSet, index: Derived, names: tuple[str, ...]) -> Finding:
-    count = number(_combinations(declared, names))
+def _colliding(declared_set: DeclaredSet, index: Derived, names: tuple[str, ...]) -> Finding:
+    count = number(_combinations(declared_set, names))
     lost = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
-    says = f"{index.name!r} has {count} keys, of {listed(list(names))}, for {entities(declared.shape.count)}: {lost}."
-    rest = [name for name in declared.key.fields if name not in names]
+    says = (
+        f"{index.name!r} has {count} keys, of {listed(list(names))}, for {entities(declared_set.shape.count)}: {lost}."
+    )
+    rest = [name for name in declared_set.key.fields if name not in names]
     better = f"Append {listed(rest)} to the RowKey of the index, so that each entity has its own key."
-    return COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, part_of(declared.name, index.name), says, better)
+    return COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, part_of(declared_set.name, index.name), says, better)
 
 
-def _second_read(asked: MeasuredQuery) -> Iterator[Finding]:
-    via = asked.via
+def _second_read(query: MeasuredQuery) -> Iterator[Finding]:
+    via = query.via
     if via is None:
         return
-    profile = asked.of.profile(via)
-    returned = asked.measured.returned
+    profile = query.of.profile(via)
+    returned = query.measured.returned
     if profile.layout is not None:
         # The rows of the index are measured, too
-        returned = min(returned, found_by(asked.of.shape, asked.query))
-    more = returned * asked.query.busiest
+        returned = min(returned, found_by(query.of.shape, query.query))
+    more = returned * query.query.busiest
     if profile.finder == "find_all" and more >= _LISTED:
         says = (
-            f"{asked.query.name!r} reads a list and then {entities(returned)} one by one, "
-            f"{often(asked.query.busiest)}: {number(more)} reads a second."
+            f"{query.query.name!r} reads a list and then {entities(returned)} one by one, "
+            f"{often(query.query.busiest)}: {number(more)} reads a second."
         )
         better = "Use an index ordered by the value and the key instead: one range query reads them all."
-        yield SECOND_READ.finding(Severity.WARNING, _subject(asked), says, better, pattern=_copies(via.is_eventual))
-    if profile.layout is not None and (missing := _missing(asked, profile.layout)):
+        yield SECOND_READ.finding(Severity.WARNING, _subject(query), says, better, pattern=_copies(via.is_eventual))
+    if profile.layout is not None and (missing := _missing(query, profile.layout)):
         severity = Severity.WARNING if more >= _READS_AGAIN else Severity.NOTE
         says = (
-            f"{via.name!r} does not include {listed(missing)}, so {asked.query.name!r} reads each entity again: "
+            f"{via.name!r} does not include {listed(missing)}, so {query.query.name!r} reads each entity again: "
             f"{number(more)} extra reads a second."
         )
         better = f"Include {listed(missing)} in {via.name!r}, or all properties."
         pattern = _copies(via.is_eventual)
-        yield SECOND_READ.finding(severity, _subject(asked), says, better, pattern=pattern, fields=missing)
+        yield SECOND_READ.finding(severity, _subject(query), says, better, pattern=pattern, fields=missing)
 
 
-def _subject(asked: MeasuredQuery) -> str:
-    return part_of(asked.of.name, asked.query.name)
+def _subject(query: MeasuredQuery) -> str:
+    return part_of(query.of.name, query.query.name)
 
 
 def _copies(is_eventual: bool) -> str:
     return "inter_partition_index" if is_eventual else "intra_partition_index"
 
 
-def _missing(asked: MeasuredQuery, layout: RowLayout) -> list[str]:
+def _missing(query: MeasuredQuery, layout: RowLayout) -> list[str]:
     """Return the properties that a query needs and the index lacks."""
     if layout.include is None:
         return []
-    context = {*layout.include, *layout.key.fields, *asked.of.key.fields}
-    return [name for name in asked.query.select or asked.of.shape.fields if name not in context]
+    context = {*layout.include, *layout.key.fields, *query.of.key.fields}
+    return [name for name in query.query.select or query.of.shape.fields if name not in context]
 
 
 _FORMATS: Final[Mapping[FieldType, str]] = {
@@ -279,24 +291,26 @@ _FORMATS: Final[Mapping[FieldType, str]] = {
 }
 
 
-def key_here(declared: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
+def key_here(declared_set: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
     """Return the key templates of an index by these fields, in the partition of the entities.
 
     :param order: the order of the query; with a leading "-" (highest first), times use the format `inverted`
     """
-    row = "_".join([f"{names[0].lower()}_{_spelled(declared, names[0])}", *_rest(declared, names, names[1:], False)])
-    return declared.key.partition_template, _in_order(row, order)
+    row = "_".join(
+        [f"{names[0].lower()}_{_spelled(declared_set, names[0])}", *_rest(declared_set, names, names[1:], False)]
+    )
+    return declared_set.key.partition_template, _in_order(row, order)
 
 
-def key_elsewhere(declared: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
+def key_elsewhere(declared_set: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
     """Return the key templates of an index by these fields, in other partitions.
 
     :param order: as for `key_here`
     """
     # The RowKey has the same prefix, so that a copy never has the key of a primary row
     head = names[0].lower()
-    row = "_".join([head, *_rest(declared, names, names[1:], True)])
-    return f"{head}_{_spelled(declared, names[0])}", _in_order(row, order)
+    row = "_".join([head, *_rest(declared_set, names, names[1:], True)])
+    return f"{head}_{_spelled(declared_set, names[0])}", _in_order(row, order)
 
 
 def _in_order(row: str, order: str | None) -> str:
@@ -306,47 +320,47 @@ def _in_order(row: str, order: str | None) -> str:
     return row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}")
 
 
-def index_here(asked: MeasuredQuery, names: Sequence[str]) -> str:
+def index_here(query: MeasuredQuery, names: Sequence[str]) -> str:
     """Return the code of an index by these fields, in the partition of the entities."""
-    partition, row = key_here(asked.of, names, asked.query.order)
+    partition, row = key_here(query.of, names, query.query.order)
     return f'IntraPartitionIndex(Key("{partition}", "{row}"))'
 
 
-def index_elsewhere(asked: MeasuredQuery, names: Sequence[str]) -> str:
+def index_elsewhere(query: MeasuredQuery, names: Sequence[str]) -> str:
     """Return the code of an index by these fields, in other partitions."""
-    partition, row = key_elsewhere(asked.of, names, asked.query.order)
-    unique = "" if is_shared(asked.of, names) else ", unique=True"
+    partition, row = key_elsewhere(query.of, names, query.query.order)
+    unique = "" if is_shared(query.of, names) else ", unique=True"
     return f'InterPartitionIndex(Key("{partition}", "{row}"){unique})'
 
 
-def copies_take(declared: DeclaredSet) -> str:
+def copies_take(declared_set: DeclaredSet) -> str:
     """Return the formatted size of a copy of each entity."""
-    return size(primary_sizes(declared).row * declared.shape.count)
+    return size(primary_sizes(declared_set).row * declared_set.shape.count)
 
 
-def _rest(declared: DeclaredSet, names: Sequence[str], after: Sequence[str], elsewhere: bool) -> list[str]:
+def _rest(declared_set: DeclaredSet, names: Sequence[str], after: Sequence[str], elsewhere: bool) -> list[str]:
     """Return the rest of a RowKey; it includes the primary key if several entities share the values."""
-    parts = [_spelled(declared, name) for name in after]
-    if _has_own(declared, names):
+    parts = [_spelled(declared_set, name) for name in after]
+    if _has_own(declared_set, names):
         return parts
-    templates = [declared.key.partition_template] if elsewhere else []
-    pieces = [piece for template in (*templates, declared.key.row_template) for piece in pieces_of(template)]
+    templates = [declared_set.key.partition_template] if elsewhere else []
+    pieces = [piece for template in (*templates, declared_set.key.row_template) for piece in pieces_of(template)]
     return parts + [_field(piece.name, piece.spec) for piece in pieces if piece.name and piece.name not in names]
 
 
-def is_shared(declared: DeclaredSet, names: Sequence[str]) -> bool:
+def is_shared(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
     """Whether several entities can have the same values of these fields."""
-    return not _has_own(declared, names)
+    return not _has_own(declared_set, names)
 
 
-def _has_own(declared: DeclaredSet, names: Sequence[str]) -> bool:
+def _has_own(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
     """Whether the values of one of the fields are unique."""
-    fields = [declared.shape.fields.get(name, Field(distinct=1)) for name in names]
-    return any(each.distinct is None and each.within is None and each.order == "none" for each in fields)
+    fields = [declared_set.shape.fields.get(name, Field(distinct=1)) for name in names]
+    return any(field.distinct is None and field.within is None and field.order == "none" for field in fields)
 
 
-def _spelled(declared: DeclaredSet, name: str) -> str:
-    field = declared.shape.fields.get(name, Field())
+def _spelled(declared_set: DeclaredSet, name: str) -> str:
+    field = declared_set.shape.fields.get(name, Field())
     return _field(name, _FORMATS.get(field.type, "").removeprefix(":"))
 
 

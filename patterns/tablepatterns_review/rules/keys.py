@@ -96,22 +96,22 @@ UNSAFE_KEY: Final = Rule(
 
 def _unsound_keys(context: RuleContext) -> Iterator[Finding]:
     """Yield findings about keys that change or collide."""
-    for declared in context.design.sets:
-        yield from _changing(context, declared)
-        if ("too-few", declared.name) not in {(each.kind, each.subject) for each in context.design.flaws}:
-            yield from _colliding(context, declared)
-        yield from _unsafe(declared)
+    for declared_set in context.design.sets:
+        yield from _changing(context, declared_set)
+        if ("too-few", declared_set.name) not in {(flaw.kind, flaw.subject) for flaw in context.design.flaws}:
+            yield from _colliding(context, declared_set)
+        yield from _unsafe(declared_set)
 
 
-def _changing(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
-    for done in context.writes_of(declared):
-        changed = [name for name in done.write.changes if name in declared.key.fields]
-        if done.write.operation != "update" or not changed:
+def _changing(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    for write in context.writes_of(declared_set):
+        changed = [name for name in write.write.changes if name in declared_set.key.fields]
+        if write.write.operation != "update" or not changed:
             continue
-        moves = any(name in declared.key.partition_fields for name in changed)
+        moves = any(name in declared_set.key.partition_fields for name in changed)
         says = (
-            f"{done.write.name!r} changes {listed(changed)}, which is part of the "
-            f"{'PartitionKey' if moves else 'RowKey'} of {declared.name}, {often(done.write.rate)}."
+            f"{write.write.name!r} changes {listed(changed)}, which is part of the "
+            f"{'PartitionKey' if moves else 'RowKey'} of {declared_set.name}, {often(write.write.rate)}."
         )
         better = (
             "Use values that never change as the key, such as a number, with an index for those that do; or move "
@@ -121,41 +121,46 @@ def _changing(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
         )
         pattern = "partition_move" if moves else "intra_partition_index"
         yield KEY_CHANGES.finding(
-            Severity.WARNING, part_of(declared.name, done.write.name), says, better, pattern=pattern, fields=changed
+            Severity.WARNING,
+            part_of(declared_set.name, write.write.name),
+            says,
+            better,
+            pattern=pattern,
+            fields=changed,
         )
 
 
-def _colliding(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
-    if kind_of(declared).has_unique_keys:
+def _colliding(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    if kind_of(declared_set).has_unique_keys:
         return
-    pieces = [piece for half in _halves(declared.key) for piece in half if piece.name]
-    fields = [declared.shape.fields.get(piece.name or "", Field()) for piece in pieces]
+    pieces = [piece for half in _halves(declared_set.key) for piece in half if piece.name]
+    fields = [declared_set.shape.fields.get(piece.name or "", Field()) for piece in pieces]
     clocks = [piece for piece in pieces if piece.is_clock]
     names = [piece.name or "" for piece in pieces]
     own = [p for p, f in zip(pieces, fields, strict=True) if not p.is_clock and _is_own(f, names)]
     if own:
         return
     if not clocks or all(field.distinct is not None for field in fields):
-        yield from _by_chance(declared, names)
+        yield from _by_chance(declared_set, names)
         return
     span = min(_length(piece) for piece in clocks)
-    rate = sum(each.write.busiest for each in context.writes_of(declared) if each.write.operation == "insert")
-    meets = rate * span * _share(declared, [piece for piece in pieces if not piece.is_clock])
+    rate = sum(write.write.busiest for write in context.writes_of(declared_set) if write.write.operation == "insert")
+    meets = rate * span * _share(declared_set, [piece for piece in pieces if not piece.is_clock])
     others = [piece.name or "" for piece in pieces if not piece.is_clock]
-    coincidence = coincidence_of(declared.shape, others)
-    average = sum(each.write.rate for each in context.writes_of(declared) if each.write.operation == "insert")
+    coincidence = coincidence_of(declared_set.shape, others)
+    average = sum(write.write.rate for write in context.writes_of(declared_set) if write.write.operation == "insert")
     # Two entities of the same microsecond hardly ever agree in the other fields
     in_a_year = average * span * coincidence * average * _SECONDS["Y"] if span >= 1 else 0.0
     if meets < _POSSIBLE and in_a_year < 1:
         return
     severity = Severity.SERIOUS if meets >= _CERTAIN or in_a_year >= _MANY else Severity.WARNING
     says = (
-        f"The key of {declared.name} consists of {listed(names)}: at the peak, {number(meets)} other entities "
+        f"The key of {declared_set.name} consists of {listed(names)}: at the peak, {number(meets)} other entities "
         "have the same one "
         f"within a {_spoken(span)}."
     )
-    better = f"Append an id to the timestamp in the RowKey, such as {{{declared.shape.entity}Id:uuid}}."
-    yield COLLIDING_KEYS.finding(severity, declared.name, says, better)
+    better = f"Append an id to the timestamp in the RowKey, such as {{{declared_set.shape.entity}Id:uuid}}."
+    yield COLLIDING_KEYS.finding(severity, declared_set.name, says, better)
 
 
 def _is_own(field: Field, names: list[str]) -> bool:
@@ -163,14 +168,14 @@ def _is_own(field: Field, names: list[str]) -> bool:
     return field.distinct is None and field.type != "boolean" and (field.within is None or field.within in names)
 
 
-def _by_chance(declared: DeclaredSet, names: list[str]) -> Iterator[Finding]:
+def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]:
     """Yield a finding if entities whose values occur independently have the same key.
 
     A field of the RowKey that numbers or identifies something, such as a line of an order, is assumed to make keys
     unique.
     """
-    shape = declared.shape
-    of_row = [piece.name for piece in _halves(declared.key)[1] if piece.name] or names
+    shape = declared_set.shape
+    of_row = [piece.name for piece in _halves(declared_set.key)[1] if piece.name] or names
     if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in of_row):
         return
     pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
@@ -178,11 +183,11 @@ def _by_chance(declared: DeclaredSet, names: list[str]) -> Iterator[Finding]:
     if pairs < 1 or combinations <= _ALL * shape.count:
         return
     says = (
-        f"The key of {declared.name} consists of {listed(names)}, of which no combination is unique: among "
+        f"The key of {declared_set.name} consists of {listed(names)}, of which no combination is unique: among "
         f"{entities(shape.count)}, about {number(pairs)} pairs have the same key."
     )
     better = f"Append an id to the RowKey that tells them apart, such as {{{shape.entity}Id:uuid}}."
-    yield COLLIDING_KEYS.finding(Severity.SERIOUS, declared.name, says, better)
+    yield COLLIDING_KEYS.finding(Severity.SERIOUS, declared_set.name, says, better)
 
 
 _NUMBERING: Final = re.compile(r"(id|no|nr|number|code|key|sku|slot|index|isbn|iban|version)$", re.IGNORECASE)
@@ -201,10 +206,10 @@ def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
     return shape.count * (shape.count - 1) / 2 * coincidence_of(shape, names)
 
 
-def _share(declared: DeclaredSet, pieces: list[Piece]) -> float:
+def _share(declared_set: DeclaredSet, pieces: list[Piece]) -> float:
     share = 1.0
     for piece in pieces:
-        share *= values_of(declared.shape, piece.name or "").share(1)
+        share *= values_of(declared_set.shape, piece.name or "").share(1)
     return share
 
 
@@ -223,16 +228,18 @@ def _halves(key: Key) -> tuple[list[Piece], list[Piece]]:
     return list(pieces_of(key.partition_template)), list(pieces_of(key.row_template))
 
 
-def _unsafe(declared: DeclaredSet) -> Iterator[Finding]:
-    for key in keys_of(declared):
+def _unsafe(declared_set: DeclaredSet) -> Iterator[Finding]:
+    for key in keys_of(declared_set):
         for piece in (*_halves(key)[0], *_halves(key)[1]):
-            field = declared.shape.fields.get(piece.name or "", Field())
+            field = declared_set.shape.fields.get(piece.name or "", Field())
             if piece.name and not piece.spec and field.type == "string" and _WITH_SLASHES.search(piece.name):
-                says = f"{piece.name} is part of a key of {declared.name}, and is likely to contain '/', '?' or '#'."
+                says = (
+                    f"{piece.name} is part of a key of {declared_set.name}, and is likely to contain '/', '?' or '#'."
+                )
                 better = (
                     f"Write it as {{{piece.name}:escape}}, which escapes what a key cannot contain and keeps the order."
                 )
-                yield UNSAFE_KEY.finding(Severity.WARNING, declared.name, says, better, fields=[piece.name])
+                yield UNSAFE_KEY.finding(Severity.WARNING, declared_set.name, says, better, fields=[piece.name])
                 return
 
 
@@ -256,80 +263,80 @@ NARROW_NUMBER: Final = Rule(
 
 def _wrong_order(context: RuleContext) -> Iterator[Finding]:
     """Yield findings about the order of the keys of each set."""
-    for declared in context.design.sets:
-        yield from _text(context, declared)
-        yield from _narrow(context, declared)
+    for declared_set in context.design.sets:
+        yield from _text(context, declared_set)
+        yield from _narrow(context, declared_set)
 
 
-def keys_of(declared: DeclaredSet) -> list[Key]:
+def keys_of(declared_set: DeclaredSet) -> list[Key]:
     """Return the keys of a set's entities and indexes."""
-    return [declared.key, *(profile.layout.key for _, profile in declared.profiles() if profile.layout)]
+    return [declared_set.key, *(profile.layout.key for _, profile in declared_set.profiles() if profile.layout)]
 
 
-def _text(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
-    in_keys = {name for key in keys_of(declared) for name in key.row_fields}
+def _text(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    in_keys = {name for key in keys_of(declared_set) for name in key.row_fields}
     wanted: dict[str, str] = {}
-    for asked in context.queries_of(declared):
-        by_order = [asked.query.order.removeprefix("-")] if asked.query.order else []
-        for name in (*terms_of(asked.query, declared.key).ranged, *by_order):
-            wanted.setdefault(name, asked.query.name)
+    for query in context.queries_of(declared_set):
+        by_order = [query.query.order.removeprefix("-")] if query.query.order else []
+        for name in (*terms_of(query.query, declared_set.key).ranged, *by_order):
+            wanted.setdefault(name, query.query.name)
     is_reported = False
-    for name, field in declared.shape.fields.items():
+    for name, field in declared_set.shape.fields.items():
         if field.type == "string" and field.order == "rising" and name in wanted and name in in_keys:
             says = f"{name} increases but is text: {wanted[name]!r} gets '10' before '9', and '01.02.' before '31.01.'."
             better = f"Store it as a number or a timestamp, and write the key as {{{name}:010d}} or {{{name}:ticks}}."
-            yield TEXT_ORDER.finding(Severity.WARNING, declared.name, says, better, fields=[name])
+            yield TEXT_ORDER.finding(Severity.WARNING, declared_set.name, says, better, fields=[name])
             is_reported = True
     if not is_reported:
-        yield from islice(chain.from_iterable(map(_unsorted, context.queries_of(declared))), 1)
+        yield from islice(chain.from_iterable(map(_unsorted, context.queries_of(declared_set))), 1)
 
 
-def _unsorted(asked: MeasuredQuery) -> Iterator[Finding]:
+def _unsorted(query: MeasuredQuery) -> Iterator[Finding]:
     """Yield a finding if a range of values is not a range of keys."""
-    key, measured = key_of(asked), asked.measured
-    if waste_severity(measured) is None or unindexed(asked):
+    key, measured_set = key_of(query), query.measured
+    if waste_severity(measured_set) is None or unindexed(query):
         return
     for position, name in enumerate(key.row_fields):
-        if asked.query.known.get(name) == "range" and not is_sorted(key, position):
+        if query.query.known.get(name) == "range" and not is_sorted(key, position):
             says = (
-                f"{name} is text in the middle of a RowKey, so rows do not sort by it: {asked.query.name!r} reads "
-                f"{entities(measured.examined)} to return {number(wanted(measured))}."
+                f"{name} is text in the middle of a RowKey, so rows do not sort by it: {query.query.name!r} reads "
+                f"{entities(measured_set.examined)} to return {number(wanted(measured_set))}."
             )
             better = f"Write it as {{{name}:escape}}, which keeps the order, or store a number or a timestamp."
-            yield TEXT_ORDER.finding(Severity.WARNING, asked.of.name, says, better, fields=[name])
+            yield TEXT_ORDER.finding(Severity.WARNING, query.of.name, says, better, fields=[name])
             return
 
 
-def _narrow(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
+def _narrow(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     seen: set[str] = set()
-    for key in keys_of(declared):
+    for key in keys_of(declared_set):
         for piece in (*pieces_of(key.partition_template), *pieces_of(key.row_template)):
             if piece.name and piece.width and piece.spec[-1:] == "d" and not piece.is_clock and piece.name not in seen:
                 seen.add(piece.name)
                 digits = piece.width - piece.spec.startswith("+")
-                yield from _one_narrow(context, declared, piece.name, digits)
+                yield from _one_narrow(context, declared_set, piece.name, digits)
 
 
-def _one_narrow(context: RuleContext, declared: DeclaredSet, name: str, digits: int) -> Iterator[Finding]:
-    field = declared.shape.fields.get(name)
+def _one_narrow(context: RuleContext, declared_set: DeclaredSet, name: str, digits: int) -> Iterator[Finding]:
+    field = declared_set.shape.fields.get(name)
     if field is None:
         return
     # A field that is numbered within another one restarts for each of its values
     within = field.within
-    share = values_of(declared.shape, within).share(1) if within and within in declared.shape.fields else 1.0
-    now = field.distinct or math.ceil(declared.shape.count * share)
-    growth = 0.0 if field.distinct else declared.shape.growth * share
+    share = values_of(declared_set.shape, within).share(1) if within and within in declared_set.shape.fields else 1.0
+    now = field.distinct or math.ceil(declared_set.shape.count * share)
+    growth = 0.0 if field.distinct else declared_set.shape.growth * share
     most = 10**digits - 1
     if now + growth * context.design.years <= most:
         return
     when = years_from_now((most - now) / growth if now < most and growth else 0)
     says = (
-        f"{name} has {digits} digits in the key of {declared.name}, so it ends at {number(most)}, "
+        f"{name} has {digits} digits in the key of {declared_set.name}, so it ends at {number(most)}, "
         f"which is reached {when}."
     )
     wide = len(str(int(now + growth * context.design.years))) + 2
     better = f"Write it as {{{name}:0{wide}d}}; widening a key later means rewriting every entity."
-    yield NARROW_NUMBER.finding(Severity.SERIOUS, declared.name, says, better, fields=[name])
+    yield NARROW_NUMBER.finding(Severity.SERIOUS, declared_set.name, says, better, fields=[name])
 
 
 _FLAWS: Final = {
@@ -359,10 +366,10 @@ def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
     """Whether a query reads a range of the flawed field, or sorts by it."""
     whole = flaw.subject.partition(": ")[0]
     return any(
-        name in terms_of(asked.query, asked.of.key).ranged or (asked.query.order or "").lstrip("-") == name
+        name in terms_of(query.query, query.of.key).ranged or (query.query.order or "").lstrip("-") == name
         for name in flaw.fields
-        for asked in context.queries()
-        if asked.of.name == whole
+        for query in context.queries()
+        if query.of.name == whole
     )
 
 

@@ -48,70 +48,71 @@ RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield findings about how the entities of each set are deleted, or about missing deletes."""
-    for declared in context.design.sets:
-        yield from _deleted(context, declared)
-        yield from _kept(context, declared)
+    for declared_set in context.design.sets:
+        yield from _deleted(context, declared_set)
+        yield from _kept(context, declared_set)
     for log in context.design.logs:
         yield from _logged(log)
 
 
-def _rate(context: RuleContext, declared: DeclaredSet, operation: str) -> float:
-    own = [each.write for each in context.writes_of(declared) if not is_of_archive(declared, each.write)]
-    return sum(write.rate for write in own if write.operation == operation)
+def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> float:
+    writes = [write.write for write in context.writes_of(declared_set) if not is_of_archive(declared_set, write.write)]
+    return sum(write.rate for write in writes if write.operation == operation)
 
 
-def _deleted(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
-    retention = declared.retention
+def _deleted(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    retention = declared_set.retention
     if retention is not None and retention.by == "table":
         return
     # As many entities expire as are inserted
-    gone = _rate(context, declared, "insert") if retention is not None else _rate(context, declared, "delete")
-    if gone * DAY < _THOUSANDS or (retention is None and not _ages(declared)):
+    gone = _rate(context, declared_set, "insert") if retention is not None else _rate(context, declared_set, "delete")
+    if gone * DAY < _THOUSANDS or (retention is None and not _ages(declared_set)):
         return
     severity = Severity.WARNING if gone * DAY >= _TEN_THOUSANDS else Severity.NOTE
-    says = f"{entities(gone * DAY)} of {declared.name} are found and deleted one by one every day."
+    says = f"{entities(gone * DAY)} of {declared_set.name} are found and deleted one by one every day."
     better = "Use a table per day, week or month (PeriodTables), and drop expired tables: 1 transaction each."
-    yield DELETE_BY_ENTITY.finding(severity, declared.name, says, better)
+    yield DELETE_BY_ENTITY.finding(severity, declared_set.name, says, better)
 
 
-def _ages(declared: DeclaredSet) -> bool:
+def _ages(declared_set: DeclaredSet) -> bool:
     """Whether entities have a timestamp, so that those of a day can be stored together."""
-    return any(each.type == "datetime" and each.order == "rising" for each in declared.shape.fields.values())
+    return any(field.type == "datetime" and field.order == "rising" for field in declared_set.shape.fields.values())
 
 
-def _kept(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
+def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     """Yield a finding if a set grows without end, or its writes contradict its growth."""
-    if declared.retention is not None:
-        yield from _expired(context, declared)
+    if declared_set.retention is not None:
+        yield from _expired(context, declared_set)
         return
-    inserted = _rate(context, declared, "insert") * YEAR
-    added = (_rate(context, declared, "insert") - _rate(context, declared, "delete")) * YEAR
-    growth = declared.shape.growth
-    if declared.archive is not None and not growth:
+    inserted = _rate(context, declared_set, "insert") * YEAR
+    added = (_rate(context, declared_set, "insert") - _rate(context, declared_set, "delete")) * YEAR
+    growth = declared_set.shape.growth
+    if declared_set.archive is not None and not growth:
         # The archive takes what is added
         return
-    if declared.archive is None and declared.shape.moves.received:
-        inserted, added = (each + declared.shape.moves.received_rate * YEAR for each in (inserted, added))
-        growth = declared.shape.net_growth
-    if declared.archive is None and max(added, growth) >= _MANY:
+    if declared_set.archive is None and declared_set.shape.moves.received:
+        inserted, added = (each + declared_set.shape.moves.received_rate * YEAR for each in (inserted, added))
+        growth = declared_set.shape.net_growth
+    if declared_set.archive is None and max(added, growth) >= _MANY:
         more = max(added, growth)
         severity = Severity.WARNING if more >= _TOO_MANY else Severity.NOTE
-        says = f"{entities(more)} a year are added to {declared.name}, and none is ever deleted."
+        says = f"{entities(more)} a year are added to {declared_set.name}, and none is ever deleted."
         better = "Declare a retention and use a table per period, or move old entities to an archive."
-        yield UNBOUNDED_GROWTH.finding(severity, declared.name, says, better)
-    elif added > _TWICE * growth + max(_TEN_THOUSANDS, declared.shape.count):
+        yield UNBOUNDED_GROWTH.finding(severity, declared_set.name, says, better)
+    elif added > _TWICE * growth + max(_TEN_THOUSANDS, declared_set.shape.count):
         says = (
-            f"The writes of {declared.name} add {entities(added)} a year, and the declared growth is {number(growth)}."
+            f"The writes of {declared_set.name} add {entities(added)} a year, and the declared growth is "
+            f"{number(growth)}."
         )
         better = "Declare the growth, or a retention: limits and costs are calculated from them."
-        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared.name, says, better)
-    elif inserted and growth > _TWICE * max(0.0, added) + max(_TEN_THOUSANDS, declared.shape.count):
+        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set.name, says, better)
+    elif inserted and growth > _TWICE * max(0.0, added) + max(_TEN_THOUSANDS, declared_set.shape.count):
         says = (
-            f"The writes of {declared.name} add {entities(max(0.0, added))} a year, and the declared growth is "
+            f"The writes of {declared_set.name} add {entities(max(0.0, added))} a year, and the declared growth is "
             f"{number(growth)}."
         )
         better = "Declare all inserts, or the growth that they lead to: limits and costs are calculated from both."
-        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared.name, says, better)
+        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set.name, says, better)
 
 
 def _logged(log: DeclaredLog) -> Iterator[Finding]:
@@ -123,13 +124,14 @@ def _logged(log: DeclaredLog) -> Iterator[Finding]:
         yield UNBOUNDED_GROWTH.finding(severity, log.name, says, better, pattern="blob_log")
 
 
-def _expired(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
+def _expired(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     """Yield a finding if a set has far more entities than the retained days have inserts."""
-    days = declared.retention.days if declared.retention else 0.0
-    count, there = _rate(context, declared, "insert") * DAY * days, declared.shape.count
+    days = declared_set.retention.days if declared_set.retention else 0.0
+    count, there = _rate(context, declared_set, "insert") * DAY * days, declared_set.shape.count
     if count and there > _FOUR_TIMES * count + _TEN_THOUSANDS:
         says = (
-            f"The inserts of {number(days)} days of {declared.name} are {entities(count)}, and it has {number(there)}."
+            f"The inserts of {number(days)} days of {declared_set.name} are {entities(count)}, and it has "
+            f"{number(there)}."
         )
         better = "Declare the count that the inserts lead to within the retention, or the other rate."
-        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared.name, says, better)
+        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set.name, says, better)

@@ -207,27 +207,29 @@ _SLOW: Final = "entities that a partition serves in 5 s"
 def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
     """Yield the limits that are exceeded or near; if a set has values that are too large, report only those values."""
     large = {
-        each.subject for each in context.in_sight if each.limit == "bytes of a property" and each.reached is not None
+        limit_use.subject
+        for limit_use in context.in_sight
+        if limit_use.limit == "bytes of a property" and limit_use.reached is not None
     }
-    for each in context.in_sight:
-        severity = _severity(each)
-        if severity is None or (each.limit != "bytes of a property" and _follows(each, large)):
+    for limit_use in context.in_sight:
+        severity = _severity(limit_use)
+        if severity is None or (limit_use.limit != "bytes of a property" and _follows(limit_use, large)):
             continue
-        if each.limit in _LIMIT_TEXTS:
-            text = _LIMIT_TEXTS[each.limit]
-            declared = next((one for one in context.design.sets if one.name == each.subject), None)
-            fields = large_fields(declared) if declared is not None and text.rule is VALUE_TOO_LARGE else ()
-            yield text.rule.finding(severity, each.subject, _says(each, text), text.better, fields=fields)
-        elif each.limit == _SLOW:
-            yield from _slow(context, each)
+        if limit_use.limit in _LIMIT_TEXTS:
+            text = _LIMIT_TEXTS[limit_use.limit]
+            declared_set = next((one for one in context.design.sets if one.name == limit_use.subject), None)
+            fields = large_fields(declared_set) if declared_set is not None and text.rule is VALUE_TOO_LARGE else ()
+            yield text.rule.finding(severity, limit_use.subject, _says(limit_use, text), text.better, fields=fields)
+        elif limit_use.limit == _SLOW:
+            yield from _slow(context, limit_use)
 
 
-def large_fields(declared: DeclaredSet) -> list[str]:
+def large_fields(declared_set: DeclaredSet) -> list[str]:
     """Return the fields whose values are larger than a property holds, unless they are in the key."""
     return [
         name
-        for name, field in declared.shape.fields.items()
-        if name not in declared.key.fields
+        for name, field in declared_set.shape.fields.items()
+        if name not in declared_set.key.fields
         and field.type in ("string", "binary")
         and (field.largest or field.size) * (2 if field.type == "string" else 1) > MAX_STRING_BYTES
     ]
@@ -261,63 +263,67 @@ def _says(sight: LimitUse, text: _LimitText) -> str:
 
 
 def _slow(context: RuleContext, sight: LimitUse, *, even_if_rare: bool = False) -> Iterator[Finding]:
-    for asked in context.queries():
-        named = part_of(asked.of.name, asked.query.name) == sight.subject
-        if named and sight.reached is not None and (even_if_rare or _is_wanted(asked)):
+    for query in context.queries():
+        named = part_of(query.of.name, query.query.name) == sight.subject
+        if named and sight.reached is not None and (even_if_rare or _is_wanted(query)):
             then = f", and {number(sight.then)} at the end of the growth" if sight.then != sight.now else ""
             says = (
-                f"{asked.query.name!r} reads {number(sight.now)} entities of one partition{then}; a partition serves "
+                f"{query.query.name!r} reads {number(sight.now)} entities of one partition{then}; a partition serves "
                 f"{number(sight.most)} in five seconds."
             )
             better = "Read it page by page as needed, divide the range, or keep a summary of what you need."
             yield LONG_ANSWER.finding(Severity.NOTE, sight.subject, says, better)
 
 
-def _is_wanted(asked: MeasuredQuery) -> bool:
+def _is_wanted(query: MeasuredQuery) -> bool:
     """Whether a query needs all that it reads, and is frequent enough to report; otherwise it is reported as a scan."""
-    if asked.query.count_only or (asked.query.take is not None and in_order(asked)):
+    if query.query.count_only or (query.query.take is not None and in_order(query)):
         return False
-    return waste_severity(asked.measured) is None and asked.query.rate >= ONCE_AN_HOUR
+    return waste_severity(query.measured) is None and query.query.rate >= ONCE_AN_HOUR
 
 
 def _rejected(context: RuleContext) -> Iterator[Finding]:
     """Yield the calls that are rejected, except for sets whose entities are already reported as too large."""
-    too_large = {each.subject.partition(": ")[0] for each in context.in_sight if each.now > each.most}
+    too_large = {
+        limit_use.subject.partition(": ")[0] for limit_use in context.in_sight if limit_use.now > limit_use.most
+    }
     reported: set[tuple[str, str]] = set()
-    for each in context.measured:
-        reason = each.rejected
-        if reason is None or each.of.name in too_large or (each.of.name, reason) in reported:
+    for measured_set in context.measured:
+        reason = measured_set.rejected
+        if reason is None or measured_set.of.name in too_large or (measured_set.of.name, reason) in reported:
             continue
-        reported.add((each.of.name, reason))
-        says = f"{each.access.name!r} of {each.of.name} is rejected: {reason}."
+        reported.add((measured_set.of.name, reason))
+        says = f"{measured_set.access.name!r} of {measured_set.of.name} is rejected: {reason}."
         better = "Change the key, the sizes or the parts of the set so that the call succeeds."
-        about: About = "query" if isinstance(each.access, Query) else "write"
-        yield REJECTED.finding(Severity.SERIOUS, part_of(each.of.name, each.access.name), says, better, about=about)
+        about: About = "query" if isinstance(measured_set.access, Query) else "write"
+        yield REJECTED.finding(
+            Severity.SERIOUS, part_of(measured_set.of.name, measured_set.access.name), says, better, about=about
+        )
 
 
 def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the exceeded limits whose subject has no other finding."""
-    subjects = {each.subject for each in findings}
+    subjects = {finding.subject for finding in findings}
     whole = {each.partition(": ")[0] for each in subjects}
-    for each in context.in_sight:
-        if each.reached is None or each.subject in subjects or each.subject in whole:
+    for limit_use in context.in_sight:
+        if limit_use.reached is None or limit_use.subject in subjects or limit_use.subject in whole:
             continue
-        if each.limit == _SLOW:
+        if limit_use.limit == _SLOW:
             # Reading for more than five seconds is slow, but not rejected
-            yield from _slow(context, each, even_if_rare=True)
+            yield from _slow(context, limit_use, even_if_rare=True)
             continue
-        now, then, most = (amount(value, each.limit) for value in (each.now, each.then, each.most))
-        growth = f", and {then} at the end of the growth" if each.then != each.now else ""
-        says = f"{each.subject}: {each.limit}: {now}{growth}; the limit is {most}."
-        severity = Severity.SERIOUS if each.reached == 0 else Severity.WARNING
+        now, then, most = (amount(value, limit_use.limit) for value in (limit_use.now, limit_use.then, limit_use.most))
+        growth = f", and {then} at the end of the growth" if limit_use.then != limit_use.now else ""
+        says = f"{limit_use.subject}: {limit_use.limit}: {now}{growth}; the limit is {most}."
+        severity = Severity.SERIOUS if limit_use.reached == 0 else Severity.WARNING
         better = "Read, write or keep less at a time, or divide it over several keys."
-        yield LIMIT_EXCEEDED.finding(severity, each.subject, says, better, about=_kind(context, each.subject))
+        yield LIMIT_EXCEEDED.finding(severity, limit_use.subject, says, better, about=_kind(context, limit_use.subject))
 
 
 def _kind(context: RuleContext, subject: str) -> About:
     """Return what a limit is about."""
-    asked = (part_of(each.of.name, each.query.name) for each in context.queries())
-    done = (part_of(each.of.name, each.write.name) for each in context.writes())
+    asked = (part_of(query.of.name, query.query.name) for query in context.queries())
+    done = (part_of(write.of.name, write.write.name) for write in context.writes())
     return "query" if subject in asked else "write" if subject in done else "set"
 
 
@@ -340,20 +346,20 @@ SLOTS_AS_ENTITIES: Final = Rule(
 
 def _slots(context: RuleContext) -> Iterator[Finding]:
     """Yield the sets whose entities are single points of a series."""
-    for declared in context.design.sets:
-        slot = _slot(declared)
-        asked = next((each for each in context.queries_of(declared) if slot and _reads_all(each, slot)), None)
-        if slot and asked:
-            yield _series_finding(declared, slot, asked)
+    for declared_set in context.design.sets:
+        slot = _slot(declared_set)
+        query = next((query for query in context.queries_of(declared_set) if slot and _reads_all(query, slot)), None)
+        if slot and query:
+            yield _series_finding(declared_set, slot, query)
 
 
-def _slot(declared: DeclaredSet) -> str | None:
+def _slot(declared_set: DeclaredSet) -> str | None:
     """Return the last field of the key if it numbers the points of a numeric series."""
-    fields = declared.shape.fields
-    rest = [field for name, field in fields.items() if name not in declared.key.fields]
-    if not declared.key.row_fields or len(rest) > _PROPERTIES or any(each.type not in _NUMBERS for each in rest):
+    fields = declared_set.shape.fields
+    rest = [field for name, field in fields.items() if name not in declared_set.key.fields]
+    if not declared_set.key.row_fields or len(rest) > _PROPERTIES or any(field.type not in _NUMBERS for field in rest):
         return None
-    name = declared.key.row_fields[-1]
+    name = declared_set.key.row_fields[-1]
     field = fields.get(name, Field())
     is_number = field.type in ("int32", "int64") and field.distinct is not None
     if is_number and _FEWEST <= (field.distinct or 0) <= _MOST_POINTS:
@@ -361,33 +367,33 @@ def _slot(declared: DeclaredSet) -> str | None:
     # A time within a day, or within another period in the rest of the key
     is_moment = field.type == "datetime" and any(
         fields[each].type == "datetime" or fields[each].order == "rising"
-        for each in declared.key.fields
+        for each in declared_set.key.fields
         if each != name and each in fields
     )
     return name if is_moment and fields[name].distinct is not None else None
 
 
-def _reads_all(asked: MeasuredQuery, slot: str) -> bool:
+def _reads_all(query: MeasuredQuery, slot: str) -> bool:
     """Whether a query gives all of the key except the slot, and reads a range of slots."""
-    terms = terms_of(asked.query, asked.of.key)
-    rest = [name for name in asked.of.key.fields if name != slot]
-    scans_only_them = asked.measured.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)
+    terms = terms_of(query.query, query.of.key)
+    rest = [name for name in query.of.key.fields if name != slot]
+    scans_only_them = query.measured.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)
     context = all(name in terms.equal for name in rest) and slot not in terms.equal
-    return context and scans_only_them and asked.measured.returned >= _FEWEST
+    return context and scans_only_them and query.measured.returned >= _FEWEST
 
 
-def _series_finding(declared: DeclaredSet, slot: str, asked: MeasuredQuery) -> Finding:
-    read = asked.measured.returned * asked.query.busiest
+def _series_finding(declared_set: DeclaredSet, slot: str, query: MeasuredQuery) -> Finding:
+    read = query.measured.returned * query.query.busiest
     severity = Severity.WARNING if read >= _NOTICEABLE else Severity.NOTE
     says = (
-        f"{asked.query.name!r} reads {entities(asked.measured.returned)} of {declared.name}, one for each {slot}, "
-        f"{often(asked.query.busiest)}: {number(read)} a second."
+        f"{query.query.name!r} reads {entities(query.measured.returned)} of {declared_set.name}, one for each {slot}, "
+        f"{often(query.query.busiest)}: {number(read)} a second."
     )
-    points = declared.shape.fields[slot].distinct or 0
+    points = declared_set.shape.fields[slot].distinct or 0
     rows = "one entity" if points <= MAX_CUSTOM_PROPERTIES else "a few rows with up to 251 each"
     split = "" if points <= MAX_CUSTOM_PROPERTIES else ", split=True"
     better = f"Store them as {number(points)} properties of {rows} (DataSeries{split}): a merge sets one."
-    return SLOTS_AS_ENTITIES.finding(severity, declared.name, says, better)
+    return SLOTS_AS_ENTITIES.finding(severity, declared_set.name, says, better)
 
 
 RULES: Final = (

@@ -44,17 +44,17 @@ RULES: Final = (SMALL_FLUSHES, MANY_BLOBS)
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield what is wrong with how each blob log is written and read."""
-    for each in context.measured:
-        if not isinstance(each.of, DeclaredLog) or each.rejected is not None:
+    for measured_set in context.measured:
+        if not isinstance(measured_set.of, DeclaredLog) or measured_set.rejected is not None:
             continue
-        if isinstance(each.access, Query):
-            yield from _read(each, each.of, each.of.read(each.access))
-        elif each.access.operation == "insert":
-            yield from _flushed(context, each, each.of, each.of.write(each.access))
+        if isinstance(measured_set.access, Query):
+            yield from _read(measured_set, measured_set.of, measured_set.of.read(measured_set.access))
+        elif measured_set.access.operation == "insert":
+            yield from _flushed(context, measured_set, measured_set.of, measured_set.of.write(measured_set.access))
 
 
-def _flushed(context: RuleContext, measured: Measured, log: DeclaredLog, write: LogWrite) -> Iterator[Finding]:
-    as_much, amount = measured.cost.table_operations(), measured.cost_a_month or 0.0
+def _flushed(context: RuleContext, measured_set: Measured, log: DeclaredLog, write: LogWrite) -> Iterator[Finding]:
+    as_much, amount = measured_set.cost.table_operations(), measured_set.cost_a_month or 0.0
     if as_much <= 1 or amount < _WORTH:
         return
     pace = pace_of(log, write)
@@ -71,14 +71,15 @@ def _flushed(context: RuleContext, measured: Measured, log: DeclaredLog, write: 
     yield SMALL_FLUSHES.finding(severity, part_of(log.name, write.name), says, better)
 
 
-def _read(measured: Measured, log: DeclaredLog, read: LogRead) -> Iterator[Finding]:
-    needed = log.rate * read.seconds * line_bytes(log) / PIECE_BYTES + measured.blob_writes
-    if measured.requests < max(_MANY, _SEVERAL * needed) or read.rate < ONCE_AN_HOUR:
+def _read(measured_set: Measured, log: DeclaredLog, read: LogRead) -> Iterator[Finding]:
+    needed = log.rate * read.seconds * line_bytes(log) / PIECE_BYTES + measured_set.blob_writes
+    if measured_set.requests < max(_MANY, _SEVERAL * needed) or read.rate < ONCE_AN_HOUR:
         return
-    severity = Severity.WARNING if measured.requests >= _TOO_MANY else Severity.NOTE
+    severity = Severity.WARNING if measured_set.requests >= _TOO_MANY else Severity.NOTE
     says = (
-        f"{read.name!r} of {log.name} reads {span(read.seconds)} with {number(measured.requests)} requests, "
-        f"{often(read.rate)}: {plural(measured.blob_reads, 'read')} of blobs, {plural(measured.blob_writes, 'list')}."
+        f"{read.name!r} of {log.name} reads {span(read.seconds)} with {number(measured_set.requests)} requests, "
+        f"{often(read.rate)}: {plural(measured_set.blob_reads, 'read')} of blobs, "
+        f"{plural(measured_set.blob_writes, 'list')}."
     )
     better = "Log through fewer processes, give what is read alone a log of its own, or keep a summary of each hour."
     yield MANY_BLOBS.finding(severity, part_of(log.name, read.name), says, better)

@@ -55,9 +55,9 @@ class Rule:
         """
         kind = about or self.about
         fits = pattern or self.pattern
-        found = Finding(self.name, severity, subject, says, self.why, better, self.guide, fits)
+        finding = Finding(self.name, severity, subject, says, self.why, better, self.guide, fits)
         # `findings` tells the kinds of derived data apart
-        return replace(found, about="index" if kind == "derived" else kind, fields=tuple(fields))
+        return replace(finding, about="index" if kind == "derived" else kind, fields=tuple(fields))
 
 
 __all__ = ["Check", "Rule", "entities", "listed", "part_of"]

@@ -103,135 +103,135 @@ class _Advice:
 
 def _scans(context: RuleContext) -> Iterator[Finding]:
     """Yield one finding for each query that reads many entities it does not return."""
-    for asked in context.queries():
-        severity = None if _is_served(asked) else waste_severity(asked.measured)
+    for query in context.queries():
+        severity = None if _is_served(query) else waste_severity(query.measured)
         if severity is not None:
-            advice = _advice(context, asked)
-            subject = part_of(asked.of.name, asked.query.name)
+            advice = _advice(context, query)
+            subject = part_of(query.of.name, query.query.name)
             yield advice.rule.finding(
                 severity, subject, advice.says, advice.better, pattern=advice.pattern, fields=advice.fields
             )
 
 
-def _advice(context: RuleContext, asked: MeasuredQuery) -> _Advice:
-    if _is_or_of_keys(asked):
-        return _or_of_keys(asked)
-    if asked.query.take is not None and not in_order(asked) and not unindexed(asked):
-        return _client_sort(asked)
-    if _is_span_of_log(context, asked):
-        return _log_data(asked)
-    is_job = asked.query.rate < ONCE_AN_HOUR
-    return _scan(asked) if is_job or not _can_be_indexed(asked) else _missing_index(context, asked)
+def _advice(context: RuleContext, query: MeasuredQuery) -> _Advice:
+    if _is_or_of_keys(query):
+        return _or_of_keys(query)
+    if query.query.take is not None and not in_order(query) and not unindexed(query):
+        return _client_sort(query)
+    if _is_span_of_log(context, query):
+        return _log_data(query)
+    is_job = query.query.rate < ONCE_AN_HOUR
+    return _scan(query) if is_job or not _can_be_indexed(query) else _missing_index(context, query)
 
 
-def _is_served(asked: MeasuredQuery) -> bool:
+def _is_served(query: MeasuredQuery) -> bool:
     """Whether keys answer the query in its order, so that additional reads are the cost of a list or of buckets."""
-    if "contains" in asked.query.known.values():
+    if "contains" in query.query.known.values():
         # Text search has a rule of its own
         return True
-    if asked.query.count_only and asked.query.rate >= ONCE_AN_HOUR:
+    if query.query.count_only and query.query.rate >= ONCE_AN_HOUR:
         # Frequent counts have a rule of their own: a stored count needs no index
         return True
-    by_list = asked.via is not None and asked.of.profile(asked.via).finder == "find_all"
+    by_list = query.via is not None and query.of.profile(query.via).finder == "find_all"
     return by_list or (
-        asked.query.filter is None and partition_known(asked) and in_order(asked) and not unindexed(asked)
+        query.query.filter is None and partition_known(query) and in_order(query) and not unindexed(query)
     )
 
 
-def reads(asked: MeasuredQuery) -> str:
+def reads(query: MeasuredQuery) -> str:
     """Describe how many entities a query reads and returns, and how often."""
-    measured = asked.measured
-    label = "reads" if measured.query_class is None else f"is a {measured.query_class.label}: it reads"
-    found = f"{entities(measured.examined)} to return {number(wanted(measured))}"
-    return f"{asked.query.name!r} of {asked.of.name} {label} {found}, {often(asked.query.busiest)}"
+    measured_set = query.measured
+    label = "reads" if measured_set.query_class is None else f"is a {measured_set.query_class.label}: it reads"
+    found = f"{entities(measured_set.examined)} to return {number(wanted(measured_set))}"
+    return f"{query.query.name!r} of {query.of.name} {label} {found}, {often(query.query.busiest)}"
 
 
-def _is_or_of_keys(asked: MeasuredQuery) -> bool:
-    text = asked.query.filter
+def _is_or_of_keys(query: MeasuredQuery) -> bool:
+    text = query.query.filter
     return text is not None and " or " in text and bool(point_keys(parse(text)))
 
 
-def _or_of_keys(asked: MeasuredQuery) -> _Advice:
-    keys = point_keys(parse(asked.query.filter or "")) or []
+def _or_of_keys(query: MeasuredQuery) -> _Advice:
+    keys = point_keys(parse(query.query.filter or "")) or []
     better = (
         f"Send {counted(len(keys), 'point query')} in parallel (get_many), which read at most "
         f"{counted(len(keys), 'entity')}."
     )
-    return _Advice(OR_OF_KEYS, f"{reads(asked)}; its keys are joined by 'or'.", better)
+    return _Advice(OR_OF_KEYS, f"{reads(query)}; its keys are joined by 'or'.", better)
 
 
-def _client_sort(asked: MeasuredQuery) -> _Advice:
-    order = asked.query.order or ""
+def _client_sort(query: MeasuredQuery) -> _Advice:
+    order = query.query.order or ""
     field = order.removeprefix("-")
-    kind = asked.of.shape.fields[field].type if field in asked.of.shape.fields else "datetime"
+    kind = query.of.shape.fields[field].type if field in query.of.shape.fields else "datetime"
     newest = order.startswith("-") and kind == "datetime"
-    says = f"{reads(asked)}; its first {asked.query.take} by {field} are found by sorting in the client."
-    if newest and partition_known(asked):
+    says = f"{reads(query)}; its first {query.query.take} by {field} are found by sorting in the client."
+    if newest and partition_known(query):
         better = (
             f"Use inverted ticks in the RowKey, {{{field}:inverted}}, so that the newest are read first, and no others."
         )
         return _Advice(CLIENT_SORT, says, better, "log_tail")
-    better = f"Add an index whose RowKey starts with {field}, so that the first {asked.query.take} are a range."
+    better = f"Add an index whose RowKey starts with {field}, so that the first {query.query.take} are a range."
     return _Advice(CLIENT_SORT, says, better)
 
 
-def _is_span_of_log(context: RuleContext, asked: MeasuredQuery) -> bool:
+def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:
     """Whether the query searches entities by time that are inserted and never updated."""
-    fields = asked.of.shape.fields
-    ranged = terms_of(asked.query, asked.of.key).ranged
+    fields = query.of.shape.fields
+    ranged = terms_of(query.query, query.of.key).ranged
     by_time = any(name in fields and fields[name].type == "datetime" for name in ranged)
-    writes = [each.write for each in context.writes_of(asked.of)]
-    added_only = bool(writes) and all(each.operation != "update" for each in writes)
-    return by_time and added_only and asked.measured.query_class is QueryClass.TABLE_SCAN
+    writes = [write.write for write in context.writes_of(query.of)]
+    added_only = bool(writes) and all(write.operation != "update" for write in writes)
+    return by_time and added_only and query.measured.query_class is QueryClass.TABLE_SCAN
 
 
-def _log_data(asked: MeasuredQuery) -> _Advice:
+def _log_data(query: MeasuredQuery) -> _Advice:
     better = (
         "Write the log to one blob per hour, found by name; or, if it must stay in a table, query one partition at a "
         "time."
     )
-    return _Advice(LOG_DATA, f"{reads(asked)}; it does not know the partition, so it searches all of them.", better)
+    return _Advice(LOG_DATA, f"{reads(query)}; it does not know the partition, so it searches all of them.", better)
 
 
-def _can_be_indexed(asked: MeasuredQuery) -> bool:
+def _can_be_indexed(query: MeasuredQuery) -> bool:
     """Whether an index could answer the query: by a value, or by a range if the partition is known."""
-    terms = terms_of(asked.query, asked.of.key)
-    left = unindexed(asked)
-    return any(name in terms.equal for name in left) or (partition_known(asked) and bool(left))
+    terms = terms_of(query.query, query.of.key)
+    left = unindexed(query)
+    return any(name in terms.equal for name in left) or (partition_known(query) and bool(left))
 
 
-def _missing_index(context: RuleContext, asked: MeasuredQuery) -> _Advice:
-    terms = terms_of(asked.query, asked.of.key)
-    left = unindexed(asked)
+def _missing_index(context: RuleContext, query: MeasuredQuery) -> _Advice:
+    terms = terms_of(query.query, query.of.key)
+    left = unindexed(query)
     equal = [name for name in terms.equal if name in left]
-    says = f"{reads(asked)}; it filters on {listed(left)}, which no key can answer."
+    says = f"{reads(query)}; it filters on {listed(left)}, which no key can answer."
     chosen = equal or left
-    if partition_known(asked):
-        code = index_here(asked, chosen)
+    if partition_known(query):
+        code = index_here(query, chosen)
         better = (
             f"Add an index in the same partition, {code}: it changes with the entity, and one range query reads it. "
-            f"It takes {copies_take(asked.of)}, and no extra transactions."
+            f"It takes {copies_take(query.of)}, and no extra transactions."
         )
-        if equal and is_shared(asked.of, equal):
+        if equal and is_shared(query.of, equal):
             better = (
                 f"{better} Lists of the entities with a value (IndexEntity) take less space, but "
                 "each entity is read separately."
             )
         return _Advice(MISSING_INDEX, says, better, fields=tuple(left))
-    code = index_elsewhere(asked, chosen)
-    written = sum(each.write.rate for each in context.writes_of(asked.of))
+    code = index_elsewhere(query, chosen)
+    written = sum(write.write.rate for write in context.writes_of(query.of))
     rate = f" ({often(written)})" if written else ""
     better = (
         f"Add an index in other partitions, {code}: a point or range query reads it, and it is eventually consistent. "
-        f"It takes {copies_take(asked.of)}, and each write{rate} at least {COPY_ELSEWHERE}."
+        f"It takes {copies_take(query.of)}, and each write{rate} at least {COPY_ELSEWHERE}."
     )
     return _Advice(MISSING_INDEX, says, better, "inter_partition_index", tuple(left))
 
 
-def _scan(asked: MeasuredQuery) -> _Advice:
-    is_table = asked.measured.query_class is QueryClass.TABLE_SCAN
-    says = f"{reads(asked)}{_reason(asked)}."
-    if asked.query.rate < ONCE_AN_HOUR:
+def _scan(query: MeasuredQuery) -> _Advice:
+    is_table = query.measured.query_class is QueryClass.TABLE_SCAN
+    says = f"{reads(query)}{_reason(query)}."
+    if query.query.rate < ONCE_AN_HOUR:
         rule = TABLE_SCAN if is_table else PARTITION_SCAN
         better = "This may be right for a batch job: an index would be written with every change."
         return _Advice(rule, says, better, "parallel_reads")
@@ -242,8 +242,8 @@ def _scan(asked: MeasuredQuery) -> _Advice:
     return _Advice(PARTITION_SCAN, says, better, "index_entities")
 
 
-def _reason(asked: MeasuredQuery) -> str:
-    return f"; {classify(parse(asked.query.filter)).reason}" if asked.query.filter else ""
+def _reason(query: MeasuredQuery) -> str:
+    return f"; {classify(parse(query.query.filter)).reason}" if query.query.filter else ""
 
 
 _READS: Final = 10.0
@@ -262,25 +262,25 @@ BLOB_WITH_EVERY_READ: Final = Rule(
 
 def _unwanted_blobs(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that read blobs they do not need."""
-    for asked in context.queries():
-        large = set(asked.of.in_blobs())
-        unwanted = bool(asked.query.select) and not large.intersection(asked.query.select)
+    for query in context.queries():
+        large = set(query.of.in_blobs())
+        unwanted = bool(query.query.select) and not large.intersection(query.query.select)
         # Each result takes one transaction more than the table query, for its blob
-        blobs = asked.measured.transactions - 1 >= _BLOBS * asked.measured.returned
+        blobs = query.measured.transactions - 1 >= _BLOBS * query.measured.returned
         if large and unwanted and blobs:
-            yield _blob_finding(asked, sorted(large))
+            yield _blob_finding(query, sorted(large))
 
 
-def _blob_finding(asked: MeasuredQuery, large: list[str]) -> Finding:
-    reads = asked.measured.returned * asked.query.busiest
+def _blob_finding(query: MeasuredQuery, large: list[str]) -> Finding:
+    reads = query.measured.returned * query.query.busiest
     severity = Severity.WARNING if reads >= _READS else Severity.NOTE
-    wanted = listed(list(asked.query.select), most=3)
+    wanted = listed(list(query.query.select), most=3)
     says = (
-        f"{asked.query.name!r} needs {wanted}, but reads {listed(large)} from a blob for each of {asked.of.name}: "
+        f"{query.query.name!r} needs {wanted}, but reads {listed(large)} from a blob for each of {query.of.name}: "
         f"{number(reads)} needless reads a second."
     )
     better = f"Store {listed(large)} in a separate entity in the same partition (OneToOne), and read it when needed."
-    subject = part_of(asked.of.name, asked.query.name)
+    subject = part_of(query.of.name, query.query.name)
     return BLOB_WITH_EVERY_READ.finding(severity, subject, says, better, fields=large)
 
 
@@ -311,39 +311,44 @@ NEEDLESS_SPREAD: Final = Rule(
 
 def _many_parts(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that are sent to many tables or buckets, and the sets with more buckets than they need."""
-    for asked in context.queries():
-        yield from _asks(asked)
-    for declared in context.design.sets:
-        yield from _needless(context, declared)
+    for query in context.queries():
+        yield from _asks(query)
+    for declared_set in context.design.sets:
+        yield from _needless(context, declared_set)
 
 
-def _asks(asked: MeasuredQuery) -> Iterator[Finding]:
-    parts, requests = kind_of(asked.of).parts, asked.measured.requests
-    more = (requests - 1) * asked.query.busiest
+def _asks(query: MeasuredQuery) -> Iterator[Finding]:
+    parts, requests = kind_of(query.of).parts, query.measured.requests
+    more = (requests - 1) * query.query.busiest
     if not parts or requests < _SEVERAL_PARTS or more < _NOTICEABLE:
         return
     severity = Severity.WARNING if more >= _MANY else Severity.NOTE
     says = (
-        f"{asked.query.name!r} of {asked.of.name} sends {number(requests)} requests to many {parts}, "
-        f"{often(asked.query.busiest)}: {number(more)} extra requests a second."
+        f"{query.query.name!r} of {query.of.name} sends {number(requests)} requests to many {parts}, "
+        f"{often(query.query.busiest)}: {number(more)} extra requests a second."
     )
     yield ASKS_EVERY_PART.finding(
-        severity, part_of(asked.of.name, asked.query.name), says, kind_of(asked.of).advice_on_parts(asked.of)
+        severity, part_of(query.of.name, query.query.name), says, kind_of(query.of).advice_on_parts(query.of)
     )
 
 
-def _needless(context: RuleContext, declared: DeclaredSet) -> Iterator[Finding]:
-    buckets = declared.settings.get("buckets")
-    if not kind_of(declared).is_spread or not isinstance(buckets, int) or buckets < 2:
+def _needless(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    buckets = declared_set.settings.get("buckets")
+    if not kind_of(declared_set).is_spread or not isinstance(buckets, int) or buckets < 2:
         return
     for heat in context.heats:
-        if heat.table == declared.table and heat.partitions and heat.partitions[0].peak * buckets < _COLD * heat.target:
+        if (
+            heat.table == declared_set.table
+            and heat.partitions
+            and heat.partitions[0].peak * buckets < _COLD * heat.target
+        ):
             says = (
-                f"{declared.name} is spread over {number(buckets)} buckets; without them, the busiest partition would "
+                f"{declared_set.name} is spread over {number(buckets)} buckets; without them, the busiest "
+                "partition would "
                 f"handle {number(heat.partitions[0].peak * buckets)} of {number(heat.target)} entities a second."
             )
             better = "Use a single partition, which one request reads, until the rates are ten times as high."
-            yield NEEDLESS_SPREAD.finding(Severity.NOTE, declared.name, says, better)
+            yield NEEDLESS_SPREAD.finding(Severity.NOTE, declared_set.name, says, better)
 
 
 _SEVERAL_RESULTS: Final = 5.0
@@ -390,7 +395,7 @@ def _joined(context: RuleContext, many: MeasuredQuery, one: MeasuredQuery) -> Fi
     )
     subject = part_of(one.of.name, one.query.name)
     severity = Severity.WARNING if one.query.busiest >= _BUSY else Severity.NOTE
-    changes = sum(each.write.rate for each in context.writes_of(one.of))
+    changes = sum(write.write.rate for write in context.writes_of(one.of))
     if one.of.shape.count <= _SMALL and changes < 1:
         better = f"Cache the {entities(one.of.shape.count)} of {one.of.name} in each reader: they rarely change."
         return JOIN_ONE_BY_ONE.finding(severity, subject, says, better, pattern="lookup")

@@ -48,43 +48,47 @@ RULES: Final = (PLAIN, IN_KEY, MERGE_REFUSED)
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the sets whose secret values are not encrypted."""
-    for declared in context.design.sets:
-        secrets = [name for name, field in declared.shape.fields.items() if field.secret]
-        in_keys = [name for name in secrets if name in _in_keys(declared)]
-        hidden = {name for each in declared.mappings if each.keeps_secret for name in each.fields}
+    for declared_set in context.design.sets:
+        secrets = [name for name, field in declared_set.shape.fields.items() if field.secret]
+        in_keys = [name for name in secrets if name in _in_keys(declared_set)]
+        hidden = {name for mapping in declared_set.mappings if mapping.keeps_secret for name in mapping.fields}
         if in_keys:
-            says = f"{listed(in_keys)} of {declared.name} must be secret, but can be read in a key."
+            says = f"{listed(in_keys)} of {declared_set.name} must be secret, but can be read in a key."
             better = "Use another property as the key, encrypt this one, and look it up by its blind index if needed."
-            yield IN_KEY.finding(Severity.SERIOUS, declared.name, says, better, fields=in_keys)
+            yield IN_KEY.finding(Severity.SERIOUS, declared_set.name, says, better, fields=in_keys)
         if plain := [name for name in secrets if name not in hidden and name not in in_keys]:
             says = (
-                f"{listed(plain)} of {declared.name} must be secret, but can be read by everyone with read access to "
+                f"{listed(plain)} of {declared_set.name} must be secret, but can be read by everyone with read "
+                "access to "
                 "the table."
             )
             better = (
                 f"Encrypt {listed(plain)} (EncryptedProperties). Merges are then rejected, and filters cannot use it."
             )
-            yield PLAIN.finding(Severity.SERIOUS, declared.name, says, better, fields=plain)
+            yield PLAIN.finding(Severity.SERIOUS, declared_set.name, says, better, fields=plain)
 
-    for done in context.writes():
-        yield from _merged(done)
+    for write in context.writes():
+        yield from _merged(write)
 
 
-def _merged(done: MeasuredWrite) -> Iterator[Finding]:
-    refused = [name for each in done.of.mappings if not each.allows_merge for name in each.fields]
-    changes = list(done.write.changes)
-    is_whole = done.write.operation != "update" or not changes or bool(set(refused) & set(changes))
-    if not refused or is_whole or done.write.busiest < _OFTEN:
+def _merged(write: MeasuredWrite) -> Iterator[Finding]:
+    refused = [name for mapping in write.of.mappings if not mapping.allows_merge for name in mapping.fields]
+    changes = list(write.write.changes)
+    is_whole = write.write.operation != "update" or not changes or bool(set(refused) & set(changes))
+    if not refused or is_whole or write.write.busiest < _OFTEN:
         return
     hidden = listed(refused, most=3)
     says = (
-        f"{done.write.name!r} changes {listed(changes, most=3)} {often(done.write.busiest)}, and rewrites the "
+        f"{write.write.name!r} changes {listed(changes, most=3)} {often(write.write.busiest)}, and rewrites the "
         f"whole entity each time, including {hidden}."
     )
     better = f"Store {hidden} in an entity of its own, in the same partition."
-    yield MERGE_REFUSED.finding(Severity.NOTE, part_of(done.of.name, done.write.name), says, better)
+    yield MERGE_REFUSED.finding(Severity.NOTE, part_of(write.of.name, write.write.name), says, better)
 
 
-def _in_keys(declared: DeclaredSet) -> set[str]:
-    keys = [declared.key, *(profile.key for _, profile in declared.profiles() if profile.key and profile.finder)]
+def _in_keys(declared_set: DeclaredSet) -> set[str]:
+    keys = [
+        declared_set.key,
+        *(profile.key for _, profile in declared_set.profiles() if profile.key and profile.finder),
+    ]
     return {name for key in keys for name in key.fields}

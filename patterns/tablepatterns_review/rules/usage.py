@@ -75,43 +75,43 @@ ACCESS_TO_HIDDEN: Final = Rule(
 RULES: Final = (TEXT_SEARCH, COUNT_BY_READING, DEEP_PAGING, LOST_UPDATE, ACCESS_NOT_BY_KEY, ACCESS_TO_HIDDEN)
 
 
-def is_text_search(asked: MeasuredQuery) -> bool:
+def is_text_search(query: MeasuredQuery) -> bool:
     """Whether a query searches for a substring."""
-    return "contains" in asked.query.known.values()
+    return "contains" in query.query.known.values()
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the uses that neither keys nor the service's operations support."""
-    for asked in context.queries():
-        if is_text_search(asked):
-            yield _text_search(asked)
-        if asked.query.count_only:
-            yield from _counted(asked)
-        if asked.query.skip:
-            yield from _skipped(asked)
-    for done in context.writes():
-        yield from _lost(context, done)
-    for declared in context.design.sets:
-        for access in declared.access:
-            yield from _access(declared, access)
+    for query in context.queries():
+        if is_text_search(query):
+            yield _text_search(query)
+        if query.query.count_only:
+            yield from _counted(query)
+        if query.query.skip:
+            yield from _skipped(query)
+    for write in context.writes():
+        yield from _lost(context, write)
+    for declared_set in context.design.sets:
+        for access in declared_set.access:
+            yield from _access(declared_set, access)
 
 
-def _subject(asked: MeasuredQuery) -> str:
-    return part_of(asked.of.name, asked.query.name)
+def _subject(query: MeasuredQuery) -> str:
+    return part_of(query.of.name, query.query.name)
 
 
-def _text_search(asked: MeasuredQuery) -> Finding:
-    read, names = asked.measured.examined, [name for name, how in asked.query.known.items() if how == "contains"]
+def _text_search(query: MeasuredQuery) -> Finding:
+    read, names = query.measured.examined, [name for name, how in query.query.known.items() if how == "contains"]
     severity = Severity.SERIOUS if read > MAX_PAGE_ENTITIES else Severity.WARNING
     says = (
-        f"{asked.query.name!r} looks for a part of {listed(names)}: it reads {entities(read)} to return "
-        f"{number(wanted(asked.measured))}, {often(asked.query.busiest)}."
+        f"{query.query.name!r} looks for a part of {listed(names)}: it reads {entities(read)} to return "
+        f"{number(wanted(query.measured))}, {often(query.query.busiest)}."
     )
     better = (
         f"Index {listed(names)} in a search service such as Azure AI Search, or store an index row for each word; for "
         "beginnings, use an index and 'prefix'."
     )
-    return TEXT_SEARCH.finding(severity, _subject(asked), says, better, fields=names)
+    return TEXT_SEARCH.finding(severity, _subject(query), says, better, fields=names)
 
 
 def _work_severity(work: float, *, is_small: bool) -> Severity | None:
@@ -122,26 +122,26 @@ def _work_severity(work: float, *, is_small: bool) -> Severity | None:
     return None if is_small else Severity.NOTE
 
 
-def _counted(asked: MeasuredQuery) -> Iterator[Finding]:
-    read = asked.measured.examined
-    work = read * asked.query.busiest
-    severity = _work_severity(work, is_small=read <= MAX_PAGE_ENTITIES or asked.query.rate < ONCE_AN_HOUR)
+def _counted(query: MeasuredQuery) -> Iterator[Finding]:
+    read = query.measured.examined
+    work = read * query.query.busiest
+    severity = _work_severity(work, is_small=read <= MAX_PAGE_ENTITIES or query.query.rate < ONCE_AN_HOUR)
     if severity is not None and read > 1:
-        names = listed([*asked.query.known]) if asked.query.known else "the set"
-        says = f"{asked.query.name!r} reads {entities(read)} to count them, {often(asked.query.busiest)}."
+        names = listed([*query.query.known]) if query.query.known else "the set"
+        says = f"{query.query.name!r} reads {entities(read)} to count them, {often(query.query.busiest)}."
         better = f"Keep the count by {names} in a Summary: one point query reads it."
-        yield COUNT_BY_READING.finding(severity, _subject(asked), says, better)
+        yield COUNT_BY_READING.finding(severity, _subject(query), says, better)
 
 
-def _skipped(asked: MeasuredQuery) -> Iterator[Finding]:
-    skipped = asked.query.skip
-    severity = Severity.WARNING if skipped * asked.query.busiest >= NOTICEABLE else Severity.NOTE
+def _skipped(query: MeasuredQuery) -> Iterator[Finding]:
+    skipped = query.query.skip
+    severity = Severity.WARNING if skipped * query.query.busiest >= NOTICEABLE else Severity.NOTE
     says = (
-        f"{asked.query.name!r} reads and skips {entities(skipped)} before the {number(asked.query.take or 0)} that it "
-        f"needs, {often(asked.query.busiest)}."
+        f"{query.query.name!r} reads and skips {entities(skipped)} before the {number(query.query.take or 0)} that it "
+        f"needs, {often(query.query.busiest)}."
     )
     better = "Give callers the continuation token of the next page, or let them jump to a value of the key."
-    yield DEEP_PAGING.finding(severity, _subject(asked), says, better)
+    yield DEEP_PAGING.finding(severity, _subject(query), says, better)
 
 
 def _lost(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
@@ -149,13 +149,13 @@ def _lost(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
     if write.operation != "update" or not write.overwrite:
         return
     own = set(write.changes)
-    others = [
+    other_writes = [
         each.write
         for each in context.writes_of(done.of)
         if each.write.operation == "update" and each.write is not write
         if not own or not each.write.changes or own & set(each.write.changes)
     ]
-    writers = write.writers + sum(each.writers for each in others)
+    writers = write.writers + sum(write.writers for write in other_writes)
     if writers < 2:
         return
     says = (
@@ -166,19 +166,20 @@ def _lost(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
     yield LOST_UPDATE.finding(Severity.WARNING, part_of(done.of.name, write.name), says, better)
 
 
-def _access(declared: DeclaredSet, access: Access) -> Iterator[Finding]:
-    subject = part_of(declared.name, access.name)
-    leading = declared.key.fields[: len(access.by)]
+def _access(declared_set: DeclaredSet, access: Access) -> Iterator[Finding]:
+    subject = part_of(declared_set.name, access.name)
+    leading = declared_set.key.fields[: len(access.by)]
     if set(leading) != set(access.by):
         says = (
-            f"{access.name!r} may read the entities of {declared.name} with one {listed(list(access.by))}, but the key "
-            f"begins with {listed(list(declared.key.fields[: max(1, len(access.by))])) or 'a constant'}."
+            f"{access.name!r} may read the entities of {declared_set.name} with one "
+            f"{listed(list(access.by))}, but the key "
+            f"begins with {listed(list(declared_set.key.fields[: max(1, len(access.by))])) or 'a constant'}."
         )
         better = f"Begin the PartitionKey with {listed(list(access.by))}, or let a service of yours read for them."
         yield ACCESS_NOT_BY_KEY.finding(Severity.SERIOUS, subject, says, better)
-    sealed = {name for each in declared.mappings if _hides(each) for name in each.fields}
+    sealed = {name for mapping in declared_set.mappings if _hides(mapping) for name in mapping.fields}
     if plain := [name for name in access.hidden if name not in sealed]:
-        says = f"{access.name!r} may read the entities of {declared.name}, but must not see {listed(plain)}."
+        says = f"{access.name!r} may read the entities of {declared_set.name}, but must not see {listed(plain)}."
         better = f"Store {listed(plain)} in another table, in entities with the same key, or encrypt it."
         yield ACCESS_TO_HIDDEN.finding(Severity.SERIOUS, subject, says, better, fields=plain)
 

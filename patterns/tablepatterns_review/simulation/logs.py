@@ -44,16 +44,18 @@ def call_of(storage: Storage, log: DeclaredLog, access: Query | Write) -> Callab
     return partial(sample.flush, _NOW, 1 if log.write_through else _ENTRIES, _MESSAGE)
 
 
-def state_after_crash(storage: Storage, log: DeclaredLog, access: Write, before: Contents, left: Contents) -> str:
+def state_after_crash(
+    storage: Storage, log: DeclaredLog, access: Write, before: Contents, remaining_contents: Contents
+) -> str:
     """Return a sentence on what a crash leaves."""
     if access.operation == "delete":
-        deleted = len(before.blobs - left.blobs)
+        deleted = len(before.blobs - remaining_contents.blobs)
         return (
             f"{deleted} of {counted(HOURS, 'expired blob')} {'is' if deleted == 1 else 'are'} deleted; the next "
             "drop_before deletes the others."
         )
     lost = _ENTRIES - sum(1 for _ in SampleLog(storage, log).log.between(_NOW, _NOW))
-    new = len(left.blobs - before.blobs)
+    new = len(remaining_contents.blobs - before.blobs)
     blobs = f" {counted(new, 'blob')} without entries stays until it expires." if new else ""
     return f"{counted(lost, 'entry')} of the buffer {'is' if lost == 1 else 'are'} lost.{blobs}"
 

@@ -48,9 +48,9 @@ class Contents:
     blobs: frozenset[str]
     messages: Mapping[str, int]
 
-    def has_same(self, keys: RowKeys, other: Contents) -> bool:
+    def has_same(self, keys: RowKeys, other_contents: Contents) -> bool:
         """Whether a row is the same in both, apart from random names, such as that of a blob."""
-        here, there = self.rows.get(keys), other.rows.get(keys)
+        here, there = self.rows.get(keys), other_contents.rows.get(keys)
         return here == there or (here is not None and there is not None and _settled(here) == _settled(there))
 
     def written_since(self, before: Contents) -> list[RowKeys]:

@@ -67,17 +67,17 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 def places_of(design: Design) -> Iterator[Place]:
     """Yield the sets of a design and their derived data."""
-    for declared in design.sets:
-        yield Place("set", declared.name, declared.name, declared.table, _template(declared.key), False)
-        for via, profile in declared.profiles():
-            where = via.table(declared.table) if profile.in_table else "blobs"
+    for declared_set in design.sets:
+        yield Place("set", declared_set.name, declared_set.name, declared_set.table, _template(declared_set.key), False)
+        for via, profile in declared_set.profiles():
+            where = via.table(declared_set.table) if profile.in_table else "blobs"
             key = profile.key
             template = _template(key) if key else ""
-            yield Place(_CALLED[profile.called], via.name, declared.name, where, template, via.is_eventual)
-        if declared.archive is not None:
-            target = archive_set(design, declared)
+            yield Place(_CALLED[profile.called], via.name, declared_set.name, where, template, via.is_eventual)
+        if declared_set.archive is not None:
+            target = archive_set(design, declared_set)
             where = "blobs" if target is None else target.table
-            yield Place("archive", declared.archive.place, declared.name, where, "", True)
+            yield Place("archive", declared_set.archive.place, declared_set.name, where, "", True)
 
 
 def stored_tables(
@@ -92,7 +92,7 @@ def stored_tables(
     :param rows: the properties of each row, also of those that only a write inserts
     :param stored: the rows that are stored before any write
     """
-    families = [family for declared in design.sets for family in _families(declared, kept[declared.name])]
+    families = [family for declared_set in design.sets for family in _families(declared_set, kept[declared_set.name])]
     order = sorted(rows, key=lambda keys: (keys[0], ordinal(keys[1]), ordinal(keys[2])))
     by_table: dict[str, list[StoredRow]] = {}
     for number, keys in enumerate(order):
@@ -101,15 +101,15 @@ def stored_tables(
     return tuple(StoredTable(name, tuple(each)) for name, each in by_table.items())
 
 
-def _families(declared: DeclaredSet, kept: SampleSet) -> Iterator[_Family]:
-    key = kept.spread.entity_set.key if isinstance(kept, Spread) else declared.key
-    periods = kind_of(declared).time_field(declared) is not None
-    yield _Family("primary", declared.name, None, declared.table.lower(), key, periods)
-    for via, profile in declared.profiles():
+def _families(declared_set: DeclaredSet, sample_set: SampleSet) -> Iterator[_Family]:
+    key = sample_set.spread.entity_set.key if isinstance(sample_set, Spread) else declared_set.key
+    periods = kind_of(declared_set).time_field(declared_set) is not None
+    yield _Family("primary", declared_set.name, None, declared_set.table.lower(), key, periods)
+    for via, profile in declared_set.profiles():
         if profile.table_key is not None:
             kind = _CALLED[profile.called]
-            table = via.table(declared.table).lower()
-            yield _Family(kind, declared.name, via.name, table, profile.table_key, periods)  # type: ignore[arg-type]
+            table = via.table(declared_set.table).lower()
+            yield _Family(kind, declared_set.name, via.name, table, profile.table_key, periods)  # type: ignore[arg-type]
 
 
 def _row(

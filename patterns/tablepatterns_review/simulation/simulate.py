@@ -89,16 +89,16 @@ class _Simulator:
         self._before: Contents = contents_of(self._engine)
 
     def simulation(self) -> Simulation:
-        recorded = [self._record(declared, access) for declared, access in self._design.accesses()]
+        recorded = [self._record(declared_part, access) for declared_part, access in self._design.accesses()]
         rows = dict(self._before.rows)
         for each in recorded:
-            for sent in each.sent:
-                rows = {**sent.after.rows, **rows}
+            for sent_request in each.sent:
+                rows = {**sent_request.after.rows, **rows}
         tables = stored_tables(self._design, self._stand.kept, rows, self._before.rows.keys())
         keys = [(table.name, row.partition, row.key) for table in tables for row in table.rows]
         numbers = {each: number for number, each in enumerate(keys)}
         return Simulation(
-            {name: len(made.stored) for name, made in self._stand.samples.items()},
+            {name: len(sample.stored) for name, sample in self._stand.samples.items()},
             tables,
             (*_places(self._design, recorded), *map(logs.place_of, self._design.logs)),
             tuple(_walkthrough(each, self._before, numbers) for each in recorded),
@@ -107,13 +107,14 @@ class _Simulator:
     def _prepare(self) -> None:
         """Create the queues, containers and tables that first calls would create, so that no call includes it."""
         made: set[tuple[str, str]] = set()
-        for declared, access in self._design.accesses():
+        for declared_part, access in self._design.accesses():
             self._restore()
-            self._run(self._call(declared, access)[0])
+            self._run(self._call(declared_part, access)[0])
             made |= {
-                (each.record.service, each.record.table)
-                for each in self._recorder.sent
-                if each.record.operation in ("CreateTable", "CreateQueue", "CreateContainer") and each.record.table
+                (sent_request.record.service, sent_request.record.table)
+                for sent_request in self._recorder.sent
+                if sent_request.record.operation in ("CreateTable", "CreateQueue", "CreateContainer")
+                and sent_request.record.table
             }
         self._restore()
         for service, name in sorted(made):
@@ -132,40 +133,46 @@ class _Simulator:
         self._recorder.end()
 
     def _call(
-        self, declared: DeclaredSet | DeclaredLog, access: Query | Write
+        self, declared_part: DeclaredSet | DeclaredLog, access: Query | Write
     ) -> tuple[Callable[[], object], Sequence[Part]]:
         """Return a call of an access pattern, and the writes that it consists of."""
-        self._chance.turn_to(f"{declared.name}: {access.name}")
-        if isinstance(declared, DeclaredLog):
-            return logs.call_of(self._storage, declared, access), ()
+        self._chance.turn_to(f"{declared_part.name}: {access.name}")
+        if isinstance(declared_part, DeclaredLog):
+            return logs.call_of(self._storage, declared_part, access), ()
         if isinstance(access, Query):
-            return self._question(declared, access), ()
-        kept = self._stand.kept[declared.name]
-        if is_of_retention(declared, access) and isinstance(kept, Periods):
-            oldest = min(kept.tables.periods(), default=self._storage.now())
+            return self._question(declared_part, access), ()
+        sample_set = self._stand.kept[declared_part.name]
+        if is_of_retention(declared_part, access) and isinstance(sample_set, Periods):
+            oldest = min(sample_set.tables.periods(), default=self._storage.now())
             age = (self._storage.now() - oldest).total_seconds() / DAY
-            kept_days = (declared.retention.days if declared.retention else 0) + PERIOD_DAYS[kept.tables.period.value]
+            kept_days = (declared_part.retention.days if declared_part.retention else 0) + PERIOD_DAYS[
+                sample_set.tables.period.value
+            ]
             # The oldest table has just expired
             self._engine.clock.advance(max(0.0, kept_days - age) * DAY)
-            return kept.tables.drop_expired, ()
-        writes = [(declared, access), *atomic_writes(self._design, declared, access)]
-        sources = {name: Source(made) for name, made in self._stand.samples.items()}
+            return sample_set.tables.drop_expired, ()
+        writes = [(declared_part, access), *atomic_writes(self._design, declared_part, access)]
+        sources = {name: Source(sample) for name, sample in self._stand.samples.items()}
         parts = parts_of(self._stand, writes, sources)
         return partial(execute, self._storage, parts), parts
 
-    def _question(self, declared: DeclaredSet, query: Query) -> Callable[[], object]:
+    def _question(self, declared_set: DeclaredSet, query: Query) -> Callable[[], object]:
         if query.archived:
-            archive, kept = self._stand.archives[declared.name], self._stand.kept[declared.name]
-            return partial(archive.get, kept.key_of(archived_entity(self._stand, declared)))
-        stand, shape, made = self._stand, self._stand.made.shapes[declared.name], self._stand.samples[declared.name]
-        found = answer(declared, query)
-        asked = scaled_results(query, declared.shape, shape)
-        first = sample_questions(stand, declared, query, found, 1)[0]
-        ask = sample_call(declared, asked, found, made, first, shape)
-        kept = stand.kept[declared.name]
+            archive, sample_set = self._stand.archives[declared_set.name], self._stand.kept[declared_set.name]
+            return partial(archive.get, sample_set.key_of(archived_entity(self._stand, declared_set)))
+        stand, shape, sample = (
+            self._stand,
+            self._stand.made.shapes[declared_set.name],
+            self._stand.samples[declared_set.name],
+        )
+        found = answer(declared_set, query)
+        asked = scaled_results(query, declared_set.shape, shape)
+        first = sample_questions(stand, declared_set, query, found, 1)[0]
+        ask = sample_call(declared_set, asked, found, sample, first, shape)
+        sample_set = stand.kept[declared_set.name]
         if ask.way in ("range", "find"):
-            kept.prepare(ask)
-        return partial(kept.ask, ask)
+            sample_set.prepare(ask)
+        return partial(sample_set.ask, ask)
 
     def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None = None) -> str | None:
         """Make a call, and return why it is rejected; None if it is carried out.
@@ -178,53 +185,60 @@ class _Simulator:
         except (EntityAlreadyExists, EntityNotFound) as error:
             return error.message
 
-    def _record(self, declared: DeclaredSet | DeclaredLog, access: Query | Write) -> _Recorded:
+    def _record(self, declared_part: DeclaredSet | DeclaredLog, access: Query | Write) -> _Recorded:
         self._restore()
-        call, parts = self._call(declared, access)
+        call, parts = self._call(declared_part, access)
         rejected = self._run(call, self._snapshots.save if isinstance(access, Write) else None)
-        rejected = rejected or self._stand.rejected.get(declared.name)
+        rejected = rejected or self._stand.rejected.get(declared_part.name)
         sent = tuple(self._recorder.sent)
         crashes = dict[int, tuple[str, str | None]]()
         if isinstance(access, Write) and rejected is None:
             # After a request that changes nothing, a crash leaves the same
             found = dict[Saved, tuple[str, str | None]]()
-            for number, each in enumerate(sent[:-1]):
-                if each.saved is not None and each.after != self._before:
-                    if each.saved not in found:
-                        self._restore(each.saved)
-                        found[each.saved] = self._crash(declared, access, parts, each.after, sent[-1].after)
-                    crashes[number] = found[each.saved]
-        return _Recorded(declared, access, sent, rejected, crashes)
+            for number, sent_request in enumerate(sent[:-1]):
+                if sent_request.saved is not None and sent_request.after != self._before:
+                    if sent_request.saved not in found:
+                        self._restore(sent_request.saved)
+                        found[sent_request.saved] = self._crash(
+                            declared_part, access, parts, sent_request.after, sent[-1].after
+                        )
+                    crashes[number] = found[sent_request.saved]
+        return _Recorded(declared_part, access, sent, rejected, crashes)
 
     def _crash(
-        self, declared: DeclaredSet | DeclaredLog, write: Write, parts: Sequence[Part], left: Contents, done: Contents
+        self,
+        declared_part: DeclaredSet | DeclaredLog,
+        write: Write,
+        parts: Sequence[Part],
+        remaining_contents: Contents,
+        contents: Contents,
     ) -> tuple[str, str | None]:
         """Describe what a crash of the process of a write leaves, before and after workers have run.
 
-        :param left: what the crash leaves, which is in the account
-        :param done: what the write leaves when it is completed
+        :param remaining_contents: what the crash leaves, which is in the account
+        :param contents: what the write leaves when it is completed
         """
         # Other names than those that the process chose
-        self._chance.turn_to(f"{declared.name}: {write.name}, after a crash")
-        if isinstance(declared, DeclaredLog):
-            return logs.state_after_crash(self._storage, declared, write, self._before, left), None
-        state = _state_after_crash(self._before, left, done)
-        if not sum(left.messages.values()):
+        self._chance.turn_to(f"{declared_part.name}: {write.name}, after a crash")
+        if isinstance(declared_part, DeclaredLog):
+            return logs.state_after_crash(self._storage, declared_part, write, self._before, remaining_contents), None
+        state = _state_after_crash(self._before, remaining_contents, contents)
+        if not sum(remaining_contents.messages.values()):
             return state, None
         for _ in range(_WORKER_RUNS):
             self._engine.clock.advance(2 * LEASE)
             recover(self._storage, parts)
             if not sum(contents_of(self._engine).messages.values()):
                 break
-        return state, _state_after_recovery(self._before, contents_of(self._engine), done)
+        return state, _state_after_recovery(self._before, contents_of(self._engine), contents)
 
 
-def _state_after_crash(before: Contents, left: Contents, done: Contents) -> str:
+def _state_after_crash(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
     """Return a sentence about the state after a crash."""
-    all_of_it = done.changed_since(before)
-    finished = sum(left.has_same(keys, done) for keys in all_of_it)
-    between = sum(not left.has_same(keys, done) for keys in left.changed_since(before))
-    if not left.changed_since(before):
+    all_of_it = contents.changed_since(before)
+    finished = sum(remaining_contents.has_same(keys, contents) for keys in all_of_it)
+    between = sum(not remaining_contents.has_same(keys, contents) for keys in remaining_contents.changed_since(before))
+    if not remaining_contents.changed_since(before):
         sentences = ["No row has changed."]
     elif finished == len(all_of_it) and not between:
         sentences = ["All rows have changed." if finished > 1 else "The row has changed."]
@@ -232,25 +246,27 @@ def _state_after_crash(before: Contents, left: Contents, done: Contents) -> str:
         sentences = [f"{finished} of {counted(len(all_of_it), 'row')} {'has' if finished == 1 else 'have'} changed."]
     if between:
         sentences.append(f"{counted(between, 'row')} {'is' if between == 1 else 'are'} in an intermediate state.")
-    for name, count in left.messages.items():
+    for name, count in remaining_contents.messages.items():
         if count:
             sentences.append(f"{counted(count, 'message')} {'is' if count == 1 else 'are'} in the queue {name}.")
-    blobs = len(left.blobs - before.blobs)
+    blobs = len(remaining_contents.blobs - before.blobs)
     if blobs:
         sentences.append(f"{counted(blobs, 'blob')} {'is' if blobs == 1 else 'are'} stored.")
     return " ".join(sentences)
 
 
-def _state_after_recovery(before: Contents, left: Contents, done: Contents) -> str:
+def _state_after_recovery(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
     """Return a sentence about the state after workers have recovered from a crash."""
-    different = [keys for keys in left.changed_since(done) if not left.has_same(keys, done)]
+    different = [
+        keys for keys in remaining_contents.changed_since(contents) if not remaining_contents.has_same(keys, contents)
+    ]
     if not different:
         sentence = "A worker completes the call"
-    elif not left.changed_since(before):
+    elif not remaining_contents.changed_since(before):
         sentence = "A worker finds that the call wrote nothing, and deletes the message"
     else:
         sentence = f"Workers leave {counted(len(different), 'row')} different from a completed call"
-    orphans = len(left.blobs) - len(before.blobs if different else done.blobs)
+    orphans = len(remaining_contents.blobs) - len(before.blobs if different else contents.blobs)
     if orphans <= 0:
         return f"{sentence}."
     return f"{sentence}; {counted(orphans, 'blob')} {'stays' if orphans == 1 else 'stay'} without an entity."
@@ -258,35 +274,35 @@ def _state_after_recovery(before: Contents, left: Contents, done: Contents) -> s
 
 def _places(design: Design, recorded: Sequence[_Recorded]) -> Iterator[Place]:
     declared = list(places_of(design))
-    archives = {(each.of, each.name) for each in declared if each.kind == "archive"}
+    archives = {(place.of, place.name) for place in declared if place.kind == "archive"}
     yield from declared
-    yield from (each for each in _used(recorded) if each.kind == "queue" or (each.of, each.name) not in archives)
+    yield from (place for place in _used(recorded) if place.kind == "queue" or (place.of, place.name) not in archives)
 
 
 def _used(recorded: Sequence[_Recorded]) -> Iterator[Place]:
     """Yield the queues and containers that calls used."""
     found: dict[tuple[str, str, str], None] = {}
     for each in recorded:
-        for sent in each.sent if isinstance(each.declared, DeclaredSet) else ():
-            if sent.record.service != "table" and sent.record.table:
-                found[sent.record.service, sent.record.table, each.declared.name] = None
+        for sent_request in each.sent if isinstance(each.declared, DeclaredSet) else ():
+            if sent_request.record.service != "table" and sent_request.record.table:
+                found[sent_request.record.service, sent_request.record.table, each.declared.name] = None
     for service, name, of in found:
         yield Place("queue" if service == "queue" else "container", name, of, name, "", service == "queue")
 
 
 def _walkthrough(recorded: _Recorded, before: Contents, numbers: Mapping[RowKeys, int]) -> Walkthrough:
     steps, last = list[Step](), before
-    for at, sent in enumerate(recorded.sent):
+    for at, sent_request in enumerate(recorded.sent):
         crash, recovery = recorded.crashes.get(at, (None, None))
-        written = sent.after.written_since(last)
-        last = sent.after
+        written = sent_request.after.written_since(last)
+        last = sent_request.after
         steps.append(
             Step(
-                sent.request,
-                sent.record.service,
-                sent.record.query_class,
-                read=tuple(numbers[keys] for keys in sent.read),
-                returned=tuple(numbers[keys] for keys in sent.returned),
+                sent_request.request,
+                sent_request.record.service,
+                sent_request.record.query_class,
+                read=tuple(numbers[keys] for keys in sent_request.read),
+                returned=tuple(numbers[keys] for keys in sent_request.returned),
                 written=tuple(numbers[keys] for keys in written),
                 crash=crash,
                 recovery=recovery,
