@@ -52,9 +52,7 @@ class SyncActor(Coroutine[Any, Any, Any]):
         else:
             self._resumed.release()
         if not self._stopped.acquire(timeout=_LONGEST_STEP):
-            rule = (
-                f"it has run for {_LONGEST_STEP:g} seconds without a request, perhaps for another actor's lock"
-            )
+            rule = f"it has run for {_LONGEST_STEP:g} seconds without a request, perhaps for another actor's lock"
             raise BadInput("actor", self.function, rule, "share state of the storage only; the actors run in turns")
         _stepped.clear()
         if self._rejected is not None:

@@ -80,7 +80,7 @@ def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
     if log.write_through:
         return _Part("each entry once append has returned")
     pace = pace_of(log, log.write(access))
-    lost = (
+    loss = (
         "the buffer is lost"
         if pace.buffered == 1
         else f"up to {counted(pace.buffered, 'entry')} in the buffer are lost"
@@ -88,7 +88,7 @@ def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
     after = f", {span(pace.seconds)} after its first entry" if pace.buffered > 1 else ""
     return _Part(
         f"each entry once its buffer is flushed{after}",
-        f"{lost}; no blob is damaged",
+        f"{loss}; no blob is damaged",
         "not repaired; with write_through, none is lost",
     )
 
@@ -105,7 +105,7 @@ def _query(design: Design, declared_set: DeclaredSet, measured_set: Measured, qu
     if layout is not None and layout.is_eventual and not layout.is_complete:
         parts.append(_Part("properties that the index lacks are read from the entity later"))
     if via is None:
-        parts += [_filled(*each) for each in _copied_into(design, declared_set)]
+        parts += [_filled(*pair) for pair in _copied_into(design, declared_set)]
     if _is_of_several(measured_set):
         parts.append(_Part("read in several requests, not as a snapshot"))
     if any(name in declared_set.in_blobs() for name in query.select or declared_set.in_blobs()):
@@ -124,11 +124,11 @@ def _primary(declared_set: DeclaredSet) -> _Part:
 
 def _derived(declared_set: DeclaredSet, via: Derived) -> _Part:
     """Describe what a reader of derived rows sees."""
-    what = declared_set.profile(via).called
+    subject = declared_set.profile(via).called
     if not via.is_eventual:
-        return _Part(f"always exact {what}: they change in the transaction of the entity")
+        return _Part(f"always exact {subject}: they change in the transaction of the entity")
     crash, repaired_by = _behind(declared_set, [via])
-    return _Part(f"eventually consistent {what}, {_LATE}{_UNTIL_THEN[what]}", crash, repaired_by)
+    return _Part(f"eventually consistent {subject}, {_LATE}{_UNTIL_THEN[subject]}", crash, repaired_by)
 
 
 _UNTIL_THEN: Final = {

@@ -272,17 +272,17 @@ def _unreadable(value: Any, path: TomlPath) -> Iterable[Problem]:
     elif isinstance(value, (dict, list)) and len(path) > _MOST_DEPTH:
         yield Problem(path, "nested too deeply")
     elif isinstance(value, dict):
-        for name, each in cast("dict[str, Any]", value).items():
-            yield from _unreadable(each, (*path, name))
+        for name, item in cast("dict[str, Any]", value).items():
+            yield from _unreadable(item, (*path, name))
     elif isinstance(value, list):
-        for number, each in enumerate(cast("Sequence[Any]", value)):
-            yield from _unreadable(each, (*path, number))
+        for number, item in enumerate(cast("Sequence[Any]", value)):
+            yield from _unreadable(item, (*path, number))
 
 
 def _problem(error: Any, kind: type[Any], values: Mapping[str, Any]) -> Problem:
     """Convert an error of pydantic into a problem with a key of the file."""
-    path = tuple(each for each in error["loc"] if not str(each).startswith(TAG))
-    name = next((each for each in reversed(path) if isinstance(each, str)), "")
+    path = tuple(item for item in error["loc"] if not str(item).startswith(TAG))
+    name = next((item for item in reversed(path) if isinstance(item, str)), "")
     given, sort, context = _at(values, path), error["type"], error.get("ctx", {})
     owner, says = owner_of(values, path[:-1]), ""
     if sort in ("unexpected_keyword_argument", "extra_forbidden"):
@@ -293,7 +293,7 @@ def _problem(error: Any, kind: type[Any], values: Mapping[str, Any]) -> Problem:
         says = f"{name} = {short_repr(given)}: {_closest(given, _choices(context['expected']))}"
     elif sort == "union_tag_invalid":
         owner, path = owner_of(values, path), (*path, "pattern")
-        pattern, choices = _at(values, path), [each.removeprefix(TAG) for each in _choices(context["expected_tags"])]
+        pattern, choices = _at(values, path), [text.removeprefix(TAG) for text in _choices(context["expected_tags"])]
         says = "pattern is missing; " if pattern is None else f"pattern = {short_repr(pattern)}: "
         says += _closest(pattern, choices)
     elif sort == "value_error":
@@ -347,21 +347,21 @@ def _step(here: Any, step: str | int) -> Any:
         return None
 
 
-def _closest(found: object, known: Sequence[str]) -> str:
-    near = get_close_matches(found, known, n=1) if isinstance(found, str) else []
-    return f"did you mean {near[0]}?" if near else f"use one of {', '.join(known)}"
+def _closest(found: object, choices: Sequence[str]) -> str:
+    near = get_close_matches(found, choices, n=1) if isinstance(found, str) else []
+    return f"did you mean {near[0]}?" if near else f"use one of {', '.join(choices)}"
 
 
-def meant(found: str, known: Sequence[str], what: str) -> str:
+def meant(found: str, choices: Sequence[str], noun: str) -> str:
     """Return a suggestion: the name that was probably meant, or the names that exist.
 
     >>> meant("Emial", ["Email", "Department"], "fields")
     'did you mean Email?'
 
-    :param what: the plural for the known names, such as `fields`
+    :param noun: the plural for the known names, such as `fields`
     """
-    near = get_close_matches(found, known, n=1)
-    return f"did you mean {near[0]}?" if near else f"{what}: {', '.join(known) or 'none'}"
+    near = get_close_matches(found, choices, n=1)
+    return f"did you mean {near[0]}?" if near else f"{noun}: {', '.join(choices) or 'none'}"
 
 
 # -- Documentation of declared types
@@ -384,14 +384,16 @@ def _inner(kind: Any, step: str | int) -> Any:
     if isinstance(step, int):
         return bare(arguments[0])
     if step.startswith(TAG):
-        return next(get_args(each)[0] for each in arguments if getattr(get_args(each)[-1], "tag", None) == step)
+        return next(
+            get_args(argument)[0] for argument in arguments if getattr(get_args(argument)[-1], "tag", None) == step
+        )
     return bare(arguments[-1])
 
 
 def bare(kind: Any) -> Any:
     """Return a type without annotations and without None."""
     kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    some = [each for each in get_args(kind) if each is not type(None)]
+    some = [argument for argument in get_args(kind) if argument is not type(None)]
     is_optional = type(None) in get_args(kind) and len(some) == 1
     return bare(some[0]) if is_optional else kind
 

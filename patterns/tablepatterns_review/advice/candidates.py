@@ -73,12 +73,12 @@ def _missing_index(target: Target) -> Iterator[Change]:
     if query is None:
         return
     order = query.query.order
-    left, equal = list(unindexed(query)), list(terms_of(query.query, query.of.key).equal)
-    chosen = [name for name in equal if name in left] or left
+    unindexed_names, equal = list(unindexed(query)), list(terms_of(query.query, query.of.key).equal)
+    chosen = [name for name in equal if name in unindexed_names] or unindexed_names
     name = f"by {' and '.join(map(_words, chosen))}"
     if partition_known(query):
         yield changes.add_index(query.of, Key(*key_here(query.of, chosen, order)), name)
-    if any(each in equal for each in chosen):
+    if any(name in equal for name in chosen):
         unique = not is_shared(query.of, chosen)
         yield changes.add_index(query.of, Key(*key_elsewhere(query.of, chosen, order)), name, unique=unique)
 
@@ -253,7 +253,7 @@ def _wider(target: Target) -> Iterator[Change]:
 
 def _escaped_text(target: Target) -> Iterator[Change]:
     declared_set = target.declared
-    name = next((each for each in target.finding.fields if each in declared_set.key.fields), None)
+    name = next((field_name for field_name in target.finding.fields if field_name in declared_set.key.fields), None)
     if name is None or not kind_of(declared_set).shares_tables:
         return
     first, second = (
@@ -299,7 +299,7 @@ def _not_by_time(target: Target) -> Iterator[Change]:
 
 def _list_elsewhere(target: Target) -> Iterator[Change]:
     """Yield what keeps a long or busy list short: blobs, several rows, or an index with a copy of each entity."""
-    found = next((each for each in target.declared.profiles() if each[0].name == target.part), None)
+    found = next((pair for pair in target.declared.profiles() if pair[0].name == target.part), None)
     if found is None or not isinstance(found[0], IndexEntity) or found[1].key is None or found[1].spread > 1:
         return
     old, key = found[0], found[1].key

@@ -168,7 +168,7 @@ def rows_spread(declared_set: DeclaredSet, old: IndexEntity | Summary, key: Key,
     :param key: the key of the rows
     """
     placement = old.placement
-    words = "".join(each.capitalize() for each in re.findall("[A-Za-z0-9]+", old.name))
+    words = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", old.name))
     where = (placement.name if isinstance(placement, InTable) else None) or f"{declared_set.table}{words}"[:_TABLE_NAME]
     is_own = kind_of(declared_set).time_field(declared_set) is None
     if not is_own and key.partition_template == declared_set.key.partition_template:
@@ -320,9 +320,12 @@ def by_period(declared_set: DeclaredSet, at: str, period: str) -> Change:
     """Return the change that stores the entities of each period in a table, and drops expired tables."""
 
     def model(of: DeclaredSet) -> DeclaredSet:
-        kept = None if of.retention is None else replace(of.retention, by="table")
+        retention = None if of.retention is None else replace(of.retention, by="table")
         return replace(
-            of, pattern="period_tables", settings={"period": period, "inner": "entity_set", "at": at}, retention=kept
+            of,
+            pattern="period_tables",
+            settings={"period": period, "inner": "entity_set", "at": at},
+            retention=retention,
         )
 
     def edit(of: Table) -> None:
@@ -384,9 +387,9 @@ def split_entities(declared_set: DeclaredSet, rows: int, part: str) -> Change:
         for name in shared:
             of["fields"][name].update({"distinct": declared_set.shape.count})
         of["fields"][part] = {"type": "int32", "distinct": rows}
-        for each in of.get("write", []):
-            if each["name"] in skews:
-                each["skew"] = skews[each["name"]]
+        for item in of.get("write", []):
+            if item["name"] in skews:
+                item["skew"] = skews[item["name"]]
 
     says = f"store each entity as {rows} rows, ({key.partition_template}, {key.row_template}), and add them up"
     return Change(declared_set.name, says, model, edit)
@@ -396,7 +399,7 @@ def _skew_of_rows(count: int, rows: int, skew: float) -> float:
     """Return the skew of calls over rows, of which each entity has several that take the same share of its calls."""
     most = Zipf(max(1, count), skew).share(1) / rows
     steps = (round(skew * step / _STEPS, 3) for step in range(_STEPS, 0, -1))
-    return next((each for each in steps if Zipf(max(1, count * rows), each).share(1) <= most), 0.0)
+    return next((exponent for exponent in steps if Zipf(max(1, count * rows), exponent).share(1) <= most), 0.0)
 
 
 def into_table(declared_set: DeclaredSet, table: str, key: Key) -> Change:
@@ -443,7 +446,7 @@ def change_access(declared_set: DeclaredSet, access: Query | Write, says: str, *
     section = "query" if isinstance(access, Query) else "write"
 
     def edit(of: Table) -> None:
-        next(each for each in of[section] if each["name"] == access.name).update(values)
+        next(item for item in of[section] if item["name"] == access.name).update(values)
 
     def changed(each: AccessT) -> AccessT:
         return replace(each, **values) if isinstance(each, type(access)) and each.name == access.name else each

@@ -21,7 +21,7 @@ def fixed_text(text: str, change: Change) -> str:
     """
     document: Any = tomlkit.parse(text)
     tables = [*cast("list[Any]", document.get("set", [])), *cast("list[Any]", document.get("blob_log", []))]
-    table = next((each for each in tables if each.get("name") == change.set), None)
+    table = next((table_of_set for table_of_set in tables if table_of_set.get("name") == change.set), None)
     if table is None:
         raise BadInput("set", change.set, "the file has no set of this name", "give the file that was reviewed")
     if change.moved_to is not None:
@@ -39,7 +39,7 @@ def fixed_text(text: str, change: Change) -> str:
 def _move(document: Any, name: str, log: Mapping[str, Any]) -> None:
     """Replace the table of a set by that of a blob log."""
     sets: Any = document["set"]
-    for at in [at for at, each in enumerate(sets) if each.get("name") == name]:
+    for at in [at for at, set_table in enumerate(sets) if set_table.get("name") == name]:
         del sets[at]
     if not sets:
         document.remove("set")
@@ -53,9 +53,9 @@ def _move(document: Any, name: str, log: Mapping[str, Any]) -> None:
     for key in ("write", "read"):
         if accesses := cast("list[Mapping[str, Any]]", log[key]):
             made[key] = tomlkit.aot()
-            for each in accesses:
+            for access in accesses:
                 of: Any = tomlkit.table()
-                of.update(each)
+                of.update(access)
                 of.add(tomlkit.nl())
                 made[key].append(of)
     document["blob_log"].append(made)
@@ -92,7 +92,7 @@ def _inline(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     table: Any = tomlkit.inline_table()
-    table.update({name: _inline(each) for name, each in cast("Mapping[str, Any]", value).items()})
+    table.update({name: _inline(item) for name, item in cast("Mapping[str, Any]", value).items()})
     return table
 
 
@@ -110,8 +110,8 @@ def _write_array(table: Any, name: str, before: list[Any], after: list[Any]) -> 
                 elif old.get(key) != new[key]:
                     item[key] = _inline(new[key])
         return
-    kept: list[Any] = [array[at] for at, each in enumerate(before) if each in after] if there is not None else []
-    made = [each for each in after if each not in before]
+    kept: list[Any] = [array[at] for at, item in enumerate(before) if item in after] if there is not None else []
+    made = [item for item in after if item not in before]
     rebuilt: Any = tomlkit.aot()
     for each in kept:
         rebuilt.append(each)

@@ -30,11 +30,13 @@ _CONTAINER: Final = 63
 
 def as_log(declared_set: DeclaredSet, design: Design) -> DeclaredLog | None:
     """Return a set as a blob log; None if it is changed, has other parts, or is not only read by time spans."""
-    others = {name for declared_set in design.sets for write in declared_set.writes for name in write.atomic_with}
+    other_names = {name for declared_set in design.sets for write in declared_set.writes for name in write.atomic_with}
     rate = sum(write.rate for write in declared_set.writes)
     if declared_set.derived or declared_set.mappings or declared_set.access or not rate:
         return None
-    if any(write.operation != "insert" or write.atomic_with or write.name in others for write in declared_set.writes):
+    if any(
+        write.operation != "insert" or write.atomic_with or write.name in other_names for write in declared_set.writes
+    ):
         return None
     reads = [_as_read(declared_set, query, rate) for query in declared_set.queries]
     if not reads or None in reads:
@@ -60,13 +62,13 @@ def _as_read(declared_set: DeclaredSet, query: Query, rate: float) -> LogRead | 
     shape = declared_set.shape
     kinds = {name: shape.fields[name].type if name in shape.fields else "string" for name in query.known}
     spans = [name for name, how in query.known.items() if how == "range" and kinds[name] == "datetime"]
-    others = [name for name, how in query.known.items() if how == "=" and kinds[name] != "datetime"]
+    other_names = [name for name, how in query.known.items() if how == "=" and kinds[name] != "datetime"]
     is_simple = query.filter is None and query.take is None and not query.skip and not query.count_only
     if len(spans) != 1 or not is_simple or query.order not in (None, spans[0]) or query.region != "primary":
         return None
     if any(how != "=" for name, how in query.known.items() if name not in spans):
         return None
-    share = equal(shape, others, 0.0, others) / max(1, shape.count) if others else 1.0
+    share = equal(shape, other_names, 0.0, other_names) / max(1, shape.count) if other_names else 1.0
     seconds = found_by(shape, query) / (rate * max(share, 1e-9))
     return LogRead(query.name, float(f"{seconds:.3g}"), query.rate, query.peak)
 

@@ -34,26 +34,26 @@ def with_tested_advice(
     :param may_test: whether another change may be tested
     """
     remaining_findings = list(reviewed.findings)
-    found: list[tuple[Finding, Change | None]] = []
+    advised: list[tuple[Finding, Change | None]] = []
     while remaining_findings:
         finding = remaining_findings.pop(0)
         if not may_test():
-            found.append((replace(finding, better=f"{finding.better} {_TOO_MANY}"), None))
+            advised.append((replace(finding, better=f"{finding.better} {_TOO_MANY}"), None))
             continue
         change, after, why = _best_that_works(context, finding, remaining_findings, reviewed, simulate)
         if change is None or after is None:
             better = f"{why} {_OTHERWISE}" if why is not None else f"{finding.better} {_untested(finding)}"
-            found.append((replace(finding, better=better), None))
+            advised.append((replace(finding, better=better), None))
             continue
         fixed_findings = [finding for finding in remaining_findings if not _is_there(finding, after.findings)]
         remaining_findings = [finding for finding in remaining_findings if finding not in fixed_findings]
         if why is not None:
             # The advice of the rule is the usual change
             finding = replace(finding, better=f"Better here: {change.says}. {why}")
-        found.append((_with(finding, change, reviewed, after, fixed_findings), change))
-    found = _together(found, reviewed, simulate)
-    numbered = [replace(finding, fix=at if change else None) for at, (finding, change) in enumerate(found, start=1)]
-    return tuple(numbered), tuple(change for _, change in found)
+        advised.append((_with(finding, change, reviewed, after, fixed_findings), change))
+    advised = _together(advised, reviewed, simulate)
+    numbered = [replace(finding, fix=at if change else None) for at, (finding, change) in enumerate(advised, start=1)]
+    return tuple(numbered), tuple(change for _, change in advised)
 
 
 def _untested(finding: Finding) -> str:
@@ -83,10 +83,10 @@ def _with(
 
 
 def _together(
-    found: list[tuple[Finding, Change | None]], reviewed: Reviewed, simulate: Simulate
+    advised: list[tuple[Finding, Change | None]], reviewed: Reviewed, simulate: Simulate
 ) -> list[tuple[Finding, Change | None]]:
     """Return the findings without the changes that cause a serious finding once all others are made, the last first."""
-    kept = list(found)
+    kept = list(advised)
     while sum(change is not None for _, change in kept) > 1:
         if _work_together([change for _, change in kept if change is not None], reviewed, simulate):
             return kept

@@ -43,7 +43,9 @@ class _Partition:
         rates = [0.0] * STEPS
         for load, first, last, of in self.loads:
             work, calls = load.work, load.curve[first:last]
-            rates[first:last] = [rate + each * work * of for rate, each in zip(rates[first:last], calls, strict=True)]
+            rates[first:last] = [
+                rate + calls_at * work * of for rate, calls_at in zip(rates[first:last], calls, strict=True)
+            ]
         return tuple(rates)
 
     def peak(self) -> float:
@@ -88,17 +90,17 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     total = sum(load.work * sum(load.curve) for load in loads)
     if not total:
         return None
-    found = _partitions(loads)
-    rates = _rates(found)
+    partitions = _partitions(loads)
+    rates = _rates(partitions)
     target = float(PARTITION_ENTITIES_PER_SECOND)
     busiest = sorted(rates, key=lambda name: (-max(rates[name]), -sum(rates[name])))
     hottest = rates[busiest[0]]
     peak = max(hottest)
     step = hottest.index(peak)
-    buckets, cooled = _spread(found[busiest[0]], step, peak, target)
+    buckets, cooled = _spread(partitions[busiest[0]], step, peak, target)
     over = [seconds_until_over(each, target, STEP) for each in rates.values()]
-    moving = _is_moving(found[busiest[0]])
-    shown = busiest[: SHOWN_IN_TURN if moving else SHOWN]
+    moving = _is_moving(partitions[busiest[0]])
+    shown_names = busiest[: SHOWN_IN_TURN if moving else SHOWN]
     return TableLoad(
         table=table,
         step=float(STEP),
@@ -106,9 +108,9 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
             PartitionLoad(
                 table, name, rates[name], throttled_share(rates[name], target, STEP), sum(rates[name]) / total
             )
-            for name in shown
+            for name in shown_names
         ),
-        others=max(0, _count(loads) - len(shown)),
+        others=max(0, _count(loads) - len(shown_names)),
         target=target,
         headroom=target / peak,
         over_target_from=min((seconds for seconds in over if seconds is not None), default=None),
@@ -129,12 +131,12 @@ def _rates(partitions: Mapping[str, _Partition]) -> dict[str, tuple[float, ...]]
 
 
 def _partitions(loads: Iterable[Load]) -> Mapping[str, _Partition]:
-    found: dict[str, _Partition] = {}
+    partitions: dict[str, _Partition] = {}
     for load in loads:
         for share in shares(load.partitions, load.choice, load.skew):
-            partition = found.setdefault(share.partition, _Partition(share.partition))
+            partition = partitions.setdefault(share.partition, _Partition(share.partition))
             partition.loads.append((load, share.first, share.last, share.of))
-    return found
+    return partitions
 
 
 def _count(loads: Iterable[Load]) -> int:

@@ -60,8 +60,8 @@ def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Shar
     moments = list(_moments(clock, choice, skew))
     most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
     for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
-        for first, last, begun, of in moments:
-            name = _name(partitions, ranks, begun)
+        for first, last, start, of in moments:
+            name = _name(partitions, ranks, start)
             for bucket in _buckets(partitions.buckets):
                 shares.append(Share(bucket + name, first, last, share * of / partitions.buckets))
     return tuple(shares)
@@ -105,11 +105,11 @@ def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple
         if choice == "new":
             yield now, last, now, 1.0
         else:
-            for begun in range(now, -1, -length):
-                yield now, last, begun, recent.share((now - begun) // length + 1)
+            for start in range(now, -1, -length):
+                yield now, last, start, recent.share((now - start) // length + 1)
 
 
-def _name(partitions: Partitions, ranks: Mapping[str, int], begun: int) -> str:
+def _name(partitions: Partitions, ranks: Mapping[str, int], start: int) -> str:
     """Return the name of a partition in reports: values by their rank, times of the simulated day."""
     clock = partitions.clock
     text = ""
@@ -118,7 +118,7 @@ def _name(partitions: Partitions, ranks: Mapping[str, int], begun: int) -> str:
         if piece.name and piece.name in ranks:
             text += f"{piece.name} {ranks[piece.name]}"
         elif piece.name and clock and clock.seconds is not None:
-            text += moment_of(begun).strftime(piece.spec)
+            text += moment_of(start).strftime(piece.spec)
         elif piece.name:
             text += f"newest {piece.name}"
     return text

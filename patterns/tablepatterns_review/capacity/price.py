@@ -194,7 +194,7 @@ def _read(file: TomlFile) -> PriceTable:
         region=found.region,
         redundancy=found.redundancy,
         bytes_per_gb=found.bytes_per_gb,
-        operations={each: getattr(found.per_10_000_operations, each) for each in OPERATIONS},
+        operations={operation: getattr(found.per_10_000_operations, operation) for operation in OPERATIONS},
         capacities=found.per_gb_month,
     )
 

@@ -72,8 +72,8 @@ def derived_sizes(declared_set: DeclaredSet, derived: Derived) -> Sizes | None:
     layout = declared_set.profile(derived).layout
     if layout is None:
         return None
-    held = {name for name in declared_set.shape.fields if layout.holds(name)}
-    return _sizes(declared_set, layout.key, held, copies=True)
+    held_names = {name for name in declared_set.shape.fields if layout.holds(name)}
+    return _sizes(declared_set, layout.key, held_names, copies=True)
 
 
 def entry_size(declared_set: DeclaredSet, derived: Derived) -> float:
@@ -128,12 +128,14 @@ def _text(name: str | None, width: int | None, fields: Mapping[str, Field], larg
     return field.size if not largest or field.largest is None else field.largest
 
 
-def _sizes(declared_set: DeclaredSet, key: Key, held: set[str], *, copies: bool = False) -> Sizes:
+def _sizes(declared_set: DeclaredSet, key: Key, held_names: set[str], *, copies: bool = False) -> Sizes:
     """Return the size of a row with some of the fields as properties."""
     fields = declared_set.shape.fields
-    kept = {name: _kept(declared_set, name, fields[name]) for name in held}
+    kept = {name: _kept(declared_set, name, fields[name]) for name in held_names}
     extra = _of_pattern(declared_set) if not copies else {}
-    headers = {name: 4 + size for mapping in declared_set.mappings for name, size in header_of(mapping, held).items()}
+    headers = {
+        name: 4 + size for mapping in declared_set.mappings for name, size in header_of(mapping, held_names).items()
+    }
     header = sum(headers.values())
     names = [*kept, *extra, *headers]
     overhead = sum(8 + 2 * len(name) for name in names) + header + sum(extra.values())

@@ -53,10 +53,10 @@ def lines_of(prefix: str, expression: Expression, suffix: str = "", indent: int 
     line = f"{' ' * indent}{prefix}{flat(expression)}{suffix}"
     if isinstance(expression, str) or not expression.items or len(line) <= _WIDTH:
         return [line]
-    found = [f"{' ' * indent}{prefix}{expression.opening}"]
+    lines = [f"{' ' * indent}{prefix}{expression.opening}"]
     for before, item in expression.items:
-        found += lines_of(before, item, ",", indent + 4)
-    return [*found, f"{' ' * indent}{expression.closing}{suffix}"]
+        lines += lines_of(before, item, ",", indent + 4)
+    return [*lines, f"{' ' * indent}{expression.closing}{suffix}"]
 
 
 def flat(expression: Expression) -> str:
@@ -76,7 +76,8 @@ def text(value: str) -> str:
     """
     # The width of other characters depends on the program that shows them
     is_plain = all(
-        unicodedata.east_asian_width(each) not in "WFA" and not unicodedata.combining(each) for each in value
+        unicodedata.east_asian_width(character) not in "WFA" and not unicodedata.combining(character)
+        for character in value
     )
     inner = (repr if is_plain else ascii)(f"'{value}\"")[3:-1].removesuffix('"')
     # With both kinds of quotes, only the single ones are escaped

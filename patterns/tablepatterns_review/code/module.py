@@ -128,7 +128,7 @@ class Module:
         body = [*parts, *(["", ""] if parts else []), *self._sets()]
         body += ["", "", *self._declare(), "", "", *self._design()]
         head = ['"""Sets of entities, written by `tablepatterns review --code`."""', ""]
-        notes = [f"Not written: {each}" for each in self._not_written()]
+        notes = [f"Not written: {text}" for text in self._not_written()]
         notes += [f"Corrected: {text(f'{flaw.subject}: {flaw.says}')}" for flaw in self.design.flaws]
         head += [*comment(notes), *([""] if notes else [])]
         head += ["from __future__ import annotations", "", *import_lines(body)]
@@ -144,35 +144,35 @@ class Module:
         )
 
     def _not_written(self) -> list[str]:
-        found: list[str] = []
+        lines: list[str] = []
         for declared_set in self.design.sets:
             if declared_set.name not in self.parts.models:
-                found.append(
+                lines.append(
                     f"a model of {text(declared_set.name)}; its entities are mappings, as its recipe or fields need"
                 )
             for write in declared_set.writes:
                 if write.atomic_with:
                     others = ", ".join(map(text, write.atomic_with))
-                    found.append(f"the transaction of {text(write.name)} with {others}")
-        return found
+                    lines.append(f"the transaction of {text(write.name)} with {others}")
+        return lines
 
     def _model(self, declared_set: DeclaredSet) -> list[str]:
         name = self.parts.models.get(declared_set.name)
         if name is None:
             return []
-        found = ["@dataclass", f"class {name}:"]
-        for each, of in declared_set.shape.fields.items():
-            found.append(f"    {each}: {'date' if is_date(declared_set, each) else _TYPES[of.type]}")
-        return [*found, "", ""]
+        lines = ["@dataclass", f"class {name}:"]
+        for field_name, of in declared_set.shape.fields.items():
+            lines.append(f"    {field_name}: {'date' if is_date(declared_set, field_name) else _TYPES[of.type]}")
+        return [*lines, "", ""]
 
     def _constants(self) -> list[str]:
-        found: list[str] = []
+        lines: list[str] = []
         for declared_set in self.design.sets:
-            found += lines_of(f"{self.parts.keys[declared_set.name]} = ", self._key(declared_set.key))
+            lines += lines_of(f"{self.parts.keys[declared_set.name]} = ", self._key(declared_set.key))
             for number, via in enumerate(declared_set.derived):
                 if (name := self.parts.derived.get((declared_set.name, number))) is not None:
-                    found += lines_of(f"{name} = ", self._derived(declared_set, via))
-        return found
+                    lines += lines_of(f"{name} = ", self._derived(declared_set, via))
+        return lines
 
     def _key(self, key: Key) -> Brackets:
         most = None if key.max_units == Key("a", "b").max_units else str(key.max_units)
@@ -299,7 +299,7 @@ class Module:
         match declared_set.pattern:
             case "partition_spread":
                 brackets = call("EntitySet", "account", "table", "key", **self._options(declared_set))
-                options = {each: literal(settings[each]) for each in ("buckets", "by", "bucket") if each in settings}
+                options = {key: literal(settings[key]) for key in ("buckets", "by", "bucket") if key in settings}
                 spread = call("PartitionSpread", "storage", table, key, **options, factory=f"{name}_in")
                 head = ["", f"    def {name}_in(account: Storage, table: str, key: Key) -> EntitySet[Storage]:"]
                 return [*head, *lines_of("return ", brackets, indent=8), "", *lines_of(f"{name} = ", spread, indent=4)]
@@ -310,7 +310,7 @@ class Module:
                 options |= {"split": "True"} if settings.get("split") else {}
                 brackets = call("DataSeries", "storage", table, key, str(settings["points"]), **options)
             case "wide_entity":
-                names = [text(each) for each in declared_set.shape.fields if each not in declared_set.key.fields]
+                names = [text(name) for name in declared_set.shape.fields if name not in declared_set.key.fields]
                 brackets = call(
                     "WideEntity", "storage", table, key, properties=listed(names) if settings["fixed"] else None
                 )
@@ -323,9 +323,7 @@ class Module:
         if pattern != "log_tail":
             return call("EntitySet", account, table, self.parts.keys[declared_set.name], **options)
         prefix = declared_set.key.row_template.partition("{")[0]
-        named = {
-            each: literal(declared_set.settings[each]) for each in ("at", "entry") if each in declared_set.settings
-        }
+        named = {key: literal(declared_set.settings[key]) for key in ("at", "entry") if key in declared_set.settings}
         named |= {"row_prefix": text(prefix)} if prefix else {}
         return call("LogTail", account, table, text(declared_set.key.partition_template), **named, **options)
 
@@ -371,14 +369,14 @@ class Module:
 
     def _design(self) -> list[str]:
         key = [call("LocalKey", text("review"), "bytes(32)")] if self.encrypts else []
-        found = ["def design() -> Design:", '    """Return the design, for `tablepatterns review`."""']
-        found += lines_of("sets = ", call("declare", call("connect"), *key), indent=4)
+        lines = ["def design() -> Design:", '    """Return the design, for `tablepatterns review`."""']
+        lines += lines_of("sets = ", call("declare", call("connect"), *key), indent=4)
         sets = Brackets("(", [("", self._declared(declared_set)) for declared_set in self.design.sets])
         options: dict[str, Expression] = {} if self.design.years == 3.0 else {"years": repr(self.design.years)}
         if self.design.logs:
             made = (logs.declaration(log, self.parts.sets[log.name]) for log in self.design.logs)
             options["logs"] = Brackets("(", [("", brackets) for brackets in made])
-        return [*found, *lines_of("return ", call("Design", text(self.design.name), sets, **options), indent=4)]
+        return [*lines, *lines_of("return ", call("Design", text(self.design.name), sets, **options), indent=4)]
 
     def _declared(self, declared_set: DeclaredSet) -> Brackets:
         fields = Brackets(
@@ -411,7 +409,12 @@ def is_date(declared_set: DeclaredSet, name: str) -> bool:
         declared_set.key,
         *(profile.key for _, profile in declared_set.profiles() if profile.key and profile.finder),
     ]
-    pieces = [piece for key in keys for each in (key.partition_template, key.row_template) for piece in pieces_of(each)]
+    pieces = [
+        piece
+        for key in keys
+        for template in (key.partition_template, key.row_template)
+        for piece in pieces_of(template)
+    ]
     spec = next((piece.spec or "" for piece in pieces if piece.name == name), "")
     return declared_set.shape.fields[name].type == "datetime" and "%" in spec and "%H" not in spec
 
@@ -421,15 +424,15 @@ def _inner(declared_set: DeclaredSet) -> str:
 
 
 def _names(names: Any) -> Brackets | None:
-    return None if names is None else listed(text(each) for each in sorted(names))
+    return None if names is None else listed(text(name) for name in sorted(names))
 
 
 def comment(paragraphs: Sequence[str]) -> list[str]:
     """Return comment lines."""
-    found: list[str] = []
-    for each in paragraphs:
-        found += textwrap.wrap(each, 86, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
-    return found
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        lines += textwrap.wrap(paragraph, 86, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+    return lines
 
 
 _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -469,13 +472,13 @@ def import_lines(body: Sequence[str], own: tuple[str, Sequence[str]] = ("", ()))
     :param own: a module beside this one, and what it defines
     """
     tree = ast.walk(ast.parse("\n".join(body)))
-    used = {node.id for node in tree if isinstance(node, ast.Name)} - set(_HOMES["dataclasses"] if own[0] else ())
+    used_names = {node.id for node in tree if isinstance(node, ast.Name)} - set(_HOMES["dataclasses"] if own[0] else ())
     homes = {name: module for module, names in _HOMES.items() for name in names if name not in own[1]}
-    others = [module for module in _HOMES if module not in _STANDARD]
-    groups = [[_from(each, homes, used) for each in modules] for modules in (_STANDARD, others)]
-    if "pytest" in used:
+    other_names = [module for module in _HOMES if module not in _STANDARD]
+    groups = [[_from(module, homes, used_names) for module in modules] for modules in (_STANDARD, other_names)]
+    if "pytest" in used_names:
         groups[1].insert(0, ["import pytest"])
-    groups.append([_from(own[0], dict.fromkeys(own[1], own[0]), used)])
+    groups.append([_from(own[0], dict.fromkeys(own[1], own[0]), used_names)])
     return [
         *"\n\n".join(lines for group in groups if (lines := "\n".join(line for each in group for line in each))).split(
             "\n"
@@ -483,8 +486,8 @@ def import_lines(body: Sequence[str], own: tuple[str, Sequence[str]] = ("", ()))
     ]
 
 
-def _from(module: str, homes: Mapping[str, str], used: set[str]) -> list[str]:
-    names = [name for name in used if homes.get(name) == module]
+def _from(module: str, homes: Mapping[str, str], used_names: set[str]) -> list[str]:
+    names = [name for name in used_names if homes.get(name) == module]
     names.sort(key=lambda name: (not name.isupper(), not name[:1].isupper(), name.casefold()))
     line = f"from {module} import {', '.join(names)}"
     if not names or len(line) <= 88:

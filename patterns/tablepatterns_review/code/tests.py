@@ -67,33 +67,33 @@ class Tests:
             body += ["", "", *lines_of("", arguments), *lines]
             body.append(f"    traffic.assert_transactions(at_most={most})")
         head = ['"""Each call costs no more storage transactions than `tablepatterns review` says."""', ""]
-        notes = [f"Not tested, since it takes more than one simple call: {each}" for each in skipped]
+        notes = [f"Not tested, since it takes more than one simple call: {text}" for text in skipped]
         head += [*comment(notes), *([""] if notes else []), "from __future__ import annotations", ""]
         body = [*self._fixtures(account), *body]
         parts = self.module.parts
-        own = ["Sets", "declare", *parts.models.values(), *parts.derived.values()]
-        return "\n".join([*head, *import_lines(body, (self.imported, own)), "", *body]) + "\n"
+        own_names = ["Sets", "declare", *parts.models.values(), *parts.derived.values()]
+        return "\n".join([*head, *import_lines(body, (self.imported, own_names)), "", *body]) + "\n"
 
     # -- Entities
 
     def _fixtures(self, account: SampleAccount) -> list[str]:
-        found = [*lines_of("NOW = ", literal(NOW)), "", "", "@pytest.fixture", "def storage() -> Iterator[Storage]:"]
-        found += ["    with connect(Engine(clock=Clock(NOW))) as storage:", "        yield storage", "", ""]
+        lines = [*lines_of("NOW = ", literal(NOW)), "", "", "@pytest.fixture", "def storage() -> Iterator[Storage]:"]
+        lines += ["    with connect(Engine(clock=Clock(NOW))) as storage:", "        yield storage", "", ""]
         key = ""
         if self.module.encrypts:
             key = ', LocalKey("test", bytes(32))'
-        found += ["@pytest.fixture", "def sets(storage: Storage) -> Sets:", f"    sets = declare(storage{key})"]
+        lines += ["@pytest.fixture", "def sets(storage: Storage) -> Sets:", f"    sets = declare(storage{key})"]
         for declared_set in sorted(self.module.design.sets, key=holds_copies):
             if declared_set.name in account.rejected:
                 continue
             how = "insert_or_merge" if self._shares_rows(declared_set) else "insert"
             for fields in once(declared_set.key, account.samples[declared_set.name].stored):
-                found += lines_of("", self._insert(declared_set, fields, how), indent=4)
+                lines += lines_of("", self._insert(declared_set, fields, how), indent=4)
             if _has_messages(declared_set):
-                found.append(f"    {self._of(declared_set)}.process_intents()")
+                lines.append(f"    {self._of(declared_set)}.process_intents()")
         for log in self.module.design.logs:
-            found += logs.stored(self.module.parts.sets[log.name])
-        return [*found, "    return sets"]
+            lines += logs.stored(self.module.parts.sets[log.name])
+        return [*lines, "    return sets"]
 
     def _bare(self, declared_set: DeclaredSet) -> str:
         return f"sets.{self.module.parts.sets[declared_set.name]}"
@@ -130,7 +130,7 @@ class Tests:
             return call(f"{name}.set", "0", one, entries(_part(fields, declared_set.key.fields)))
         if model is None:
             return call(f"{name}.{how}", entries(fields))
-        return call(f"{name}.{how}", Brackets(f"{model}(", [(f"{each}=", literal(fields[each])) for each in fields]))
+        return call(f"{name}.{how}", Brackets(f"{model}(", [(f"{name}=", literal(fields[name])) for name in fields]))
 
     # -- Calls
 
@@ -234,7 +234,7 @@ class Tests:
         if ask.way != "range" or ask.via is not None or ask.take is not None or not isinstance(when, Between):
             return None
         low, high = literal(when.low), literal(when.high)
-        brackets = entries({each: value for each, value in ask.given.items() if each != at})
+        brackets = entries({text: value for text, value in ask.given.items() if text != at})
         return call(f"{name}.range", low, high, brackets, **self._options(ask))
 
     def _filter(self, declared_set: DeclaredSet, ask: SampleCall) -> Brackets | None:
@@ -274,7 +274,7 @@ class Tests:
         if write.operation == "delete":
             brackets = call(f"{name}.delete", key, force="True")
             return [*head, *lines_of("", brackets, indent=8)]
-        names = write.changes or [each for each in stored if each not in declared_set.key.fields]
+        names = write.changes or [name for name in stored if name not in declared_set.key.fields]
         changes = Source(sample).other(stored, names)
         if not changes or not set(changes).isdisjoint(declared_set.key.fields) or holds_copies(declared_set):
             return None
@@ -298,8 +298,8 @@ def _new(declared_set: DeclaredSet, sample: Sample) -> Mapping[str, Any] | None:
         *(declared_set.profile(derived).key for derived in declared_set.derived if declared_set.is_unique(derived)),
     ]
     names = [key.fields for key in keys if key is not None]
-    taken = {tuple(each[name] for name in key) for each in sample.stored for key in names}
-    free = (each for each in sample.spare if all(tuple(each[name] for name in key) not in taken for key in names))
+    taken = {tuple(row[name] for name in key) for row in sample.stored for key in names}
+    free = (row for row in sample.spare if all(tuple(row[name] for name in key) not in taken for key in names))
     return next(free, None)
 
 

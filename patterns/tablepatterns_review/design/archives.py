@@ -52,10 +52,10 @@ def with_moves(design: Design) -> Design:
     received = {declared_set.name: (0.0, 0.0) for declared_set in design.sets}
     moves: dict[str, Moves] = {}
     for declared_set in _sources_first(design):
-        moves[declared_set.name] = found = _moves(declared_set, *received[declared_set.name])
+        moves[declared_set.name] = moves_of_set = _moves(declared_set, *received[declared_set.name])
         if declared_set.archive is not None and declared_set.archive.to in received:
             entities, rate = received[declared_set.archive.to]
-            received[declared_set.archive.to] = (entities + found.archived, rate + found.archived_rate)
+            received[declared_set.archive.to] = (entities + moves_of_set.archived, rate + moves_of_set.archived_rate)
     sets = (
         replace(declared_set, shape=replace(declared_set.shape, moves=moves[declared_set.name]))
         for declared_set in design.sets

@@ -103,11 +103,11 @@ def _of_log(design: Design, number: int, log: DeclaredLog) -> Iterator[Fault]:
         says = f"service = {log.prefix!r}: another log of this container has it, so entries mix; give each its own"
         yield Fault((*path, "service"), whose, says)
     yield from _out_of_bounds(log, path, whose)
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     for at, read in enumerate(log.reads):
-        yield from _of_access(read, (*path, "read", at), seen, "read")
+        yield from _of_access(read, (*path, "read", at), seen_names, "read")
     for at, write in enumerate(log.writes):
-        yield from _of_access(write, (*path, "write", at), seen, "write")
+        yield from _of_access(write, (*path, "write", at), seen_names, "write")
 
 
 def _of_moves(design: Design) -> Iterator[Fault]:
@@ -116,21 +116,21 @@ def _of_moves(design: Design) -> Iterator[Fault]:
         return
     with connect() as storage:
         try:
-            made = create_sets(design, storage)
+            recipes = create_sets(design, storage)
         except BadInput as error:
             yield Fault((), "design", message_of(error))
             return
         for number, declared_set in enumerate(design.sets):
-            says = _unmovable(storage, declared_set, made)
+            says = _unmovable(storage, declared_set, recipes)
             if says is not None:
                 key = "container" if declared_set.archive is not None and declared_set.archive.to is None else "to"
                 yield Fault(("set", number, "archive", key), f'set "{declared_set.name}": archive', says)
 
 
-def _unmovable(storage: Storage, declared_set: DeclaredSet, made: Mapping[str, SetRecipe]) -> str | None:
+def _unmovable(storage: Storage, declared_set: DeclaredSet, recipes: Mapping[str, SetRecipe]) -> str | None:
     """Return why the archive of a set cannot be made; None if it can, or there is none."""
     try:
-        archive_of(storage, declared_set, made)
+        archive_of(storage, declared_set, recipes)
     except BadInput as error:
         return message_of(error)
     return None
@@ -161,9 +161,9 @@ def _bounds(kind: Hashable) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for name, hint in get_type_hints(cast("type[Any]", kind), include_extras=True).items():
         for part in (hint, *get_args(hint)):
-            for each in getattr(part, "__metadata__", ()):
-                if isinstance(each, Interval):
-                    found[name] = each
+            for item in getattr(part, "__metadata__", ()):
+                if isinstance(item, Interval):
+                    found[name] = item
     return found
 
 
@@ -179,12 +179,12 @@ def _of_set(design: Design, declared_set: DeclaredSet, path: TomlPath) -> Iterat
             yield Fault((*path, "retention", "by"), whose, says)
     if declared_set.archive is not None:
         yield from _of_archive(design, declared_set, declared_set.archive, (*path, "archive"), f"{whose}: archive")
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     for at, query in enumerate(declared_set.queries):
-        yield from _of_access(query, (*path, "query", at), seen, "query")
+        yield from _of_access(query, (*path, "query", at), seen_names, "query")
         yield from _of_query(declared_set, query, (*path, "query", at))
     for at, write in enumerate(declared_set.writes):
-        yield from _of_access(write, (*path, "write", at), seen, "write")
+        yield from _of_access(write, (*path, "write", at), seen_names, "write")
         yield from _of_write(design, declared_set, write, (*path, "write", at))
     for at, access in enumerate(declared_set.access):
         for key, names in (("by", access.by), ("hidden", access.hidden)):
@@ -334,13 +334,13 @@ def _fitting(spec: str) -> tuple[FieldType, ...]:
 
 
 def _of_access(
-    access: Query | Write | LogRead | LogWrite, path: TomlPath, seen: set[str], what: str
+    access: Query | Write | LogRead | LogWrite, path: TomlPath, seen_names: set[str], noun: str
 ) -> Iterator[Fault]:
-    whose = f'{what} "{access.name}"'
-    if access.name in seen:
+    whose = f'{noun} "{access.name}"'
+    if access.name in seen_names:
         of = "log" if path[0] == "blob_log" else "set"
         yield Fault((*path, "name"), whose, f"another access pattern of the {of} has this name; give each its own")
-    seen.add(access.name)
+    seen_names.add(access.name)
     yield from _out_of_bounds(access, path, whose)
     if access.peak is not None and access.peak < access.rate:
         yield Fault((*path, "peak"), whose, f"peak = {access.peak:g}: it is below rate = {access.rate:g}")
@@ -386,12 +386,12 @@ def _of_write(design: Design, declared_set: DeclaredSet, write: Write, path: Tom
     for name in write.changes:
         if kind_of(declared_set).points(declared_set) is None:
             yield from _unknown(declared_set, f"changes: {name}", name, (*path, "changes"), whose)
-    others = [other_write.name for each in design.sets if each is not declared_set for other_write in each.writes]
+    other_names = [other_write.name for each in design.sets if each is not declared_set for other_write in each.writes]
     for name in write.atomic_with:
-        if others.count(name) != 1:
-            which = "not a write of another set" if name not in others else "a write of several sets"
+        if other_names.count(name) != 1:
+            which = "not a write of another set" if name not in other_names else "a write of several sets"
             says = f"atomic_with: {name!r} is {which}"
-            yield Fault((*path, "atomic_with"), whose, f"{says}; {meant(name, others, 'writes')}")
+            yield Fault((*path, "atomic_with"), whose, f"{says}; {meant(name, other_names, 'writes')}")
 
 
 def _unknown(declared_set: DeclaredSet, says: str, name: str, path: TomlPath, whose: str) -> Iterator[Fault]:

@@ -133,7 +133,8 @@ class _Reader:
             shape = self.corrections.enough(table.name, key, shape)
         key, derived, stored = self._rows(table, key, path, other_sets, shape)
         mappings = [
-            self._create(partial(_mapping, each), (*path, "mappings", at)) for at, each in enumerate(table.mappings)
+            self._create(partial(_mapping, mapping), (*path, "mappings", at))
+            for at, mapping in enumerate(table.mappings)
         ]
         if key is None or len(self.problems) > before:
             return None
@@ -188,8 +189,8 @@ class _Reader:
         stored: str,
     ) -> list[Derived | None]:
         return [
-            self._derived(each, key, (*path, "derived", at), other_sets, table, shape, stored)
-            for at, each in enumerate(table.derived)
+            self._derived(derived_table, key, (*path, "derived", at), other_sets, table, shape, stored)
+            for at, derived_table in enumerate(table.derived)
         ]
 
     def _without_overlap(self, subject: str, table: str, key: Key, *, is_local: bool) -> Key:
@@ -335,21 +336,21 @@ def _is_filled(table: object) -> bool:
 def _derived(table: Any, key: Any) -> Derived:
     """Return the derived data that a table declares; the table's keys are its arguments."""
     declared: dict[str, Any] = table.__dict__
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         name: value for name, value in declared.items() if name not in ("pattern", "key", "store", "table")
     }
     match table:
         case tables.IntraTable():
-            return IntraPartitionIndex(key, **given)
+            return IntraPartitionIndex(key, **arguments)
         case tables.InterTable():
-            return InterPartitionIndex(key, table=table.table, **given)
+            return InterPartitionIndex(key, table=table.table, **arguments)
         case tables.ListTable():
-            return IndexEntity(*given.pop("fields"), key=key, store=_store(table), **given)
+            return IndexEntity(*arguments.pop("fields"), key=key, store=_store(table), **arguments)
         case tables.CopiesTable():
-            return CopiedFields(key, store=_store(table), **given)
+            return CopiedFields(key, store=_store(table), **arguments)
         case _:
-            given["count"] = table.count or None
-            return Summary(key, store=_store(table), **given)
+            arguments["count"] = table.count or None
+            return Summary(key, store=_store(table), **arguments)
 
 
 def _store(table: Any) -> Placement | None:

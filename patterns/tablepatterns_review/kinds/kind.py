@@ -66,7 +66,7 @@ class SampleSet(ABC):
         self.key = key
 
     @abstractmethod
-    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+    def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Store entities; the cost is not measured."""
 
     @abstractmethod
@@ -114,9 +114,9 @@ class SampleSet(ABC):
         return 0
 
 
-def once(key: Key, made: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def once(key: Key, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the entities without duplicate keys."""
-    by_key = {key.format({name: each[name] for name in key.fields}): each for each in made}
+    by_key = {key.format({name: row[name] for name in key.fields}): row for row in rows}
     return list(by_key.values())
 
 

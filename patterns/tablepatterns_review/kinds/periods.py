@@ -93,9 +93,9 @@ class Periods(SampleSet):
         inner = Plain(storage, tables.of(storage.now()))
         self.parts, self.needs_recipe = inner.parts, inner.needs_recipe
 
-    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+    def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
         by_start: dict[datetime, list[Mapping[str, Any]]] = {self.tables.period.start(self.storage.now()): []}
-        for fields in made:
+        for fields in rows:
             by_start.setdefault(self.tables.period.start(fields[self.tables.at]), []).append(fields)
         for start, each in by_start.items():
             Plain(self.storage, self.tables.of(start)).load(each)
@@ -109,16 +109,19 @@ class Periods(SampleSet):
             return call_entity_set(inner, self._within(ask, inner), self)
         low, high = _span(at)
         if ask.way == "range" and ask.via is None:
-            given = {name: value for name, value in ask.given.items() if name != self.tables.at}
+            arguments = {name: value for name, value in ask.given.items() if name != self.tables.at}
             oldest = low or next(iter(self.tables.periods()), self.storage.now())
-            found = self.tables.range(
-                oldest, high, given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
+            entities = self.tables.range(
+                oldest, high, arguments, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
             )
-            return sum(1 for _ in islice(found, ask.take))
+            return sum(1 for _ in islice(entities, ask.take))
         if ask.way == "get":
             return int(self.tables.search(ask.given) is not None)
         starts = self.tables.periods(low, high)
-        return sum(call_entity_set(each, self._within(ask, each), self) for each in map(self.tables.of, starts))
+        return sum(
+            call_entity_set(entity_set, self._within(ask, entity_set), self)
+            for entity_set in map(self.tables.of, starts)
+        )
 
     def _is_latest(self, ask: SampleCall) -> bool:
         """Whether the newest entities are requested, and the keys sort them first."""
@@ -129,8 +132,8 @@ class Periods(SampleSet):
     def _within(self, ask: SampleCall, inner: EntitySet[Storage]) -> SampleCall:
         """Return the call for the table of a period, whose key may not include the time."""
         shape = inner.key.fields if ask.via is None else (*inner.key.fields, *ask.via.reads)
-        given = {name: value for name, value in ask.given.items() if name in shape}
-        return SampleCall(ask.way, ask.via, given, ask.where, ask.take, ask.select, ask.completes)
+        arguments = {name: value for name, value in ask.given.items() if name in shape}
+        return SampleCall(ask.way, ask.via, arguments, ask.where, ask.take, ask.select, ask.completes)
 
     def insert(self, fields: Mapping[str, Any]) -> None:
         self.tables.insert(fields)

@@ -31,22 +31,22 @@ Row: TypeAlias = tuple[str, str, str, dict[str, Any]]
 """Table, PartitionKey, RowKey and properties."""
 
 
-def rows_of(entities: EntitySet[Storage], made: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def rows_of(entities: EntitySet[Storage], rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     """Yield the rows of these entities, and the rows derived from them in tables.
 
     :param entities: the set
-    :param made: the fields of each entity
+    :param rows: the fields of each entity
     """
     table = entities.table.name
-    for fields in made:
+    for fields in rows:
         yield _row(table, primary_layout(entities), fields)
     for derived in entities.derived:
-        yield from _derived_rows(entities, derived, made)
+        yield from _derived_rows(entities, derived, rows)
 
 
-def _derived_rows(entities: EntitySet[Storage], derived: Derived, made: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def _derived_rows(entities: EntitySet[Storage], derived: Derived, rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     table = derived.table(entities.table.name)
-    for keys, properties in rows_from(derived, entities.key, made):
+    for keys, properties in rows_from(derived, entities.key, rows):
         yield (table, *keys, _stored(properties))
 
 
@@ -89,13 +89,13 @@ class Plain(SampleSet):
         in_tables = all(row_profile.finder is not None and row_profile.in_table for row_profile in profiles)
         self.needs_recipe = bool(mappings_of(entities).mappings) or not in_tables
 
-    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+    def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
         for table in {self.entities.table.name, *(via.table(self.entities.table.name) for via in self.parts)}:
             self.make_table(table)
         if not self.needs_recipe:
-            fill(self.storage, rows_of(self.entities, made))
+            fill(self.storage, rows_of(self.entities, rows))
             return
-        BulkLoad(self.entities, max_concurrency=1).load(once(self.key, made), mode="insert_or_replace")
+        BulkLoad(self.entities, max_concurrency=1).load(once(self.key, rows), mode="insert_or_replace")
 
     def ask(self, ask: SampleCall) -> int:
         return call_entity_set(self.entities, ask, self)

@@ -29,7 +29,7 @@ class SeriesKind(SetKind[DataSeries[Storage, Any]]):
 
     def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> DataSeries[Storage, Any]:
         reject_parts(plan, derived)
-        points, name, of, split = (plan.settings.get(each) for each in ("points", "name", "of", "split"))
+        points, name, of, split = (plan.settings.get(key) for key in ("points", "name", "of", "split"))
         if points is None or name is None:
             raise BadDesign(
                 "data_series", dict(plan.settings), "it has a number of points and their name", "give points and name"
@@ -57,16 +57,16 @@ class Series(SampleSet):
         super().__init__(storage, series.key)
         self.series = series
 
-    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+    def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self.make_table(self.series.table.name)
         points = {number: self.series.value_type(1) for number in range(self.series.points)}
-        for fields in once(self.key, made):
+        for fields in once(self.key, rows):
             self.series.set_many(points, **self.key_of(fields))
 
     def ask(self, ask: SampleCall) -> int:
         if ask.way == "get":
             values: list[Any] = self.series.read(ask.given)
-            return int(any(each is not None for each in values))
+            return int(any(item is not None for item in values))
         if ask.way == "range":
             return sum(1 for _ in self.series.range(ask.given))
         return self.raw(self.series.table.name, ask.where, ask.select)

@@ -65,11 +65,11 @@ class Spread(SampleSet):
         self.inner = Plain(storage, spread.entity_set)
         self.parts, self.needs_recipe = self.inner.parts, self.inner.needs_recipe
 
-    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+    def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
         # The first write stores the settings of the buckets
-        for first in made[:1]:
+        for first in rows[:1]:
             self.spread.insert(first)
-        self.inner.load([self.spread.placed(fields) for fields in made])
+        self.inner.load([self.spread.placed(fields) for fields in rows])
 
     def prepare(self, ask: SampleCall) -> None:
         # The first range of an object reads the settings of the buckets

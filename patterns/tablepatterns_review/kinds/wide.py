@@ -40,9 +40,9 @@ class Wide(SampleSet):
         super().__init__(storage, wide.key)
         self.wide = wide
 
-    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+    def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self.make_table(self.wide.table.name)
-        for fields in once(self.key, made):
+        for fields in once(self.key, rows):
             self.wide.insert(fields)
 
     def ask(self, ask: SampleCall) -> int:

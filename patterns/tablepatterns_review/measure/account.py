@@ -76,30 +76,32 @@ def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
     :param storage: the account
     :raises BadDesign: the parts of a set cannot work together
     """
-    made: dict[str, SetRecipe] = {}
+    recipes: dict[str, SetRecipe] = {}
     for declared_set in sorted(design.sets, key=holds_copies):
         plan = Plan.of(declared_set)
-        made[declared_set.name] = recipe_of_set(
-            storage, plan, [_bound(declared_set, derived, made) for derived in plan.derived]
+        recipes[declared_set.name] = recipe_of_set(
+            storage, plan, [_bound(declared_set, derived, recipes) for derived in plan.derived]
         )
-    return {declared_set.name: made[declared_set.name] for declared_set in design.sets}
+    return {declared_set.name: recipes[declared_set.name] for declared_set in design.sets}
 
 
-def archive_of(account: Storage, declared_set: DeclaredSet, made: Mapping[str, SetRecipe]) -> Archive[Storage] | None:
+def archive_of(
+    account: Storage, declared_set: DeclaredSet, recipes: Mapping[str, SetRecipe]
+) -> Archive[Storage] | None:
     """Return what archives the entities of a set; None if it has no archive.
 
-    :param made: the sets of the design on this account, by name
+    :param recipes: the sets of the design on this account, by name
     :raises BadDesign: entities could not be moved there, or not back
     """
-    policy, source = declared_set.archive, made[declared_set.name]
+    policy, source = declared_set.archive, recipes[declared_set.name]
     if policy is None:
         return None
-    target = made.get(policy.to) if policy.to is not None else BlobArchive(account, policy.container or "")
+    target = recipes.get(policy.to) if policy.to is not None else BlobArchive(account, policy.container or "")
     if target is None:
         raise BadDesign("to", policy.to, "the design has no such set", "name the set that holds archived entities")
-    for each in (source, target):
-        if not isinstance(each, (EntitySet, BlobArchive)):
-            rule = f"entities are moved between sets of the EntitySet, and this is a {type(each).__name__}"
+    for entity_set in (source, target):
+        if not isinstance(entity_set, (EntitySet, BlobArchive)):
+            rule = f"entities are moved between sets of the EntitySet, and this is a {type(entity_set).__name__}"
             raise BadDesign("archive", policy.place, rule, "use the pattern entity_set or log_tail for both sets")
     return Archive(cast("EntitySet[Storage]", source), cast("EntitySet[Storage]", target))
 
@@ -117,12 +119,12 @@ def recipe_of_set(account: Storage, plan: Plan, derived: Sequence[Derived]) -> S
     return recipe
 
 
-def _bound(declared_set: DeclaredSet, derived: Derived, made: Mapping[str, SetRecipe]) -> Derived:
+def _bound(declared_set: DeclaredSet, derived: Derived, recipes: Mapping[str, SetRecipe]) -> Derived:
     """Return derived data whose source is on this account: copies refer to the set that they are filled from."""
     copies = declared_set.profile(derived).filled_from
     if copies is None:
         return derived
-    for source in made.values():
+    for source in recipes.values():
         if isinstance(copies, CopiedFields) and isinstance(source, EntitySet) and copies in source.derived:
             return copies.filled_from(source)
     rule = "the design has no set to copy from"
@@ -189,13 +191,16 @@ def sample_design(design: Design, most: int, *, fewest_values: int = FEW_VALUES)
     :raises BadDesign: the parts of a set cannot work together
     """
     with connect() as storage:
-        kept = _sample_sets(design, storage, create_sets(design, storage))
+        sample_sets = _sample_sets(design, storage, create_sets(design, storage))
     tables = {declared_set.name: _tables(declared_set) for declared_set in design.sets}
     fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
     return SampleDesign(
         Design(
             design.name,
-            tuple(_sampled(declared_set, kept[declared_set.name], most, fewest_values) for declared_set in design.sets),
+            tuple(
+                _sampled(declared_set, sample_sets[declared_set.name], most, fewest_values)
+                for declared_set in design.sets
+            ),
         ),
         fewer,
         {
@@ -255,23 +260,27 @@ def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> Sam
     """
     design = of.design
     keepers = create_sets(design, storage)
-    kept = _sample_sets(design, storage, keepers)
+    sample_sets = _sample_sets(design, storage, keepers)
     samples = {declared_set.name: _sample_of(of, declared_set, readable) for declared_set in design.sets}
     samples = _without_archived(design, referring(design, samples))
     rejected = dict[str, str]()
     for declared_set in sorted(design.sets, key=holds_copies):
         # An entity that cannot be stored is a finding, not the end of the review
-        if (reason := rejection(partial(kept[declared_set.name].load, samples[declared_set.name].stored))) is not None:
+        if (
+            reason := rejection(partial(sample_sets[declared_set.name].load, samples[declared_set.name].stored))
+        ) is not None:
             rejected[declared_set.name] = reason
     archives = {
-        declared_set.name: made
+        declared_set.name: archive
         for declared_set in design.sets
-        if (made := archive_of(storage, declared_set, keepers)) is not None
+        if (archive := archive_of(storage, declared_set, keepers)) is not None
     }
     for declared_set in design.sets:
         if any(query.archived for query in declared_set.queries) and declared_set.name not in rejected:
-            _archive_one(storage, kept[declared_set.name], samples[declared_set.name], archives[declared_set.name])
-    return SampleAccount(storage, of.sizes, kept, samples, rejected, archives)
+            _archive_one(
+                storage, sample_sets[declared_set.name], samples[declared_set.name], archives[declared_set.name]
+            )
+    return SampleAccount(storage, of.sizes, sample_sets, samples, rejected, archives)
 
 
 def _sample_of(of: SampleDesign, declared_set: DeclaredSet, readable: bool) -> Sample:
@@ -299,14 +308,16 @@ def _archive_one(storage: Storage, sample_set: SampleSet, sample: Sample, archiv
 
 def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
     """Return samples in which no archive has the entities that a review archives."""
-    found = dict(samples)
+    samples_by_set = dict(samples)
     for declared_set in design.sets:
         target = archive_set(design, declared_set)
         if target is not None:
             sample, names = samples[declared_set.name], declared_set.key.fields
             moved = [*inactive(sample.stored), *sample.spare]
-            found[target.name] = without(found[target.name], [{name: of[name] for name in names} for of in moved])
-    return found
+            samples_by_set[target.name] = without(
+                samples_by_set[target.name], [{name: of[name] for name in names} for of in moved]
+            )
+    return samples_by_set
 
 
 def rejection(call: Callable[[], object]) -> str | None:

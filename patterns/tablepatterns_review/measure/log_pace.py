@@ -33,8 +33,8 @@ def entries_of(log: DeclaredLog, years: float) -> float:
     """Return how many entries there are after so many years."""
     if log.retention_days is None:
         return (log.count or 0) + log.rate * years * YEAR
-    kept = log.rate * log.retention_days * DAY
-    return kept if years or log.count is None else float(log.count)
+    kept_seconds = log.rate * log.retention_days * DAY
+    return kept_seconds if years or log.count is None else float(log.count)
 
 
 @dataclass(frozen=True)
@@ -158,19 +158,19 @@ def reading(log: DeclaredLog, seconds: float) -> Reading:
 
 def _read(log: DeclaredLog, begins: float, seconds: float) -> Reading:
     earliest = _AT + timedelta(seconds=begins)
-    kept = math.inf if log.retention_days is None else log.retention_days * DAY / HOUR
+    kept_hours = math.inf if log.retention_days is None else log.retention_days * DAY / HOUR
     reading = Reading()
     for prefix in prefixes(log.prefix, earliest, earliest + timedelta(seconds=seconds)):
-        parts = [each for each in prefix.split("/")[1:] if each]
-        listed = min(_HOURS_OF[len(parts)], kept, seconds / HOUR + 1) * blobs_an_hour(log)
+        parts = [part for part in prefix.split("/")[1:] if part]
+        listed = min(_HOURS_OF[len(parts)], kept_hours, seconds / HOUR + 1) * blobs_an_hour(log)
         reading += Reading(max(1, math.ceil(listed / MAX_PAGE_BLOBS)), listed=listed)
-    for start, end, times in _hours(begins / HOUR, (begins + seconds) / HOUR, kept):
+    for start, end, times in _hours(begins / HOUR, (begins + seconds) / HOUR, kept_hours):
         for write in log.writes:
             reading += _opened(log, write, start, end).times(times * write.writers)
     return reading
 
 
-def _hours(begin: float, end: float, kept: float) -> Iterator[tuple[float, float, float]]:
+def _hours(begin: float, end: float, kept_hours: float) -> Iterator[tuple[float, float, float]]:
     """Yield the parts of hours within a span, each from 0 to 1, and how many hours there are of each."""
     first, last = math.floor(begin), math.floor(end)
     if first == last:
@@ -178,7 +178,7 @@ def _hours(begin: float, end: float, kept: float) -> Iterator[tuple[float, float
         return
     yield begin - first, 1.0, 1.0
     if last - first > 1:
-        yield 0.0, 1.0, max(0.0, min(last - first - 1.0, kept - 1.0))
+        yield 0.0, 1.0, max(0.0, min(last - first - 1.0, kept_hours - 1.0))
     yield 0.0, end - last, 1.0
 
 

@@ -369,7 +369,7 @@ def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[Sa
     with connect(engine) as storage:
         stand = set_up(of, storage)
         empty = _empty(stand)
-        asked = {
+        query_costs = {
             declared_set.name: [
                 measurements.counted(_asked(stand, declared_set, query, empty)) for query in declared_set.queries
             ]
@@ -377,14 +377,15 @@ def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[Sa
         }
         # Last, since they change the data
         sources = {name: Source(sample) for name, sample in stand.samples.items()}
-        written = {
+        write_costs = {
             declared_set.name: [
                 measurements.counted(_written(stand, declared_set, write, sources)) for write in declared_set.writes
             ]
             for declared_set in of.design.sets
         }
     return {
-        declared_set.name: [*asked[declared_set.name], *written[declared_set.name]] for declared_set in of.design.sets
+        declared_set.name: [*query_costs[declared_set.name], *write_costs[declared_set.name]]
+        for declared_set in of.design.sets
     }
 
 
@@ -408,12 +409,12 @@ def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty:
         return SampleCost(metering.taken, rejected or reason, True, size)
     found = answer(declared_set, query)
     each = sample_questions(stand, declared_set, query, found, _how_many(stand, declared_set, query, found))
-    taken: list[tuple[CallCost, float]] = []
+    weighted_costs: list[tuple[CallCost, float]] = []
     for one in each:
         call_cost, reason = _run(stand, declared_set, query, found, one)
         rejected = reason or rejected
-        taken.append((call_cost, one.weight))
-    return SampleCost(mean(taken), rejected, found.follows, size, empty)
+        weighted_costs.append((call_cost, one.weight))
+    return SampleCost(mean(weighted_costs), rejected, found.follows, size, empty)
 
 
 def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[str, Any]:
@@ -448,7 +449,7 @@ def _written(
     if _drops_tables(declared_set, write):
         # Listing the tables, and deleting one
         return SampleCost(CallCost(requests=2, transactions=2), None, follows, size)
-    taken: list[CallCost] = []
+    call_costs: list[CallCost] = []
     rejected = stand.rejected.get(declared_set.name)
     for _ in range(_ATTEMPTS):
         parts = parts_of(stand, writes, sources)
@@ -457,10 +458,10 @@ def _written(
             rejected = rejection(partial(execute, stand.storage, parts)) or rejected
             is_done = True
         if is_done:
-            taken.append(one.taken)
-        if rejected is not None or len(taken) == _WRITES:
+            call_costs.append(one.taken)
+        if rejected is not None or len(call_costs) == _WRITES:
             break
-    return SampleCost(mean([(call_cost, 1 / len(taken)) for call_cost in taken]), rejected, follows, size)
+    return SampleCost(mean([(call_cost, 1 / len(call_costs)) for call_cost in call_costs]), rejected, follows, size)
 
 
 def parts_of(

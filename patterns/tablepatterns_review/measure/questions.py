@@ -73,8 +73,8 @@ class Answer:
 
     def is_scan(self, query: Query) -> bool:
         """Whether a range in fact searches the whole partition."""
-        rest = self.where or self.client
-        return self.way == "range" and not self.bounds and bool(rest or not self.ordered)
+        remaining_names = self.where or self.client
+        return self.way == "range" and not self.bounds and bool(remaining_names or not self.ordered)
 
 
 def answer(declared_set: DeclaredSet, query: Query) -> Answer:
@@ -94,11 +94,11 @@ def call_text(answer: Answer, query: Query) -> str:
     if query.filter is not None:
         return f"query({query.filter})"
     via = [] if answer.via is None else [f"<{answer.via.name}>"]
-    given = [f"{name}={_SHOWN[query.known.get(name, '=')]}" for name in answer.given]
+    argument_names = [f"{name}={_SHOWN[query.known.get(name, '=')]}" for name in answer.given]
     where = [f"where=({' & '.join(answer.where)})"] if answer.where else []
     count = answer.takes(query)
     way = "take" if answer.way == "range" and count is not None else answer.way
-    call = f"{way}({', '.join([*([str(count)] if way == 'take' else []), *via, *given, *where])})"
+    call = f"{way}({', '.join([*([str(count)] if way == 'take' else []), *via, *argument_names, *where])})"
     after: list[str] = []
     if answer.completes:
         after.append("the entity of each row is read")
@@ -137,15 +137,15 @@ def _by_key(
     if any(query.known.get(name) != "=" for name in partition):
         return None
     row = _row_given(key, query)
-    given = (*partition, *row)
-    left = [name for name in query.known if name not in given]
+    argument_names = (*partition, *row)
+    other_names = [name for name in query.known if name not in argument_names]
     at = kind_of(declared_set).time_field(declared_set)
-    if at in left:
+    if at in other_names:
         # The time determines the table, whether it is part of the key or not
-        given = (*given, at)
-        left.remove(at)
-    where = tuple(name for name in left if shape.holds(name) and name not in mapped and _is_sent(query, name))
-    client = tuple(name for name in left if name not in where)
+        argument_names = (*argument_names, at)
+        other_names.remove(at)
+    where = tuple(name for name in other_names if shape.holds(name) and name not in mapped and _is_sent(query, name))
+    client = tuple(name for name in other_names if name not in where)
     is_point = len(row) == len(key.row_fields) and all(query.known[name] == "=" for name in row)
     way: Way = "range"
     if is_point and not kind_of(declared_set).is_spread:
@@ -154,7 +154,7 @@ def _by_key(
         way = "get" if via is None else "range"
     completes = via is not None and not _holds_all(declared_set, query, shape, client)
     ordered = way != "range" or query.order is None or _sorts(key, row, query)
-    return Answer(way, via, key, given, where, client, bool(row), ordered, completes)
+    return Answer(way, via, key, argument_names, where, client, bool(row), ordered, completes)
 
 
 def _is_sent(query: Query, name: str) -> bool:
@@ -164,16 +164,20 @@ def _is_sent(query: Query, name: str) -> bool:
 
 def _row_given(key: Key, query: Query) -> list[str]:
     """Return the fields that bound the RowKey: single values from left to right, then a range."""
-    found = list[str]()
+    names = list[str]()
     pieces = [piece for piece in pieces_of(key.row_template) if piece.name]
     for number, piece in enumerate(pieces):
         name = piece.name or ""
-        known = query.known.get(name)
-        if known == "=" or (known == "prefix" and piece.width is None) or (known == "range" and is_sorted(key, number)):
-            found.append(name)
-        if known != "=":
+        match_kind = query.known.get(name)
+        if (
+            match_kind == "="
+            or (match_kind == "prefix" and piece.width is None)
+            or (match_kind == "range" and is_sorted(key, number))
+        ):
+            names.append(name)
+        if match_kind != "=":
             break
-    return found
+    return names
 
 
 def is_sorted(key: Key, number: int) -> bool:
@@ -202,8 +206,8 @@ def _holds_all(declared_set: DeclaredSet, query: Query, shape: RowLayout, client
     """Whether a row of an index has all requested fields."""
     if shape.is_complete:
         return True
-    wanted = set(query.select or declared_set.shape.fields).union(client)
-    return all(name in shape.key.fields or shape.holds(name) for name in wanted)
+    wanted_names = set(query.select or declared_set.shape.fields).union(client)
+    return all(name in shape.key.fields or shape.holds(name) for name in wanted_names)
 
 
 def _by_list(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
@@ -216,8 +220,8 @@ def _by_list(declared_set: DeclaredSet, query: Query, via: Derived, profile: Row
 
 def _by_totals(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
     names = [name for name in profile.groups if name != declared_set.settings.get("bucket")]
-    wanted = set(query.select) or set(profile.totals[: int(query.count_only)])
-    if not wanted or not wanted.issubset(profile.totals) or set(names) != set(query.known):
+    wanted_names = set(query.select) or set(profile.totals[: int(query.count_only)])
+    if not wanted_names or not wanted_names.issubset(profile.totals) or set(names) != set(query.known):
         return None
     return Answer("totals", via, profile.key, tuple(names))
 
@@ -239,9 +243,9 @@ def _by_scan(declared_set: DeclaredSet, query: Query, mapped: set[str]) -> Answe
     if set(given).intersection((*row, *lead)):
         row = lead = []
     held = RowLayout(declared_set.key)
-    asked = [name for name in query.known if name not in given]
-    sent = [name for name in asked if held.holds(name) and name not in mapped and _is_sent(query, name)]
-    where = tuple(name for name in asked if name in (*row, *lead) or name in sent)
+    names = [name for name in query.known if name not in given]
+    sent_names = [name for name in names if held.holds(name) and name not in mapped and _is_sent(query, name)]
+    where = tuple(name for name in names if name in (*row, *lead) or name in sent_names)
     client = tuple(name for name in query.known if name not in (*given, *where))
     return Answer("scan", None, declared_set.key, given, where, client, False, query.order is None)
 
@@ -288,13 +292,16 @@ def questions(
         for ranks, each in sorted(groups.items())
     }
     total = math.fsum(weights.values())
-    rest = [] if as_entity else [name for name in names if name not in grouped_by]
+    remaining_names = [] if as_entity else [name for name in names if name not in grouped_by]
     if len(groups) <= min(most, _MOST_VALUES):
         chosen = [(ranks, weight / total) for ranks, weight in weights.items()]
     else:
         picks = max(1, min(most, _MOST_VALUES))
         chosen = [(ranks, 1 / picks) for ranks in _quantiles(weights, total, picks)]
-    return [Question(_one_of(groups[ranks], sample, rest, at), weight) for at, (ranks, weight) in enumerate(chosen)]
+    return [
+        Question(_one_of(groups[ranks], sample, remaining_names, at), weight)
+        for at, (ranks, weight) in enumerate(chosen)
+    ]
 
 
 def _lean(ranks: Sequence[int], grouped_by: Sequence[str], skewed: str, skew: float) -> float:
@@ -302,9 +309,13 @@ def _lean(ranks: Sequence[int], grouped_by: Sequence[str], skewed: str, skew: fl
     return float(ranks[grouped_by.index(skewed)] ** -skew) if skewed in grouped_by else 1.0
 
 
-def _one_of(numbers: Sequence[int], sample: Sample, rest: Sequence[str], at: int) -> int:
+def _one_of(numbers: Sequence[int], sample: Sample, remaining_names: Sequence[str], at: int) -> int:
     """Return an entity of a partition, with other values of the remaining fields each time."""
-    by_values = {tuple(sample.ranks[name][number] for name in rest): number for number in numbers} if rest else {}
+    by_values = (
+        {tuple(sample.ranks[name][number] for name in remaining_names): number for number in numbers}
+        if remaining_names
+        else {}
+    )
     choices = [by_values[values] for values in sorted(by_values)] or list(numbers)
     return choices[int((at * _GOLDEN + 0.5) % 1 * len(choices))]
 
@@ -333,10 +344,10 @@ def sample_call(
     if query.filter is not None:
         sent = filled(parse(query.filter), declared_set.key, about, sample)
         return SampleCall("filter", where=sent, select=select)
-    known = {name: _asked(query, name, sample, about, shape) for name in query.known}
-    given = {name: known[name] for name in answer.given if answer.via is None or name in known}
-    where = _conditions(declared_set, answer, known)
-    return SampleCall(answer.way, answer.via, given, where, answer.takes(query), select, answer.completes)
+    values = {name: _asked(query, name, sample, about, shape) for name in query.known}
+    arguments = {name: values[name] for name in answer.given if answer.via is None or name in values}
+    where = _conditions(declared_set, answer, values)
+    return SampleCall(answer.way, answer.via, arguments, where, answer.takes(query), select, answer.completes)
 
 
 def _asked(query: Query, name: str, sample: Sample, about: Mapping[str, Any], shape: Shape) -> Any:
@@ -347,36 +358,36 @@ def _asked(query: Query, name: str, sample: Sample, about: Mapping[str, Any], sh
         return value
     if how == "prefix" and isinstance(value, str):
         # What all values begin with narrows nothing down
-        texts = [each[name] for each in sample.stored] or [value]
+        texts = [row[name] for row in sample.stored] or [value]
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))))
         return prefix(value[: shared + min(_LETTERS, max(1, round(-math.log10(share))))])
-    single = [each for each, known in query.known.items() if known == "="]
-    alike = [each for each in sample.stored if all(each[field] == about[field] for field in single)]
-    values = sorted(each[name] for each in alike) or [value]
+    single = [equal_name for equal_name, match_kind in query.known.items() if match_kind == "="]
+    alike = [row for row in sample.stored if all(row[field] == about[field] for field in single)]
+    values = sorted(row[name] for row in alike) or [value]
     width = max(1, round(share * len(values)))
     start = min(max(0, values.index(value) - width // 2), len(values) - width)
     return between(values[start], values[start + width - 1])
 
 
-def _conditions(declared_set: DeclaredSet, answer: Answer, known: Mapping[str, Any]) -> Filter | None:
+def _conditions(declared_set: DeclaredSet, answer: Answer, values: Mapping[str, Any]) -> Filter | None:
     conditions: list[Filter] = []
     key, is_scan = declared_set.key, answer.way == "scan"
     row = [name for name in answer.where if name in key.row_fields and is_scan]
     lead = [name for name in answer.where if name in key.partition_fields and is_scan]
     if lead:
-        bounds = _bounds(partition_as_row(key), {name: known[name] for name in lead})
+        bounds = _bounds(partition_as_row(key), {name: values[name] for name in lead})
         conditions += [Comparison("PartitionKey", comparison.operator, comparison.value) for comparison in bounds]
     if row:
-        conditions += _bounds(Key("any", key.row_template), {name: known[name] for name in row})
-    conditions += [_condition(name, known[name]) for name in answer.where if name not in (*row, *lead)]
+        conditions += _bounds(Key("any", key.row_template), {name: values[name] for name in row})
+    conditions += [_condition(name, values[name]) for name in answer.where if name not in (*row, *lead)]
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return And(*conditions)
 
 
-def _bounds(key: Key, given: Mapping[str, Any]) -> list[Comparison]:
+def _bounds(key: Key, arguments: Mapping[str, Any]) -> list[Comparison]:
     """Return the bounds of the RowKey."""
-    return [comparison for comparison in comparisons(range_filter(key.range(given))) if comparison.name == "RowKey"]
+    return [comparison for comparison in comparisons(range_filter(key.range(arguments))) if comparison.name == "RowKey"]
 
 
 def _condition(name: str, asked: Any) -> Filter:
@@ -397,8 +408,8 @@ def filled(expression: Filter, key: Key, about: dict[str, Any], sample: Sample) 
     `eq` and `ne` compare with the entity's value, a further RowKey with that of the next entity in the partition. A
     lower and an upper bound contain a tenth of the sample's values.
     """
-    partition = [each for each in sample.stored if all(each[name] == about[name] for name in key.partition_fields)]
-    start = next((number for number, each in enumerate(partition) if each is about), 0)
+    partition = [row for row in sample.stored if all(row[name] == about[name] for name in key.partition_fields)]
+    start = next((number for number, row in enumerate(partition) if row is about), 0)
     turned = [*partition[start:], *partition[:start]] or [about]
     return _Filling(key, turned, sample.stored).fill(expression)
 
@@ -435,12 +446,12 @@ class _Filling:
             at = (self._rows - 1) % len(self._partition) if is_row else 0
             return self._of(comparison.name, self._partition[at])
         of = self._partition if is_row else self._stored
-        values = sorted(value for each in of if (value := self._of(comparison.name, each)) is not None)
+        values = sorted(value for row in of if (value := self._of(comparison.name, row)) is not None)
         middle = 0.45 if comparison.operator in ("gt", "ge") else 0.55
         return values[min(len(values) - 1, int(middle * len(values)))] if values else None
 
     def _of(self, name: str, fields: Mapping[str, Any]) -> Any:
         if name in ("PartitionKey", "RowKey"):
-            keys = self._key.format({each: fields[each] for each in self._key.fields})
+            keys = self._key.format({name: fields[name] for name in self._key.fields})
             return keys[name == "RowKey"]
         return fields.get(name)

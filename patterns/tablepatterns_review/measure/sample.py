@@ -45,7 +45,7 @@ def shrunk(shape: Shape, most: int, key: Collection[str] = (), fewest_values: in
     factor = most / shape.count
     fields = {name: _shrunk(field, factor, fewest_values) for name, field in shape.fields.items()}
     smaller = replace(shape, count=most, fields=fields, growth=shape.growth * factor)
-    for name in sorted(key, key=lambda each: -values_of(shape, each).count):
+    for name in sorted(key, key=lambda field_name: -values_of(shape, field_name).count):
         field, declared = fields.get(name), shape.fields.get(name, Field()).distinct
         missing = _COLLISIONS * most / max(1.0, _combinations(smaller, key))
         if field is not None and field.distinct is not None and declared is not None and missing > 1:
@@ -120,14 +120,15 @@ def shared(values: Zipf, zipf: Zipf) -> float:
     return values.share(1) * zipf.share(1) / both.share(1)
 
 
-def equal(shape: Shape, names: Collection[str], skew: float, asked: Collection[str]) -> float:
+def equal(shape: Shape, names: Collection[str], skew: float, equal_names: Collection[str]) -> float:
     """Return how many entities have the requested values in all of these fields.
 
     :param names: some of the requested fields
-    :param asked: all fields that the call gives single values for
+    :param equal_names: all fields that the call gives single values for
     """
     shares = [
-        shared(values_of(shape, name), asked_values(shape, name, asked, skew)) for name in _distinguishing(shape, names)
+        shared(values_of(shape, name), asked_values(shape, name, equal_names, skew))
+        for name in _distinguishing(shape, names)
     ]
     if not shares or not shape.count:
         return float(shape.count)
@@ -152,10 +153,10 @@ def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -
 
     :param names: the fields to consider; None for all fields of the call
     """
-    known = {name: how for name, how in query.known.items() if names is None or name in names}
-    asked = [name for name, how in query.known.items() if how == "="]
-    found = equal(shape, [name for name, how in known.items() if how == "="], query.skew, asked)
-    ranges = [how for how in known.values() if how != "="]
+    matches = {name: how for name, how in query.known.items() if names is None or name in names}
+    equal_names = [name for name, how in query.known.items() if how == "="]
+    found = equal(shape, [name for name, how in matches.items() if how == "="], query.skew, equal_names)
+    ranges = [how for how in matches.values() if how != "="]
     if not ranges or not shape.count:
         return found
     return min(found, max(1.0, found * range_share(shape, query) ** len(ranges)))
@@ -166,8 +167,8 @@ def range_share(shape: Shape, query: Query) -> float:
     ranges = sum(how != "=" for how in query.known.values())
     if query.results is None or not ranges:
         return RANGE_SHARE
-    asked = [name for name, how in query.known.items() if how == "="]
-    rest = equal(shape, asked, query.skew, asked)
+    equal_names = [name for name, how in query.known.items() if how == "="]
+    rest = equal(shape, equal_names, query.skew, equal_names)
     return float(min(1.0, query.results / max(1.0, rest)) ** (1 / ranges))
 
 
@@ -175,8 +176,8 @@ def scaled_results(query: Query, declared: Shape, sample: Shape) -> Query:
     """Return the access pattern for a smaller shape, with ranges that contain the same share."""
     if query.results is None:
         return query
-    asked = [name for name, how in query.known.items() if how == "="]
-    rest, left = (equal(shape, asked, query.skew, asked) for shape in (declared, sample))
+    equal_names = [name for name, how in query.known.items() if how == "="]
+    rest, left = (equal(shape, equal_names, query.skew, equal_names) for shape in (declared, sample))
     return replace(query, results=max(1.0, query.results * left / max(1.0, rest)))
 
 
@@ -258,13 +259,13 @@ def sample(
         for name, field in _storable(shape, pieces, large, is_wide=is_wide)
     }
     values = {name: maker.values(ranks[name]) for name, maker in makers.items()}
-    made = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
-    return Sample(made[:count], made[count:], {name: each[:count] for name, each in ranks.items()})
+    rows = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
+    return Sample(rows[:count], rows[count:], {name: ranks[:count] for name, ranks in ranks.items()})
 
 
 def without(sample: Sample, entities: Collection[Mapping[str, Any]]) -> Sample:
     """Return a sample without the stored entities that have all fields of one of these."""
-    kept = [at for at, each in enumerate(sample.stored) if not any(of.items() <= each.items() for of in entities)]
+    kept = [at for at, row in enumerate(sample.stored) if not any(of.items() <= row.items() for of in entities)]
     ranks = {name: [each[at] for at in kept] for name, each in sample.ranks.items()}
     return Sample([sample.stored[at] for at in kept], sample.spare, ranks)
 
@@ -303,20 +304,20 @@ def _mixed(ranks: Sequence[int], seed: str, name: str, step: float) -> list[int]
     """
     shift = int.from_bytes(sha256(f"{seed}\n{name}".encode()).digest()[:4], "big") / 2**32
     order = sorted(range(len(ranks)), key=lambda number: (shift + number * step) % 1)
-    found = [0] * len(ranks)
+    numbers = [0] * len(ranks)
     for at, number in enumerate(order):
-        found[number] = ranks[at]
-    return found
+        numbers[number] = ranks[at]
+    return numbers
 
 
 @lru_cache(maxsize=64)
 def _primes(count: int) -> Sequence[int]:
     """Return the first primes."""
-    found, number = list[int](), 2
-    while len(found) < count:
-        found += [number] * all(number % each for each in found[: math.isqrt(number)])
+    numbers, number = list[int](), 2
+    while len(numbers) < count:
+        numbers += [number] * all(number % prime for prime in numbers[: math.isqrt(number)])
         number += 1
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _ranks(seed: str, shape: Shape, name: str, count: int, step: float) -> list[int]:
@@ -326,20 +327,20 @@ def _ranks(seed: str, shape: Shape, name: str, count: int, step: float) -> list[
     """
     field, stored = shape.fields[name], max(1, shape.count)
     if different(field) is None:
-        found = list(range(1, count + 1))
+        numbers = list(range(1, count + 1))
     else:
         values = values_of(shape, name)
         bounds = list(accumulate(values.share(rank) for rank in range(1, values.count + 1)))
-        found, rank = list[int](), 0
+        numbers, rank = list[int](), 0
         for at in range(stored):
             while rank < values.count - 1 and (at + 0.5) / stored >= bounds[rank]:
                 rank += 1
-            found.append(rank + 1)
-        found += [found[-1] if field.order == "rising" else found[at % stored] for at in range(count - stored)]
+            numbers.append(rank + 1)
+        numbers += [numbers[-1] if field.order == "rising" else numbers[at % stored] for at in range(count - stored)]
     if field.order == "none":
         # The spare ones come last, so that the stored ones have the declared distribution
-        found[: shape.count] = _mixed(found[: shape.count], seed, name, step)
-    return found
+        numbers[: shape.count] = _mixed(numbers[: shape.count], seed, name, step)
+    return numbers
 
 
 def _number_within(shape: Shape, ranks: dict[str, list[int]]) -> None:
@@ -391,8 +392,8 @@ def _storable(
         elif _size(field) <= left:
             found.append((name, field))
             left -= min(_size(field), 2 * MAX_STRING_UNITS)
-    kept = {name for name, _ in found}
-    return [(name, field) for name, field in shape.fields.items() if name in kept]
+    kept_names = {name for name, _ in found}
+    return [(name, field) for name, field in shape.fields.items() if name in kept_names]
 
 
 class _Maker:
@@ -493,20 +494,20 @@ def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample
 
     :param samples: the entities of each set, by its name
     """
-    found = dict(samples)
+    samples_by_set = dict(samples)
     for declared_set in design.sets:
         for _, profile in declared_set.profiles():
             of = profile.filled_from and _source(design, profile.filled_from)
             if profile.filled_from and of:
                 copies = of.profile(profile.filled_from).refers
-                there = found[of.name].stored
-                sample = found[declared_set.name]
-                found[declared_set.name] = Sample(
-                    [_referring(each, at, of, copies, there) for at, each in enumerate(sample.stored)],
-                    [_referring(each, at, of, copies, there) for at, each in enumerate(sample.spare)],
+                there = samples_by_set[of.name].stored
+                sample = samples_by_set[declared_set.name]
+                samples_by_set[declared_set.name] = Sample(
+                    [_referring(row, at, of, copies, there) for at, row in enumerate(sample.stored)],
+                    [_referring(row, at, of, copies, there) for at, row in enumerate(sample.spare)],
                     sample.ranks,
                 )
-    return found
+    return samples_by_set
 
 
 def _source(design: Design, copies: Derived) -> DeclaredSet | None:
@@ -516,7 +517,7 @@ def _source(design: Design, copies: Derived) -> DeclaredSet | None:
 
 def _referring(fields: Fields, at: int, of: DeclaredSet, refers: Mapping[str, str], there: Sequence[Fields]) -> Fields:
     same = [name for name in of.key.fields if name not in refers]
-    near = [each for each in there if all(each.get(name) == fields.get(name) for name in same)]
+    near = [row for row in there if all(row.get(name) == fields.get(name) for name in same)]
     kept = {name: value for name, value in fields.items() if name not in refers.values()}
     if near:
         chosen = near[at % len(near)]

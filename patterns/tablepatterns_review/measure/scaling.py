@@ -80,15 +80,15 @@ def metered(storage: Storage) -> Generator[Metered, None, None]:
     tables = [record for record in span.records if record.service == "table"]
     cost = sum((Cost.of(record.service, record.operation, record.billable) for record in span.records), Cost())
     # A list of tables has no entities and no partition
-    asked = [record for record in tables if record.operation != "QueryTables"]
-    places = {(record.table, record.partition) for record in asked}
+    records = [record for record in tables if record.operation != "QueryTables"]
+    places = {(record.table, record.partition) for record in records}
     goes_everywhere = any(partition is None for _, partition in places)
     metered.taken = CallCost(
         totals.requests,
         totals.billable,
         # Messages and blobs do not count towards a table
         sum(record.examined for record in tables),
-        sum(record.returned for record in asked),
+        sum(record.returned for record in records),
         sum(record.written for record in tables),
         totals.bytes_in,
         totals.bytes_out,
@@ -107,14 +107,14 @@ def _makes(record: Record) -> bool:
     return record.operation in _MAKING or (record.error in _MISSING and not is_read)
 
 
-def mean(taken: Sequence[tuple[CallCost, float]]) -> CallCost:
+def mean(weighted_costs: Sequence[tuple[CallCost, float]]) -> CallCost:
     """Return the weighted mean; 0 without values.
 
-    :param taken: costs and their weights, which add up to 1
+    :param weighted_costs: costs and their weights, which add up to 1
     """
-    weighted = [(call_cost.figures, weight) for call_cost, weight in taken]
+    weighted = [(call_cost.figures, weight) for call_cost, weight in weighted_costs]
     means = {name: _mean([(figures[name], weight) for figures, weight in weighted]) for name in CallCost().figures}
-    return CallCost(**means, classes=frozenset[str]().union(*(call_cost.classes for call_cost, _ in taken)))
+    return CallCost(**means, classes=frozenset[str]().union(*(call_cost.classes for call_cost, _ in weighted_costs)))
 
 
 def _mean(weighted: Sequence[tuple[float, float]]) -> float:
@@ -243,13 +243,13 @@ class SizedDesign:
 
     def _matching(self, declared_set: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
         """Return how many rows satisfy the conditions on properties; approximate for `or` and `not`."""
-        shape, given = self.shapes[declared_set.name], _names(expression, frozenset({"eq"}))
-        equals = [name for name in given if name in shape.fields and name not in declared_set.key.fields]
-        if "RowKey" in given and "PartitionKey" not in given:
+        shape, equal_names = self.shapes[declared_set.name], _names(expression, frozenset({"eq"}))
+        equals = [name for name in equal_names if name in shape.fields and name not in declared_set.key.fields]
+        if "RowKey" in equal_names and "PartitionKey" not in equal_names:
             equals += declared_set.key.row_fields
         share = equal(shape, equals, query.skew, equals) / max(1, shape.count)
         ranged = set(_names(expression, _RANGES)) - {"PartitionKey"}
-        if "PartitionKey" in given:
+        if "PartitionKey" in equal_names:
             # The bounds of the RowKey are counted in the rows read
             ranged.discard("RowKey")
         return max(1.0, rows * share * RANGE_SHARE ** len(ranged))
@@ -322,14 +322,14 @@ class SizedDesign:
             return max(1.0, range_share(self.shapes[declared_set.name], query) * tables)
         if take is None:
             return float(tables)
-        whole = max(1.0, found_by(self.shapes[declared_set.name], query))
-        return max(1.0, min(float(tables), take * tables / whole))
+        total = max(1.0, found_by(self.shapes[declared_set.name], query))
+        return max(1.0, min(float(tables), take * tables / total))
 
 
 def _names(expression: Filter, operators: Collection[str]) -> list[str]:
     """Return the properties that terms joined by `and` compare with these operators."""
     terms = expression.terms if isinstance(expression, And) else (expression,)
-    return [each.name for each in terms if isinstance(each, Comparison) and each.operator in operators]
+    return [term.name for term in terms if isinstance(term, Comparison) and term.operator in operators]
 
 
 _BY_LABEL: Final = {query_class.label: query_class for query_class in QueryClass}
@@ -365,7 +365,7 @@ def scaled(
     if answer.way == "find_all":
         # A point query for each entity
         more = call_cost.requests * (_ratio(expected.examined, likely.examined) - 1)
-    each = (
+    bytes_per_row = (
         max(0.0, call_cost.bytes_out - call_cost.requests * empty) / call_cost.returned if call_cost.returned else 0.0
     )
     # A list in a blob takes one read, regardless of its length; each entity reads its own blobs
@@ -381,7 +381,7 @@ def scaled(
         examined=max(returned, examined),
         returned=returned,
         bytes_in=call_cost.bytes_in * requests / call_cost.requests,
-        bytes_out=requests * empty + each * returned,
+        bytes_out=requests * empty + bytes_per_row * returned,
         partitions=call_cost.partitions * _ratio(expected.partitions, likely.partitions),
         blob_reads=blob_reads,
     )

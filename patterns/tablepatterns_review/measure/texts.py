@@ -52,11 +52,11 @@ class SampleTexts:
     @cached_property
     def _spell(self) -> Callable[[str], str]:
         """The best spelling of a number in which no text contains a separator."""
-        separators = [_DIGIT.sub("0", each) for each in self.separators if each]
+        separators = [_DIGIT.sub("0", separator) for separator in self.separators if separator]
         for spell in self._spellings():
             text = _DIGIT.sub("0", spell("1" * len(str(self.ranks))))
             # A text that ends as a separator begins could not be read back either
-            if not any((text + each).find(each) < len(text) for each in separators):
+            if not any((text + separator).find(separator) < len(text) for separator in separators):
                 return spell
         return self._as_letters
 
@@ -91,7 +91,7 @@ def _labelled(length: int, name: str, separator: str, number: str) -> str:
     words = name.split(separator)
     whole = (separator.join(words[:count]) + separator for count in range(len(words), 0, -1))
     shorter = (words[0], words[0][: max(0, room - 1)] + separator if room > 1 and name else "")
-    text = next(each for each in (*whole, *shorter) if len(each) <= max(0, room)) + number
+    text = next(words_text for words_text in (*whole, *shorter) if len(words_text) <= max(0, room)) + number
     room = length - len(text)
     return text + (_filling(room, separator) if room >= _SHORTEST_END else "0" * room)
 
@@ -105,4 +105,4 @@ def _filling(room: int, separator: str) -> str:
         found.append(next(words))
         room -= len(separator) + len(found[-1])
     found.append(_BY_LENGTH[room - len(separator)])
-    return "".join(separator + each for each in found)
+    return "".join(separator + word for word in found)

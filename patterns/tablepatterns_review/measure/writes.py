@@ -47,16 +47,18 @@ class Source:
 
     def other(self, fields: Fields, names: Sequence[str]) -> Fields:
         """Return other values of these fields, if there are any."""
-        found: dict[str, Any] = {}
+        new_fields: dict[str, Any] = {}
         for spare in [self.spare(), *self._spare, *self._stored]:
-            found |= {name: spare[name] for name in names if name not in found and spare[name] != fields[name]}
-            if len(found) == len(names):
+            new_fields |= {
+                name: spare[name] for name in names if name not in new_fields and spare[name] != fields[name]
+            }
+            if len(new_fields) == len(names):
                 break
-        return found
+        return new_fields
 
     def stored(self, like: Fields) -> Fields | None:
         """Return a stored entity with these fields, or None."""
-        alike = (number for number, each in enumerate(self._stored) if like.items() <= each.items())
+        alike = (number for number, row in enumerate(self._stored) if like.items() <= row.items())
         number = next(alike, None)
         if number is None:
             return None
@@ -65,24 +67,24 @@ class Source:
 
     def add(self, sample_set: SampleSet, like: Fields) -> Fields:
         """Store an entity with these fields, and return it."""
-        found = {**self.spare(), **like}
+        fields = {**self.spare(), **like}
         # A rejection is that of the write that is measured
         with suppress(TablePatternsError, HttpResponseError):
-            sample_set.insert(found)
-            self._stored.append(found)
-        return found
+            sample_set.insert(fields)
+            self._stored.append(fields)
+        return fields
 
     def inactive(self) -> Fields | None:
         """Return a stored entity that has not been archived yet, or None."""
         while self._inactive:
-            found = self._inactive.pop()
-            if any(each is found for each in self._stored):
-                return found
+            fields = self._inactive.pop()
+            if any(row is fields for row in self._stored):
+                return fields
         return None
 
     def forget(self, fields: Fields) -> None:
         """Record that an entity was deleted."""
-        self._stored = [each for each in self._stored if each is not fields]
+        self._stored = [row for row in self._stored if row is not fields]
 
 
 @dataclass(frozen=True)
@@ -122,17 +124,17 @@ class Part:
             return cls(declared_set, sample_set, write, leaving, {}, archive)
         if write.operation == "insert":
             return cls(declared_set, sample_set, write, {**source.spare(), **like}, {})
-        found = source.stored(like) or source.add(sample_set, like)
+        fields = source.stored(like) or source.add(sample_set, like)
         if write.operation == "delete":
-            source.forget(found)
+            source.forget(fields)
         if set(write.changes).intersection(declared_set.key.fields):
             # It has another key from now on
-            source.forget(found)
-        names = write.changes or [name for name in found if name not in declared_set.key.fields]
+            source.forget(fields)
+        names = write.changes or [name for name in fields if name not in declared_set.key.fields]
         # Another reference may not exist
         fixed = referring_fields(declared_set)
         return cls(
-            declared_set, sample_set, write, found, source.other(found, [name for name in names if name not in fixed])
+            declared_set, sample_set, write, fields, source.other(fields, [name for name in names if name not in fixed])
         )
 
     @property

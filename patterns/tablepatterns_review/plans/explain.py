@@ -119,14 +119,14 @@ class Plans:
         """
         if via not in self._set.derived:
             raise self._stranger(via.name)
-        given = fields_of(key, fields)
+        arguments = fields_of(key, fields)
         layout = via.layout(self._set.key)
         if via.spread > 1:
-            found = _plan(Question.of(RowLayout(layout), None, None, given, QueryClass.TABLE_SCAN).filter)
+            plan = _plan(Question.of(RowLayout(layout), None, None, arguments, QueryClass.TABLE_SCAN).filter)
         else:
-            found = _plan(_point(RowLayout(layout), given))
+            plan = _plan(_point(RowLayout(layout), arguments))
         text = "the row that lists the keys, and each entity on it"
-        return replace(found, reads=text, cost="1 for the list, and 1 for each entity found")
+        return replace(plan, reads=text, cost="1 for the list, and 1 for each entity found")
 
     def range(
         self,
@@ -144,12 +144,12 @@ class Plans:
         :raises BadFilter: `where` has a property that the rows do not have
         :raises BadInput: the index is not one of the set's
         """
-        index, given = via_and_fields(via, key, fields)
+        index, arguments = via_and_fields(via, key, fields)
         shape = primary_layout(self._set) if index is None else self._shape(index)
         if where is not None:
             check_filter(self._set, where)
         stored = None if select is None else mappings_of(self._set).stored(select)
-        return _plan(Question.of(shape, where, stored, given, QueryClass.TABLE_SCAN).filter)
+        return _plan(Question.of(shape, where, stored, arguments, QueryClass.TABLE_SCAN).filter)
 
     def query(self, where: Filter) -> QueryPlan:
         """Return the plan of `EntitySet.query`, and suggest an index of the set that answers it better.

@@ -37,16 +37,16 @@ _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
 def served(entities: EntitySet[Account, Any], expression: Filter) -> tuple[Better, ...]:
     """Return how the set answers a filter with its derived data, or with new derived data; empty if it cannot."""
     terms = conditions(expression)
-    if not properties(expression) or not all(isinstance(each, Comparison) for each in terms):
+    if not properties(expression) or not all(isinstance(term, Comparison) for term in terms):
         return ()
-    if any(each.name == "RowKey" for each in terms if isinstance(each, Comparison)):
+    if any(term.name == "RowKey" for term in terms if isinstance(term, Comparison)):
         return ()
-    known = _known(entities.key, expression)
-    ranged = {each.name for each in terms if isinstance(each, Comparison) and each.operator in _RANGES}
-    better_keys = [better_key for via in entities.derived for better_key in _by(entities.key, via, known, ranged)]
+    values = _known(entities.key, expression)
+    ranged = {term.name for term in terms if isinstance(term, Comparison) and term.operator in _RANGES}
+    better_keys = [better_key for via in entities.derived for better_key in _by(entities.key, via, values, ranged)]
     better_keys = [_with_rest(better_key, expression) for better_key in better_keys]
     better_keys.sort(key=lambda better_key: (better_key.query_class or 0, "find_all" in better_key.code[0]))
-    return tuple(better_keys or _declared(entities, expression, known, ranged))
+    return tuple(better_keys or _declared(entities, expression, values, ranged))
 
 
 def _known(key: Key, expression: Filter) -> dict[str, object]:
@@ -65,70 +65,70 @@ def _known(key: Key, expression: Filter) -> dict[str, object]:
 
 def _with_rest(better_key: Better, expression: Filter) -> Better:
     """State the rest of the filter, which the call does not include."""
-    rest = [name for name in properties(expression) if f" {name}=" not in better_key.code[0]]
+    remaining_names = [name for name in properties(expression) if f" {name}=" not in better_key.code[0]]
     return (
-        replace(better_key, words=f"{better_key.words}; check {', '.join(rest)} of what it finds")
-        if rest
+        replace(better_key, words=f"{better_key.words}; check {', '.join(remaining_names)} of what it finds")
+        if remaining_names
         else better_key
     )
 
 
-def _by(key: Key, via: Derived, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
+def _by(key: Key, via: Derived, values: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
     profile = profile_of(via, key)
     if profile.finder == "find_all" and profile.key is not None:
         names = list(profile.key.fields)
-        if all(name in known for name in names):
+        if all(name in values for name in names):
             words = "the set keeps a list for this: 1 transaction, and 1 for each entity found"
             yield Better(
-                words, QueryClass.POINT, (_call("find_all", via.name, names, known),), "index entities pattern"
+                words, QueryClass.POINT, (_call("find_all", via.name, names, values),), "index entities pattern"
             )
-    if profile.layout is not None and all(name in known for name in profile.layout.key.partition_fields):
-        yield from _by_index(key, via.name, profile.layout.key, known, ranged)
+    if profile.layout is not None and all(name in values for name in profile.layout.key.partition_fields):
+        yield from _by_index(key, via.name, profile.layout.key, values, ranged)
 
 
-def _by_index(key: Key, via: str, own: Key, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
+def _by_index(key: Key, via: str, own: Key, values: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
     row, words = own.row_fields, "the set keeps an index for this"
-    given = next((number for number, name in enumerate(row) if name not in known), len(row))
+    given = next((number for number, name in enumerate(row) if name not in values), len(row))
     names = [*own.partition_fields, *row[:given]]
     try:
-        own.range({name: known[name] for name in names})
+        own.range({name: values[name] for name in names})
     except BadKey:
         return
     asked = row[given] if given < len(row) and row[given] in ranged else None
     if asked is None and not set(names).difference(key.partition_fields):
         return
     if given == len(row):
-        yield Better(words, QueryClass.POINT, (_call("find", via, names, known),))
+        yield Better(words, QueryClass.POINT, (_call("find", via, names, values),))
     else:
         more = [] if asked is None else [f"{asked}=between(...)"]
-        yield Better(words, QueryClass.RANGE, (_call("range", via, names, known, *more),))
+        yield Better(words, QueryClass.RANGE, (_call("range", via, names, values, *more),))
 
 
-def _call(word: str, via: str, names: list[str], known: Mapping[str, object], *more: str) -> str:
-    given = ", ".join([f"<{via}>", *(f"{name}={known[name]!r}" for name in names), *more])
+def _call(word: str, via: str, names: list[str], values: Mapping[str, object], *more: str) -> str:
+    given = ", ".join([f"<{via}>", *(f"{name}={values[name]!r}" for name in names), *more])
     return f"{word}({given})"
 
 
 def _declared(
-    entities: EntitySet[Account, Any], expression: Filter, known: Mapping[str, object], ranged: set[str]
+    entities: EntitySet[Account, Any], expression: Filter, values: Mapping[str, object], ranged: set[str]
 ) -> Iterator[Better]:
     """Return the index to declare: in the partition if it is known, otherwise in other partitions."""
-    compared = [each for each in conditions(expression) if isinstance(each, Comparison) and each.name != "Timestamp"]
+    compared = [term for term in conditions(expression) if isinstance(term, Comparison) and term.name != "Timestamp"]
     useful = [
         comparison
         for comparison in compared
-        if comparison.name not in KEYS and (comparison.name in known or comparison.name in ranged)
+        if comparison.name not in KEYS and (comparison.name in values or comparison.name in ranged)
     ]
     if not useful:
         return
-    chosen = next((comparison for comparison in useful if comparison.name in known), useful[0])
+    chosen = next((comparison for comparison in useful if comparison.name in values), useful[0])
     key, head = entities.key, f"{chosen.name.lower()}_"
     field = f"{head}{{{chosen.name}{_format_of(chosen, ranged)}}}"
     with suppress(BadDesign):
         via: IntraPartitionIndex | InterPartitionIndex
-        if all(name in known for name in key.partition_fields):
+        if all(name in values for name in key.partition_fields):
             via = IntraPartitionIndex(Key(key.partition_template, f"{field}_{key.row_template}"))
-        elif chosen.name in known:
+        elif chosen.name in values:
             via = InterPartitionIndex(Key(field, f"{head}{key.partition_template}_{key.row_template}"))
         else:
             return

@@ -40,7 +40,7 @@ def rewrites(expression: Filter, explanation: Explanation) -> tuple[Better, ...]
 
 def equalities(expression: Filter) -> list[Comparison]:
     """Return the comparisons with `eq` that every match satisfies: those outside `or` and `not`."""
-    return [each for each in conditions(expression) if isinstance(each, Comparison) and each.operator == "eq"]
+    return [term for term in conditions(expression) if isinstance(term, Comparison) and term.operator == "eq"]
 
 
 def conditions(expression: Filter) -> Sequence[Filter]:
@@ -53,10 +53,10 @@ def _points(expression: Filter) -> list[Better]:
     keys = point_keys(expression)
     if not keys:
         return []
-    asked = [str((prop("PartitionKey") == partition) & (prop("RowKey") == row)) for partition, row in keys]
+    queries = [str((prop("PartitionKey") == partition) & (prop("RowKey") == row)) for partition, row in keys]
     points, billed = counted(len(keys), "point query"), counted(len(keys), "transaction")
     words = f"send {points} in parallel: {billed}, and at most {counted(len(keys), 'entity')} read"
-    return [Better(words, QueryClass.POINT, tuple(asked))]
+    return [Better(words, QueryClass.POINT, tuple(queries))]
 
 
 def _apart(expression: Filter, above: QueryClass) -> list[Better]:
@@ -67,10 +67,10 @@ def _apart(expression: Filter, above: QueryClass) -> list[Better]:
             continue
         rest = [other_condition for other_condition in terms if other_condition is not term]
         try:
-            queries = [And(*rest, each) if rest else each for each in term.terms]
+            queries = [And(*rest, term) if rest else term for term in term.terms]
         except BadFilter:
             continue
-        worst = max(classify(each).query_class for each in queries)
+        worst = max(classify(term).query_class for term in queries)
         if worst < above:
             words = f"send {len(queries)} queries, one per term of the 'or'; an entity can match several"
             return [Better(words, worst, tuple(map(str, queries[:_MAX_SHOWN])))]

@@ -26,7 +26,7 @@ def plain(text: str) -> str:
     'Log\ufffd[31m by hour'
     """
     seen = " ".join(text.split())
-    return "".join("\ufffd" if unicodedata.category(each) in _CONTROLS else each for each in seen)
+    return "".join("\ufffd" if unicodedata.category(character) in _CONTROLS else character for character in seen)
 
 
 def shortened(text: str, most: int) -> str:
@@ -259,9 +259,9 @@ def _effect(before: Effect, after: Effect) -> str:
         ("cost a month", sum_of_money(before.cost_a_month), sum_of_money(after.cost_a_month)),
         ("busiest partition", share(before.busiest), share(after.busiest)),
     )
-    changed = [f"{name} {old} → {new}" for name, old, new in pairs if old != new]
+    changed_names = [f"{name} {old} → {new}" for name, old, new in pairs if old != new]
     same = [f"{name} {old}" for name, old, new in pairs if old == new]
-    return "; ".join([*changed, *([f"unchanged: {', '.join(same)}"] if same else [])])
+    return "; ".join([*changed_names, *([f"unchanged: {', '.join(same)}"] if same else [])])
 
 
 def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -139,7 +139,7 @@ def _facts(reviewed: Reviewed) -> Iterator[tuple[str, str, str]]:
         now, later = (figures.number(sum(entries_of(log, at) for log in design.logs)) for at in (0.0, design.years))
         yield "Blob logs", figures.number(len(design.logs)), f"{now} entries, {later} {horizon}"
     yield "Entities", figures.number(entities), f"{figures.number(then)} {horizon}"
-    cost, grown_cost = (figures.money(each, bill.currency) for each in (bill.total, bill.then))
+    cost, grown_cost = (figures.money(value, bill.currency) for value in (bill.total, bill.then))
     yield "Cost a month", cost, f"{grown_cost} {horizon}"
     yield "Nearest to its target", figures.share(hottest.share), hottest.name
 

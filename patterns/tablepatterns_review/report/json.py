@@ -87,10 +87,10 @@ def _plain(value: Any) -> Any:
             return value.name
         case Mapping():
             found = cast("Mapping[str, Any]", value)
-            return {name: _plain(each) for name, each in found.items()}
+            return {name: _plain(item) for name, item in found.items()}
         case Sequence():
             items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
-            return [_plain(each) for each in items]
+            return [_plain(item) for item in items]
         case _ if is_dataclass(value):
             return _object(value)
         case _:

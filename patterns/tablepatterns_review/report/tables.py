@@ -155,7 +155,7 @@ def _access(measured_set: Measured) -> tuple[Cell, ...]:
             number(measured_set.transactions) if measured_set.transactions else "",
             note="" if is_of_tables else measured_set.cost.by_service,
         ),
-        *(Cell(number(each) if each else "") for each in figures),
+        *(Cell(number(value) if value else "") for value in figures),
         Cell("" if measured_set.cost_a_month is None else sum_of_money(measured_set.cost_a_month)),
     )
 
@@ -242,7 +242,7 @@ def _limit(limit_use: LimitUse, horizon: float) -> tuple[Cell, ...]:
     return (
         Cell(plain(limit_use.limit)),
         Cell(plain(limit_use.subject)),
-        *(Cell(amount(each, limit_use.limit)) for each in figures),
+        *(Cell(amount(value, limit_use.limit)) for value in figures),
         Cell(share(portion), tone=tone),
         Cell(reached(limit_use.reached, horizon)),
     )
@@ -269,7 +269,7 @@ def _promises(reviewed: Reviewed) -> Sheet:
 def _promise(consistency: Consistency) -> tuple[Cell, ...]:
     return (
         Cell(f"{plain(consistency.of.name)}: {plain(consistency.access.name)}"),
-        *(Cell(plain(each)) for each in (consistency.reads, consistency.crash, consistency.repaired_by)),
+        *(Cell(plain(text)) for text in (consistency.reads, consistency.crash, consistency.repaired_by)),
     )
 
 

@@ -112,9 +112,9 @@ def terms_of(query: Query, key: Key) -> Terms:
 
 @lru_cache(maxsize=256)
 def _of_filter(text: str, key: Key) -> Terms:
-    found: Filter = parse(text)
-    joined = found.terms if isinstance(found, And) else (found,)
-    simple = [each for each in joined if isinstance(each, Comparison)]
+    expression: Filter = parse(text)
+    joined = expression.terms if isinstance(expression, And) else (expression,)
+    simple = [term for term in joined if isinstance(term, Comparison)]
     equal = [name for comparison in simple if comparison.operator == "eq" for name in _fields(comparison.name, key)]
     ranged = [
         name
@@ -150,12 +150,12 @@ def unindexed(query: MeasuredQuery) -> Sequence[str]:
     terms, key = terms_of(query.query, query.of.key), key_of(query)
     if not all(name in terms.equal for name in key.partition_fields):
         return [name for name in (*terms.equal, *terms.ranged) if name not in key.partition_fields]
-    left = list(key.row_fields)
+    unindexed_names = list(key.row_fields)
     served: set[str] = set(key.partition_fields)
-    while left and left[0] in terms.equal:
-        served.add(left.pop(0))
-    if left and left[0] in terms.ranged:
-        served.add(left[0])
+    while unindexed_names and unindexed_names[0] in terms.equal:
+        served.add(unindexed_names.pop(0))
+    if unindexed_names and unindexed_names[0] in terms.ranged:
+        served.add(unindexed_names[0])
     return [name for name in (*terms.equal, *terms.ranged) if name not in served]
 
 
@@ -209,13 +209,15 @@ def _share(measured_set: Measured) -> float:
         return 1.0
     if measured_set.query_class is QueryClass.TABLE_SCAN:
         return 1.0
-    asked = [name for name, how in query.known.items() if how == "="]
-    return math.prod(_busiest(declared_part, name, asked, query.skew) for name in declared_part.key.partition_fields)
+    equal_names = [name for name, how in query.known.items() if how == "="]
+    return math.prod(
+        _busiest(declared_part, name, equal_names, query.skew) for name in declared_part.key.partition_fields
+    )
 
 
-def _busiest(declared_set: DeclaredSet, name: str, asked: list[str], skew: float) -> float:
+def _busiest(declared_set: DeclaredSet, name: str, equal_names: list[str], skew: float) -> float:
     """Return the share of the work on a field's most frequent value, which has the most queries and entities."""
-    asked_for = asked_values(declared_set.shape, name, asked, skew)
+    asked_for = asked_values(declared_set.shape, name, equal_names, skew)
     return Zipf(asked_for.count, asked_for.exponent + values_of(declared_set.shape, name).exponent).share(1)
 
 

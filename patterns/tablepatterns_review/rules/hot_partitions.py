@@ -108,10 +108,10 @@ def _severity(ceiling: float) -> Severity | None:
 def _cause(context: RuleContext, heat: TableLoad) -> _Cause | None:
     """Return the access pattern that causes most of a table's load; None if derived rows of other sets cause it."""
     accesses: list[MeasuredQuery | MeasuredWrite] = [*context.queries(), *context.writes()]
-    here = [each for each in accesses if each.of.table == heat.table and waste_severity(each.measured) is None]
+    here = [access for access in accesses if access.of.table == heat.table and waste_severity(access.measured) is None]
     if not here:
         return None
-    busiest = max(here, key=lambda each: each.measured.access.busiest * _work(each) / _partitions(each))
+    busiest = max(here, key=lambda access: access.measured.access.busiest * _work(access) / _partitions(access))
     return _Cause(busiest.of, busiest)
 
 
@@ -280,16 +280,16 @@ def _single(done: MeasuredWrite) -> Iterator[Finding]:
     write = done.write
     if done.measured.is_implied or write.atomic_with or write.writers > _WRITERS or write.operation == "update":
         return
-    each = write.rate / write.writers * _busiest(done)
-    if each < _TOGETHER:
+    writer_rate = write.rate / write.writers * _busiest(done)
+    if writer_rate < _TOGETHER:
         return
     rows = max(1.0, done.measured.written)
-    at_once = min(MAX_TRANSACTION_OPERATIONS / rows, each)
+    at_once = min(MAX_TRANSACTION_OPERATIONS / rows, writer_rate)
     saved = write.rate * (1 - 1 / at_once)
     severity = Severity.WARNING if saved >= _SAVED else Severity.NOTE
     says = (
         f"{write.name!r} writes {often(write.rate)}, by {plural(write.writers, 'writer')}: each "
-        f"sends {number(each)} transactions a second to one partition."
+        f"sends {number(writer_rate)} transactions a second to one partition."
     )
     better = (
         f"Buffer writes for a second, and send them in entity group transactions of up to {number(at_once)} entities: "

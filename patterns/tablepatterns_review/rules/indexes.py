@@ -103,9 +103,9 @@ def _written(context: RuleContext, declared_set: DeclaredSet) -> str:
 
 
 def _unused(context: RuleContext, declared_set: DeclaredSet) -> Iterator[tuple[str, Finding]]:
-    used = {query.measured.via for query in context.queries_of(declared_set)}
+    used_names = {query.measured.via for query in context.queries_of(declared_set)}
     for index, profile in declared_set.profiles():
-        if profile.finder not in ("find", "find_all") or index.name in used or declared_set.is_unique(index):
+        if profile.finder not in ("find", "find_all") or index.name in used_names or declared_set.is_unique(index):
             continue
         says = f"No query of {declared_set.name} uses {index.name!r}: {_cost(context, declared_set)}."
         better = "Remove it, or declare the query that needs it; an index can be added later (backfill)."
@@ -192,14 +192,16 @@ def _keys_of(declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Fi
     names = key.fields
     if set(declared_set.key.fields) <= set(names):
         return
-    own = [name for name in names if names_one(declared_set.shape, [name])]
+    own_names = [name for name in names if names_one(declared_set.shape, [name])]
     # A field that is numbered within another field of the key makes keys unique, too
-    is_own = bool(own) or names_one(declared_set.shape, names)
+    is_own = bool(own_names) or names_one(declared_set.shape, names)
     are_few = _combinations(declared_set, names) < 2 * declared_set.shape.count
     if not is_own and (are_few or pairs_alike(declared_set.shape, names) >= 1):
         yield _colliding(declared_set, index, names)
-    elif index.is_eventual and not declared_set.is_unique(index) and _is_given(declared_set, own):
-        says = f"{index.name!r} finds {declared_set.name} by {listed(own)}, but does not enforce that it is unique."
+    elif index.is_eventual and not declared_set.is_unique(index) and _is_given(declared_set, own_names):
+        says = (
+            f"{index.name!r} finds {declared_set.name} by {listed(own_names)}, but does not enforce that it is unique."
+        )
         better = (
             "Declare the index with unique=True: a duplicate is rejected, at the cost of 1 more "
             "transaction for a new value."
@@ -214,10 +216,10 @@ def _combinations(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
     return found
 
 
-def _is_given(declared_set: DeclaredSet, own: list[str]) -> bool:
+def _is_given(declared_set: DeclaredSet, own_names: list[str]) -> bool:
     """Whether the values come from outside the program, like an e-mail address, and are not generated, like a GUID."""
-    fields = [(name, declared_set.shape.fields.get(name, Field())) for name in own]
-    return bool(own) and all(
+    fields = [(name, declared_set.shape.fields.get(name, Field())) for name in own_names]
+    return bool(own_names) and all(
         field.order == "none" and (field.type == "string" or (field.type in ("int32", "int64") and _GIVEN.search(name)))
         for name, field in fields
     )
@@ -229,12 +231,12 @@ _GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate
 
 def _colliding(declared_set: DeclaredSet, index: Derived, names: tuple[str, ...]) -> Finding:
     count = number(_combinations(declared_set, names))
-    lost = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
+    loss = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
     says = (
-        f"{index.name!r} has {count} keys, of {listed(list(names))}, for {entities(declared_set.shape.count)}: {lost}."
+        f"{index.name!r} has {count} keys, of {listed(list(names))}, for {entities(declared_set.shape.count)}: {loss}."
     )
-    rest = [name for name in declared_set.key.fields if name not in names]
-    better = f"Append {listed(rest)} to the RowKey of the index, so that each entity has its own key."
+    remaining_names = [name for name in declared_set.key.fields if name not in names]
+    better = f"Append {listed(remaining_names)} to the RowKey of the index, so that each entity has its own key."
     return COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, part_of(declared_set.name, index.name), says, better)
 
 

@@ -105,12 +105,12 @@ def _unsound_keys(context: RuleContext) -> Iterator[Finding]:
 
 def _changing(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     for write in context.writes_of(declared_set):
-        changed = [name for name in write.write.changes if name in declared_set.key.fields]
-        if write.write.operation != "update" or not changed:
+        changed_names = [name for name in write.write.changes if name in declared_set.key.fields]
+        if write.write.operation != "update" or not changed_names:
             continue
-        moves = any(name in declared_set.key.partition_fields for name in changed)
+        moves = any(name in declared_set.key.partition_fields for name in changed_names)
         says = (
-            f"{write.write.name!r} changes {listed(changed)}, which is part of the "
+            f"{write.write.name!r} changes {listed(changed_names)}, which is part of the "
             f"{'PartitionKey' if moves else 'RowKey'} of {declared_set.name}, {often(write.write.rate)}."
         )
         better = (
@@ -126,7 +126,7 @@ def _changing(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findi
             says,
             better,
             pattern=pattern,
-            fields=changed,
+            fields=changed_names,
         )
 
 
@@ -146,8 +146,8 @@ def _colliding(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Find
     span = min(_length(piece) for piece in clocks)
     rate = sum(write.write.busiest for write in context.writes_of(declared_set) if write.write.operation == "insert")
     meets = rate * span * _share(declared_set, [piece for piece in pieces if not piece.is_clock])
-    others = [piece.name or "" for piece in pieces if not piece.is_clock]
-    coincidence = coincidence_of(declared_set.shape, others)
+    other_names = [piece.name or "" for piece in pieces if not piece.is_clock]
+    coincidence = coincidence_of(declared_set.shape, other_names)
     average = sum(write.write.rate for write in context.writes_of(declared_set) if write.write.operation == "insert")
     # Two entities of the same microsecond hardly ever agree in the other fields
     in_a_year = average * span * coincidence * average * _SECONDS["Y"] if span >= 1 else 0.0
@@ -308,11 +308,17 @@ def _unsorted(query: MeasuredQuery) -> Iterator[Finding]:
 
 
 def _narrow(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     for key in keys_of(declared_set):
         for piece in (*pieces_of(key.partition_template), *pieces_of(key.row_template)):
-            if piece.name and piece.width and piece.spec[-1:] == "d" and not piece.is_clock and piece.name not in seen:
-                seen.add(piece.name)
+            if (
+                piece.name
+                and piece.width
+                and piece.spec[-1:] == "d"
+                and not piece.is_clock
+                and piece.name not in seen_names
+            ):
+                seen_names.add(piece.name)
                 digits = piece.width - piece.spec.startswith("+")
                 yield from _one_narrow(context, declared_set, piece.name, digits)
 

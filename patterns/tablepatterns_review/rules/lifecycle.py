@@ -91,7 +91,7 @@ def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
         # The archive takes what is added
         return
     if declared_set.archive is None and declared_set.shape.moves.received:
-        inserted, added = (each + declared_set.shape.moves.received_rate * YEAR for each in (inserted, added))
+        inserted, added = (rate + declared_set.shape.moves.received_rate * YEAR for rate in (inserted, added))
         growth = declared_set.shape.net_growth
     if declared_set.archive is None and max(added, growth) >= _MANY:
         more = max(added, growth)

@@ -252,7 +252,7 @@ def _follows(sight: LimitUse, large: set[str]) -> bool:
 
 
 def _says(sight: LimitUse, text: _LimitText) -> str:
-    now, then, most = (amount(each, sight.limit) for each in (sight.now, sight.then, sight.most))
+    now, then, most = (amount(value, sight.limit) for value in (sight.now, sight.then, sight.most))
     says = text.says.format(whose=sight.subject, amount=now)
     if sight.then != sight.now:
         says = f"{says}, and {then} at the end of the growth"
@@ -304,7 +304,7 @@ def _rejected(context: RuleContext) -> Iterator[Finding]:
 def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the exceeded limits whose subject has no other finding."""
     subjects = {finding.subject for finding in findings}
-    whole = {each.partition(": ")[0] for each in subjects}
+    whole = {subject.partition(": ")[0] for subject in subjects}
     for limit_use in context.in_sight:
         if limit_use.reached is None or limit_use.subject in subjects or limit_use.subject in whole:
             continue
@@ -376,9 +376,9 @@ def _slot(declared_set: DeclaredSet) -> str | None:
 def _reads_all(query: MeasuredQuery, slot: str) -> bool:
     """Whether a query gives all of the key except the slot, and reads a range of slots."""
     terms = terms_of(query.query, query.of.key)
-    rest = [name for name in query.of.key.fields if name != slot]
+    remaining_names = [name for name in query.of.key.fields if name != slot]
     scans_only_them = query.measured.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)
-    context = all(name in terms.equal for name in rest) and slot not in terms.equal
+    context = all(name in terms.equal for name in remaining_names) and slot not in terms.equal
     return context and scans_only_them and query.measured.returned >= _FEWEST
 
 

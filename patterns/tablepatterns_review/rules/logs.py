@@ -58,8 +58,8 @@ def _flushed(context: RuleContext, measured_set: Measured, log: DeclaredLog, wri
     if as_much <= 1 or amount < _WORTH:
         return
     pace = pace_of(log, write)
-    each = f"{counted(pace.buffered, 'entry')} each {span(pace.seconds)}"
-    how = "is written by itself" if log.write_through else f"is flushed by {write.name!r} with few others: {each}"
+    flush_text = f"{counted(pace.buffered, 'entry')} each {span(pace.seconds)}"
+    how = "is written by itself" if log.write_through else f"is flushed by {write.name!r} with few others: {flush_text}"
     if not log.write_through and write.writers > 1:
         how += f" from each of {number(write.writers)} writers"
     says = (

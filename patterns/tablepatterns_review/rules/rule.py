@@ -81,6 +81,6 @@ def listed(names: Sequence[str], *, most: int = 6) -> str:
     >>> listed(["Email"]), listed(["Email", "Age", "City"]), listed(["Email", "Age", "City"], most=1)
     ('Email', 'Email, Age and City', 'Email and 2 more')
     """
-    shown = [*names[:most], f"{number(len(names) - most)} more"] if len(names) > most else list(names)
-    *before, last = shown
+    shown_names = [*names[:most], f"{number(len(names) - most)} more"] if len(names) > most else list(names)
+    *before, last = shown_names
     return f"{', '.join(before)} and {last}" if before else last

@@ -196,16 +196,16 @@ def _log_data(query: MeasuredQuery) -> _Advice:
 def _can_be_indexed(query: MeasuredQuery) -> bool:
     """Whether an index could answer the query: by a value, or by a range if the partition is known."""
     terms = terms_of(query.query, query.of.key)
-    left = unindexed(query)
-    return any(name in terms.equal for name in left) or (partition_known(query) and bool(left))
+    unindexed_names = unindexed(query)
+    return any(name in terms.equal for name in unindexed_names) or (partition_known(query) and bool(unindexed_names))
 
 
 def _missing_index(context: RuleContext, query: MeasuredQuery) -> _Advice:
     terms = terms_of(query.query, query.of.key)
-    left = unindexed(query)
-    equal = [name for name in terms.equal if name in left]
-    says = f"{reads(query)}; it filters on {listed(left)}, which no key can answer."
-    chosen = equal or left
+    unindexed_names = unindexed(query)
+    equal = [name for name in terms.equal if name in unindexed_names]
+    says = f"{reads(query)}; it filters on {listed(unindexed_names)}, which no key can answer."
+    chosen = equal or unindexed_names
     if partition_known(query):
         code = index_here(query, chosen)
         better = (
@@ -217,7 +217,7 @@ def _missing_index(context: RuleContext, query: MeasuredQuery) -> _Advice:
                 f"{better} Lists of the entities with a value (IndexEntity) take less space, but "
                 "each entity is read separately."
             )
-        return _Advice(MISSING_INDEX, says, better, fields=tuple(left))
+        return _Advice(MISSING_INDEX, says, better, fields=tuple(unindexed_names))
     code = index_elsewhere(query, chosen)
     written = sum(write.write.rate for write in context.writes_of(query.of))
     rate = f" ({often(written)})" if written else ""
@@ -225,7 +225,7 @@ def _missing_index(context: RuleContext, query: MeasuredQuery) -> _Advice:
         f"Add an index in other partitions, {code}: a point or range query reads it, and it is eventually consistent. "
         f"It takes {copies_take(query.of)}, and each write{rate} at least {COPY_ELSEWHERE}."
     )
-    return _Advice(MISSING_INDEX, says, better, "inter_partition_index", tuple(left))
+    return _Advice(MISSING_INDEX, says, better, "inter_partition_index", tuple(unindexed_names))
 
 
 def _scan(query: MeasuredQuery) -> _Advice:

@@ -170,7 +170,7 @@ def _rows_in_range(engine: Engine, request: HttpRequest) -> Iterator[tuple[RowKe
     path, _, keys = address.path.lstrip("/").partition("(")
     if request.method != "GET" or ".table." not in address.netloc or not keys or path == "Tables":
         return
-    name = next((each for each in engine.tables.names()[0] if each.lower() == path.lower()), None)
+    name = next((table_name for table_name in engine.tables.names()[0] if table_name.lower() == path.lower()), None)
     if name is None:
         return
     query = {key: values[0] for key, values in parse_qs(address.query).items()}

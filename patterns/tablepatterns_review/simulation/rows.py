@@ -52,7 +52,7 @@ class _Family:
     def fixed(self) -> int:
         """The number of literal characters in the key template; more make a match more certain."""
         templates = (self.key.partition_template, self.key.row_template)
-        return sum(len(piece.literal) + (piece.width or 0) for each in templates for piece in pieces_of(each))
+        return sum(len(piece.literal) + (piece.width or 0) for template in templates for piece in pieces_of(template))
 
 
 @lru_cache(maxsize=1024)
@@ -82,17 +82,19 @@ def places_of(design: Design) -> Iterator[Place]:
 
 def stored_tables(
     design: Design,
-    kept: Mapping[str, SampleSet],
+    sample_sets: Mapping[str, SampleSet],
     rows: Mapping[RowKeys, Mapping[str, Any]],
     stored: Collection[RowKeys],
 ) -> tuple[StoredTable, ...]:
     """Return tables with their rows in key order.
 
-    :param kept: the sets, by their names
+    :param sample_sets: the sets, by their names
     :param rows: the properties of each row, also of those that only a write inserts
     :param stored: the rows that are stored before any write
     """
-    families = [family for declared_set in design.sets for family in _families(declared_set, kept[declared_set.name])]
+    families = [
+        family for declared_set in design.sets for family in _families(declared_set, sample_sets[declared_set.name])
+    ]
     order = sorted(rows, key=lambda keys: (keys[0], ordinal(keys[1]), ordinal(keys[2])))
     by_table: dict[str, list[StoredRow]] = {}
     for number, keys in enumerate(order):
@@ -116,7 +118,7 @@ def _row(
     number: int, keys: RowKeys, families: Collection[_Family], properties: Mapping[str, Any], *, stored: bool
 ) -> StoredRow:
     table, partition, row = keys
-    found = max((each for each in families if each.has(keys)), key=_certainty, default=None)
+    found = max((family for family in families if family.has(keys)), key=_certainty, default=None)
     shown = _properties(properties)
     if found is not None:
         return StoredRow(
@@ -125,7 +127,12 @@ def _row(
     # A further row of a wide entity or a long series: its key starts like that of the entity
     lower = table.lower()
     of = next(
-        (each.of for each in families if lower == each.table or (each.is_prefix and lower.startswith(each.table))), ""
+        (
+            family.of
+            for family in families
+            if lower == family.table or (family.is_prefix and lower.startswith(family.table))
+        ),
+        "",
     )
     return StoredRow(number, partition, row, "part", of, None, "", shown, stored)
 

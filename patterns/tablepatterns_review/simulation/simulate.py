@@ -91,8 +91,8 @@ class _Simulator:
     def simulation(self) -> Simulation:
         recorded = [self._record(declared_part, access) for declared_part, access in self._design.accesses()]
         rows = dict(self._before.rows)
-        for each in recorded:
-            for sent_request in each.sent:
+        for recorded_call in recorded:
+            for sent_request in recorded_call.sent:
                 rows = {**sent_request.after.rows, **rows}
         tables = stored_tables(self._design, self._stand.kept, rows, self._before.rows.keys())
         keys = [(table.name, row.partition, row.key) for table in tables for row in table.rows]
@@ -101,7 +101,7 @@ class _Simulator:
             {name: len(sample.stored) for name, sample in self._stand.samples.items()},
             tables,
             (*_places(self._design, recorded), *map(logs.place_of, self._design.logs)),
-            tuple(_walkthrough(each, self._before, numbers) for each in recorded),
+            tuple(_walkthrough(recorded_call, self._before, numbers) for recorded_call in recorded),
         )
 
     def _prepare(self) -> None:
@@ -122,7 +122,7 @@ class _Simulator:
                 self._engine.queues.create(name)
             elif service == "blob":
                 self._engine.blobs.containers.create(name)
-            elif name.lower() not in {each.lower() for each in self._engine.tables.names()[0]}:
+            elif name.lower() not in {table_name.lower() for table_name in self._engine.tables.names()[0]}:
                 self._engine.tables.create(name)
         self._start = self._snapshots.save()
 
@@ -282,10 +282,10 @@ def _places(design: Design, recorded: Sequence[_Recorded]) -> Iterator[Place]:
 def _used(recorded: Sequence[_Recorded]) -> Iterator[Place]:
     """Yield the queues and containers that calls used."""
     found: dict[tuple[str, str, str], None] = {}
-    for each in recorded:
-        for sent_request in each.sent if isinstance(each.declared, DeclaredSet) else ():
+    for recorded_call in recorded:
+        for sent_request in recorded_call.sent if isinstance(recorded_call.declared, DeclaredSet) else ():
             if sent_request.record.service != "table" and sent_request.record.table:
-                found[sent_request.record.service, sent_request.record.table, each.declared.name] = None
+                found[sent_request.record.service, sent_request.record.table, recorded_call.declared.name] = None
     for service, name, of in found:
         yield Place("queue" if service == "queue" else "container", name, of, name, "", service == "queue")
 
