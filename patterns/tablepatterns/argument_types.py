@@ -38,6 +38,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "select": "pass a list of names, such as ['Age']",
     "allow": "pass a QueryClass, such as QueryClass.TABLE_SCAN",
     "entity": "pass an entity that was read, or a mapping of its fields",
+    "change": "pass a function without async that may change it in place and return None, or returns all fields",
 }
 _NO_ASYNC: Final = "pass a function without async"
 _NO_YIELD: Final = "pass a function without yield"
@@ -233,14 +234,15 @@ class Arguments:
     def _refusal(self, name: str, value: object, kind: Kind) -> BadInput:
         shown_value = NOT_SHOWN if name in _SECRET and value is not None else value
         rule = f"it must be {kind.text}, not {kind.instead(value)}"
-        hint = _hint_for(value) or _HINTS.get(name, f"pass {kind.text}")
+        hint = _HINTS.get(name) or _hint_for(value) or f"pass {kind.text}"
         return _ERRORS.get(name, self._error)(name, shown_value, rule, hint)
 
 
 def _hint_for(value: object) -> str:
     """Return what to pass in place of a function that a call would not run, or of a list or tuple that has one."""
     if isinstance(value, (list, tuple)):
-        return next(filter(None, map(_hint_for, cast("Iterable[object]", value))), "")
+        hints = map(_hint_for, cast("Iterable[object]", value))
+        return next((hint for hint in hints if hint), "")
     if is_generator(value):
         return _NO_YIELD
     return _NO_ASYNC if is_async(value) else ""

@@ -67,7 +67,7 @@ def test_without_reading_the_primary_again_a_late_copy_stays(monkeypatch: pytest
             await self._repair(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)
 
     monkeypatch.setattr(Intents, "reconcile_all", repair_once)
-    with pytest.raises(Counterexample, match="the invariant does not hold"):
+    with pytest.raises(Counterexample, match="final check failed"):
         explored(a_move_and_a_delete)
 
 
@@ -77,7 +77,7 @@ def test_without_its_release_a_reservation_stays(monkeypatch: pytest.MonkeyPatch
             await sent.lease.complete()
 
     monkeypatch.setattr(SentIntents, "withdraw", forget)
-    with pytest.raises(Counterexample, match="the invariant does not hold"):
+    with pytest.raises(Counterexample, match="final check failed"):
         explored(lambda world: two_inserts(world, unique=True), unique=True)
 
 
@@ -137,7 +137,7 @@ def a_move_and_a_worker(world: World) -> list[Any]:
 
 
 def test_a_stall_beyond_the_lease_may_leave_an_orphaned_copy() -> None:
-    with pytest.raises(Counterexample, match="the invariant does not hold"):
+    with pytest.raises(Counterexample, match="final check failed"):
         explored(a_move_and_a_worker, crashes=1, stalls=[LEASE + 1])
 
 

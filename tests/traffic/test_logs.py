@@ -215,7 +215,7 @@ class TestDamagedFiles:
         damaged = [lines[0], "\n", lines[1][:50] + "\n", "[1]\n", "3\n", '{"time": 3}\n', blob, lines[2], lines[3][:-9]]
         path.write_text("".join(damaged), encoding="utf-8")
         skipped = Skipped()
-        assert len(list(read_logs([path], skipped=skipped))) == 2
+        assert len(list(read_logs([path], skipped_records=skipped))) == 2
         assert (skipped.unreadable, skipped.others, skipped.first) == (5, 1, f"{path}:3")
 
     def test_an_array_that_ends_too_early_gives_what_is_whole(
@@ -224,7 +224,7 @@ class TestDamagedFiles:
         path = tmp_path / "export.json"
         path.write_text(json.dumps(recorded[0].workspace_rows())[:-20], encoding="utf-8")
         skipped = Skipped()
-        assert len(list(read_logs([path], skipped=skipped))) == len(recorded[0].records) - 1
+        assert len(list(read_logs([path], skipped_records=skipped))) == len(recorded[0].records) - 1
         assert skipped.unreadable == 1
 
     @given(content=st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
@@ -323,7 +323,7 @@ ODD_LINES = {
 def _stored(path: Path, text: str) -> tuple[list[LogRecord], Skipped]:
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     skipped = Skipped()
-    return list(read_logs([path], skipped=skipped)), skipped
+    return list(read_logs([path], skipped_records=skipped)), skipped
 
 
 class TestOddRecords:
@@ -376,7 +376,7 @@ class TestOddRecords:
         }
         path.write_bytes(damaged[damage])
         skipped = Skipped()
-        found = list(read_logs([path], skipped=skipped))
+        found = list(read_logs([path], skipped_records=skipped))
         assert skipped.unreadable > 0
         assert skipped.first.startswith(f"{path}:")
         assert len(found) > 1_000 or damage == "not gzip"
@@ -403,7 +403,7 @@ import re
 from pathlib import Path
 from tablepatterns.traffic.logs.read import Skipped, read_logs
 skipped = Skipped()
-print(len(list(read_logs([Path({str(path)!r})], skipped=skipped))), skipped.unreadable)
+print(len(list(read_logs([Path({str(path)!r})], skipped_records=skipped))), skipped.unreadable)
 print(int(re.search("VmHWM: *\\s*([0-9]+)", Path("/proc/self/status").read_text())[1]) // 1024)
 """
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -84,14 +84,14 @@ class EventualTransaction(Pattern[Account_co]):
         self.queue = queue
         self.kind = kind
         self.steps = _by_name(steps)
+        self.remember = remember
+        self._base64 = base64
+        self._messages = account.queue(queue)
         self._is_sync = is_sync(account)
         for name, step in self.steps.items():
             if self._is_sync and is_async(step):
                 rule = "it is an async function, and the account is sync, so it cannot be awaited"
                 raise BadDesign("step", name, rule, "write it with `def`, or connect with tablepatterns.aio")
-        self.remember = remember
-        self._base64 = base64
-        self._messages = account.queue(queue)
         if not self.steps:
             raise BadDesign("steps", {}, "it needs at least one step", "give one")
 
