@@ -96,7 +96,9 @@ class RequestAttempt:
         if self._method not in _READS:
             headers, content = http_request.headers, _content(http_request)
             self._headers = {
-                name: _SIGNATURE.sub(r"\1", headers[name]) for name in DISTINCTIVE_HEADERS[service] if name in headers
+                name: _SIGNATURE.sub(r"\1", value) if "sig=" in value else value
+                for name in DISTINCTIVE_HEADERS[service]
+                if (value := headers.get(name)) is not None
             }
             self.bytes_in = len(content)
             if service == "table" and self._method == "POST":
