@@ -41,7 +41,7 @@ class SyncActor(Coroutine[Any, Any, Any]):
         self._result: object = None
         self._error: BaseException | None = None
         self._is_closing = False
-        self._rejected: BadInput | None = None
+        self.rejection: BadInput | None = None
 
     def send(self, value: object) -> tuple[Point, ...]:
         """Run the function until it waits, and return where; `StopIteration` has its result."""
@@ -55,8 +55,8 @@ class SyncActor(Coroutine[Any, Any, Any]):
             rule = f"it has run for {_LONGEST_STEP:g} seconds without a request, perhaps for another actor's lock"
             raise BadInput("actor", self.function, rule, "share state of the storage only; the actors run in turns")
         _stepped.clear()
-        if self._rejected is not None:
-            raise self._rejected
+        if self.rejection is not None:
+            raise self.rejection
         if self._point is not None:
             return (self._point,)
         if self._error is not None:
@@ -118,7 +118,7 @@ def reject_thread() -> BadInput:
     rule = "it is made in a thread of its own, which the schedule cannot step"
     error = BadInput("request", "in a thread", rule, "make requests one after another, or use `gather`")
     for actor in _stepped:
-        actor._rejected = error
+        actor.rejection = error
     return error
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from recipes.test_rekey_schedules import (
     LEASE,
-    RECIPE,
     change_email,
     delete_jones,
     explored,
@@ -122,7 +121,7 @@ OTHERS_WHILE_STALLED = [
 
 
 @pytest.mark.guarantee(
-    RECIPE, "no request of a writer that stalls, however late it arrives, undoes an acknowledged write"
+    "Rekey", "no request of a writer that stalls, however late it arrives, undoes an acknowledged write"
 )
 @pytest.mark.parametrize(("write", "is_cut_over", "steps"), WHILE_STALLED, ids=str)
 def test_no_late_request_undoes_an_acknowledged_write(write: str, is_cut_over: bool, steps: tuple[str, ...]) -> None:

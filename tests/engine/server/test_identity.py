@@ -67,6 +67,6 @@ def test_no_other_name_is_an_account_s(name: str) -> None:
 @pytest.mark.parametrize("key", ["", "secret!", "c2VjcmV", "c2VjcmV0\n", "é"])
 def test_what_is_no_key_is_rejected_and_not_repeated(key: str) -> None:
     said = CliRunner().invoke(main, ["serve", *ANY_PORTS], env={KEY_VARIABLE: key})
-    assert said.exit_code == 1
+    assert said.exit_code == 2
     assert f"{KEY_VARIABLE} = '***': it must be Base64" in said.output
     assert not key.strip() or key.strip() not in said.output
