@@ -142,7 +142,7 @@ class TablePatternsError(AzureError):
     def help(self) -> str:
         """The argument of `tablepatterns help` for this error."""
         package = __name__.partition(".")[0]
-        return next(kind.__name__ for kind in type(self).__mro__ if kind.__module__.partition(".")[0] == package)
+        return next(kind.__name__ for kind in type(self).__mro__ if kind.__module__.startswith(package))
 
     def locate(self, location: str | None) -> None:
         """Set the location, unless it is set already."""

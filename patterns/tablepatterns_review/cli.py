@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from enum import Enum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -22,6 +23,7 @@ from rich.text import Text
 
 from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail
 from tablepatterns.errors import BadInput
+from tablepatterns.extras import how_to_install
 from tablepatterns.figures import count
 from tablepatterns.filters import FilterSyntaxError
 
@@ -177,8 +179,6 @@ def watch_design(source: str, form: Form | None, output: Path | None, prices: Pa
     :raises BadInput: there is no such file
     :raises ModuleNotFoundError: watchfiles is not installed
     """
-    from tablepatterns.extras import how_to_install
-
     try:
         from watchfiles import watch as changes_of
     except ModuleNotFoundError as error:
@@ -305,6 +305,13 @@ def _written(reviewed: Reviewed, form: Form) -> str:
             return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
+def _check_extra() -> None:
+    """Raise an error that names the extra, before a module of a review is imported."""
+    for package in ("jinja2", "pydantic", "tomlkit"):
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(f"a review needs {package}: {how_to_install('review')}", name=package)
+
+
 def commands(app: typer.Typer) -> None:
     """Add the commands to an app."""
     command(app)(explain)
@@ -358,6 +365,7 @@ def review(
 
     The exit status is 1 for findings of the --fail-on severity or worse, 2 for an invalid file or command.
     """
+    _check_extra()
     if json_schema:
         typer.echo(schema_text())
         return None

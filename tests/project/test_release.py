@@ -179,11 +179,9 @@ def test_the_command_is_installed_with_its_extra(with_commands: Path, tmp_path: 
     assert "tablepatterns explain" in run(with_commands / "tablepatterns", cwd=tmp_path)
 
 
-@pytest.mark.parametrize("arguments", [["explain", "Age eq 1"], ["review", "design.toml", "--format", "json"]])
-def test_explain_and_review_name_the_extra_that_they_need(
-    with_commands: Path, tmp_path: Path, arguments: list[str]
-) -> None:
-    done = subprocess.run([with_commands / "tablepatterns", *arguments], cwd=tmp_path, capture_output=True, text=True)
+def test_a_review_names_the_extra_that_it_needs(with_commands: Path, tmp_path: Path) -> None:
+    command = [with_commands / "tablepatterns", "review", "design.toml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
     assert "pip install '.[review]'" in done.stderr
     assert "Traceback" not in done.stderr

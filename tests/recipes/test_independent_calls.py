@@ -37,6 +37,7 @@ from tablepatterns import (
     Rekey,
     WideEntity,
 )
+from tablepatterns.entity_set.row_check import check_rows
 from tablepatterns_explore import World
 from tablepatterns_explore.world import START, SteppedStorage
 
@@ -79,9 +80,14 @@ def many_reads(world: World) -> list[Any]:
     return [entities.get_many([*BOTH, {**ONE, "Number": "3"}]), rename(entities)]
 
 
-@case("entity_set.verify")
+@case("entity_set._compare_pages")
 def verification(world: World) -> list[Any]:
     return [staff(world, BY_NAME, entities=BOTH).verify(BY_NAME)]
+
+
+@case("row_check.check_rows")
+def row_check(world: World) -> list[Any]:
+    return [check_rows(staff(world, entities=BOTH))]
 
 
 @case("maintenance._insert_missing")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,12 @@ from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
 from tablepatterns_review import BadPriceTable, PriceTable
-from tablepatterns_review.capacity import price as module
 from tablepatterns_review.capacity.price import MONTH, Capacity, bill, charges_of
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
 from tablepatterns_review.measure.measure import measure
 from tablepatterns_review.model import Bill, Measured
 
-DEFAULT = Path(module.__file__).with_name("prices.toml").read_text(encoding="utf-8")
+DEFAULT = files("tablepatterns").joinpath("prices.toml").read_text(encoding="utf-8")
 HIRE = Write("hire", "insert", rate=10)
 FIRE = Write("fire", "delete", rate=1)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=100)

@@ -2,6 +2,8 @@
 
 The recipes work on entities. If a set has a model, its recipes run on a view of the set without the model. The adapter
 converts the arguments from instances, and the results to instances.
+
+Over 600 lines on purpose: the adapter is one class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Move a live table to new keys, to another table or to another account."""
+"""Move a live table to new keys, to another table or to another account.
+
+Over 600 lines on purpose: the phases of a move are one protocol.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`WideEntity`: one logical entity stored in as many rows as it needs."""
+"""`WideEntity`: one logical entity stored in as many rows as it needs.
+
+Over 600 lines on purpose: the class of wide entities is one protocol of reads and writes.
+"""
 
 from __future__ import annotations
 
