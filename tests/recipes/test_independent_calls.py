@@ -87,7 +87,10 @@ def verification(world: World) -> list[Any]:
 
 @case("row_check.check_rows")
 def row_check(world: World) -> list[Any]:
-    return [check_rows(staff(world, entities=BOTH))]
+    entities = staff(world, mappings=[LargeProperties(["Photo", "Report"], container="files", above=0)])
+    for key in BOTH:
+        world.prepare(entities.insert({**key, "Photo": b"photo", "Report": b"report"}))
+    return [check_rows(entities)]
 
 
 @case("maintenance._insert_missing")

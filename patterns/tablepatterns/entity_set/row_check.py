@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..argument_types import check_has_run
 from ..entity import Entity
 from ..errors import BadKey, TablePatternsError, message_of
 from ..rate_limit import Pace
@@ -84,7 +85,7 @@ async def check_rows(
             token=following.text() if following else None,
         )
         if progress is not None:
-            progress(check)
+            check_has_run("progress", progress(check))
     return check
 
 

@@ -107,9 +107,11 @@ class RequestAttempt:
     def end(self, answer: Any, moment: Moment) -> None:
         """Record the response. The body of a transaction's is read later, once the SDK has read it."""
         self.status, self.ended = answer.status_code, moment
-        # Only the in-memory engine reports it
-        self.examined = getattr(answer, "examined", None)
-        self.returned = getattr(answer, "returned", None)
+        try:
+            self.examined, self.returned = answer.examined, answer.returned
+        except AttributeError:
+            # Only the in-memory engine reports them
+            self.examined = self.returned = None
         length = answer.headers.get("Content-Length")
         if length is not None:
             self.bytes_out = 0 if self._method == "HEAD" else int(length)
