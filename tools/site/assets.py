@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import sha256
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
@@ -28,7 +28,9 @@ WHEELS: Final = HERE / "wheels"
 LITE: Final = HERE / "lite" / "_output"
 """The notebooks as a JupyterLite site, if `make lite` has built it."""
 CORE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-_LEFT_OUT: Final = frozenset({"cryptography", "markdown-it-py", "pydantic", "pygments", "tablepatterns", "typer"})
+_LEFT_OUT: Final = frozenset(
+    {"cryptography", "markdown-it-py", "pydantic", "pygments", "tablepatterns", "typer", "watchfiles"}
+)
 """Packages that only the command line or design files need, or that have no Python part."""
 _DATA: Final = (".py", ".pem", ".json")
 _METADATA: Final = {
@@ -130,7 +132,11 @@ def write_archive(path: Path) -> None:
     Compiling them in the browser would take longer than loading Python. Pyodide compiles them here, because no other
     Python writes the same byte code; the imports, which rarely change, apart from the library.
     """
-    imports = {name: file for each in _dependencies("tablepatterns", {}).values() for name, file in _files_of(each)}
+    imports = {
+        name: file
+        for each in _dependencies("tablepatterns", {}, ("", "cli", "review")).values()
+        for name, file in _files_of(each)
+    }
     with zipfile.ZipFile(path, "w") as archive:
         for files in (dict(_files_of_library()), imports):
             with zipfile.ZipFile(_compiled(files)) as part:
@@ -164,11 +170,15 @@ def _write_zip(path: Path, files: Mapping[str, Path]) -> None:
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), files[name].read_bytes(), zipfile.ZIP_DEFLATED)
 
 
-def _dependencies(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:
-    """Return the dependencies of a distribution, without extras."""
+def _dependencies(
+    name: str, found: dict[str, Distribution], extras: Collection[str] = ("",)
+) -> dict[str, Distribution]:
+    """Return the dependencies of a distribution, with those of extras."""
     for line in distribution(name).requires or ():
         needed = Requirement(line)
-        is_needed = needed.marker is None or needed.marker.evaluate({"extra": "", "python_version": "3.14"})
+        is_needed = needed.marker is None or any(
+            needed.marker.evaluate({"extra": extra, "python_version": "3.14"}) for extra in extras
+        )
         if is_needed and needed.name.lower() not in _LEFT_OUT | found.keys():
             found[needed.name.lower()] = distribution(needed.name)
             _dependencies(needed.name, found)
