@@ -326,10 +326,11 @@ class Watch:
 
     def _record_request(self, service: str, request: Any) -> None:
         recorders = self._recorders()
-        for recorder in opened:
-            if recorder not in recorders and recorder.watch.account == self.account:
-                recorder.missed += 1
         if not recorders:
+            # A request of another block is that block's own
+            for recorder in opened:
+                if recorder.watch.account == self.account:
+                    recorder.missed += 1
             return
         context = request.context
         before: RequestAttempt | None = context.get(_NOTE)

@@ -206,8 +206,10 @@ class Traffic:
             raise BadInput("allow", allow, "no query is worse, so this cannot fail", "allow a better class")
         if not self._was_open:
             raise BadInput("traffic", self, "it has recorded no block", "use `with traffic:` around the code to check")
-        if self._recorder.missed and not self._recorder.count:
-            text = f"none of the {self._recorder.missed} requests sent to the account during the block was recorded"
+        missed, count = self._recorder.missed, self._recorder.count
+        if missed:
+            share = f"{missed} of the {missed + count} requests" if count else f"none of the {missed} requests"
+            text = f"{share} sent to the account during the block {'were not' if count else 'was'} recorded"
             hint = "pass the connection that sends them, enter the block in the same task, or pass everywhere=True"
             raise AssertionError(f"{text}: {hint}")
 
