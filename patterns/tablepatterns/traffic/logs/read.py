@@ -77,7 +77,9 @@ WITH parts AS (
 ), named AS (
     SELECT *, regexp_extract(
         name, '(?s)^([^()]*)\(PartitionKey=''((?:[^'']|'''')*)'',\s*RowKey=''(?:[^'']|'''')*''\)$', ['tbl', 'key']
-    ) AS entity, regexp_matches(name, '(?s)^[^()]*\(PartitionKey=''.*'',\s*RowKey=''.*''\)$') AS is_point
+    ) AS entity, regexp_matches(
+        name, '(?s)^[^()]*\(PartitionKey=''(?:[^'']|'''')*'',\s*RowKey=''(?:[^'']|'''')*''\)$'
+    ) AS is_point
     FROM decoded
 )
 SELECT line,
