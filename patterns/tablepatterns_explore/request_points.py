@@ -30,9 +30,10 @@ def describe_request(request: Request | InnerRequest) -> str:
     """Describe a request.
 
     >>> url = "https://contoso.table.core.windows.net/Employees(PartitionKey='Sales',RowKey='empid_000223')"
-    >>> described(Request("PATCH", url, {"if-match": "*"}))
+    >>> describe_request(Request("PATCH", url, {"if-match": "*"}))
     "merge Employees('Sales', 'empid_000223')"
-    >>> described(Request("PUT", "https://contoso.blob.core.windows.net/logs/2014/07/31/1800.log?comp=appendblock", {}))
+    >>> url = "https://contoso.blob.core.windows.net/logs/2014/07/31/1800.log?comp=appendblock"
+    >>> describe_request(Request("PUT", url, {}))
     'PUT logs/2014/07/31/1800.log (appendblock)'
     """
     address = urlsplit(request.url)

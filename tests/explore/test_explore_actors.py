@@ -155,6 +155,8 @@ def test_a_stall_of_no_time_is_rejected() -> None:
         explore(two(visit), stalls=[0])
 
 
+# Python prints the error of the thread, too
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_the_rejected_request_of_a_thread_ends_the_actor_that_started_it() -> None:
     def make(world: World) -> list[Any]:
         table = world.sync_table_client("Pages")

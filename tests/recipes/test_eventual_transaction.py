@@ -381,7 +381,7 @@ def test_a_step_that_returns_an_awaitable_goes_to_the_poison_queue(wrong: Any, r
     worker = Worker(storage, [orders], max_deliveries=2, retry_after=0)
     assert [worker.run_once().failed, worker.run_once().poisoned] == [1, 1]
     (message,) = worker.poisoned("orders")
-    assert "'charge' on a sync account" in str(message)
+    assert "the step 'charge' has not run" in str(message)
     assert not recwarn.list
 
 

@@ -203,7 +203,7 @@ class RowFirst(LargeProperties):
 class OneLook(LargePropertyStore[Any]):
     """Takes the rows of a query for those of one instant."""
 
-    async def _moved(self, unseen: Any) -> set[str]:
+    async def _blobs_moved(self, unseen: Any) -> set[str]:
         return set()
 
 

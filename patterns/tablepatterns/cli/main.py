@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version as distribution_version
 from typing import Annotated, Any, Final
@@ -170,9 +172,8 @@ def worker(
     MODULE is looked for in this folder, too. WORKER is a tablepatterns Worker in it, or a function that returns one.
     """
     # Before the module is loaded, which may take a while
-    with stop_on_signals() as stopping:
-        # Not the root logger: the SDK logs every request at INFO
-        _log_to_stderr(logging.getLogger("tablepatterns"), log_level)
+    # Not the root logger: the SDK logs every request at INFO
+    with stop_on_signals() as stopping, _logging_to_stderr(logging.getLogger("tablepatterns"), log_level):
         found: Worker[Any] = load(name, Worker, "worker")
         if not as_json:
             Result(None, (f"working on {', '.join(found.queues)}; stop with Ctrl+C",)).print(as_json=False)
@@ -181,13 +182,18 @@ def worker(
     return Result(asdict(report), (line,))
 
 
-def _log_to_stderr(logger: logging.Logger, level: str) -> None:
+@contextmanager
+def _logging_to_stderr(logger: logging.Logger, level: str) -> Generator[None, None, None]:
     if level not in _LEVELS:
         raise BadInput("--log-level", level, "there is no such level", f"give one of {', '.join(_LEVELS)}")
     handler = logging.StreamHandler()
     handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 if __name__ == "__main__":
