@@ -216,7 +216,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
     """
     from .reviewer import MAX_TESTS
 
-    err, declared = Console(stderr=True, highlight=False), sum(1 for _ in design.accesses())
+    err, declared = console(stderr=True), sum(1 for _ in design.accesses())
     if not err.is_terminal:
         if declared >= _MANY:
             text = f"Reviewing {count(declared)} access patterns takes minutes: a second for about 100 of them,"
