@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -145,7 +144,7 @@ def _recipes(storage: tp.Storage, sets: Made) -> Made:
     }
 
 
-def made(storage: tp.Storage, folder: Path) -> Made:
+def made(storage: tp.Storage) -> Made:
     """Return an object of each public class, by the name of the class."""
     sets = _sets(storage)
     declared = {name: each.make(storage) for name, each in all_public_objects().items()}
