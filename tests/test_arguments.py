@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,7 +140,7 @@ def test_the_types_in_errors_are_names_that_callers_know(call: Call) -> None:
 
 def test_every_public_class_has_an_object_or_a_reason() -> None:
     engine = Engine()
-    objects = made(connect(engine), Path("archive"))
+    objects = made(connect(engine))
     classes = {name for name in tablepatterns.__all__ if inspect.isclass(getattr(tablepatterns, name))}
     assert classes == {*objects, *EXEMPT}
     assert not {*objects} & {*EXEMPT}

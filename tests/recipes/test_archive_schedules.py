@@ -215,9 +215,7 @@ class UploadsOverWhateverIsThere(BlobArchive):
         return True
 
 
-def test_a_blob_that_is_uploaded_without_a_condition_loses_a_change(
-    monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_blob_that_is_uploaded_without_a_condition_loses_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives_stepped, "BlobArchive", UploadsOverWhateverIsThere)
     with pytest.raises(Counterexample, match="a birthday is lost"):
         explored(InBlobs(), moving("archive"), is_archived_as_it_was_last, stalls=[OVER])
