@@ -165,7 +165,7 @@ def lease_container(call: BlobCall) -> Response:
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}ContainerLease", BREAK_CONTAINER_LEASE if name == "break" else WRITE_CONTAINER)
     terms = read_container_conditions(call.request.headers)
-    container, now = call.containers.lease(call.target.container, action, terms)
+    container, now = call.containers.lease(call.resource, action, terms)
     return _answer(name, version_headers(container.etag, container.modified), container.lease, now)
 
 

@@ -211,7 +211,8 @@ def append_block(call: BlobCall) -> Response:
     call.begin("AppendBlockFromURL" if copies(call) else "AppendBlock", ADD)
     headers = call.request.headers
     payload = _payload(call, _source(call))
-    if len(payload.content) > _SMALL_APPEND and _version(call) < _LARGE_APPENDS:
+    version = headers.get("x-ms-version") or call.default_version
+    if len(payload.content) > _SMALL_APPEND and version < _LARGE_APPENDS:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
     position, max_size = number(headers, _POSITION), number(headers, _MAX_SIZE)
     blob, offset = call.state.append(
@@ -253,10 +254,6 @@ def read_tier(headers: Mapping[str, str]) -> Tier | None:
     :raises ServiceError: InvalidHeaderValue
     """
     return word(headers, "x-ms-access-tier", Tier)
-
-
-def _version(call: BlobCall) -> str:
-    return call.request.headers.get("x-ms-version") or call.state.get_service_properties().default_version or ""
 
 
 def _source(call: BlobCall) -> Blob | None:

@@ -16,10 +16,11 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES
 
 from .. import errors
 from ..errors import ServiceError
+from ..http.address import Target
 from ..http.message import Response
 from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
-from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall, Target
+from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall
 from .entities import Entity, Kind, Operation, etag_of
 from .json import Level, Renderer, entity_path, negotiate, read_body, reject_atom
 from .query import Page
