@@ -126,8 +126,8 @@ class Metrics:
 class CorsRule:
     """A rule for requests from browsers; every list may be empty."""
 
-    allowed_origins: tuple[str, ...]
-    allowed_methods: tuple[str, ...]
+    allowed_origins: tuple[str, ...] = ()
+    allowed_methods: tuple[str, ...] = ()
     allowed_headers: tuple[str, ...] = ()
     exposed_headers: tuple[str, ...] = ()
     max_age_in_seconds: int = 0
@@ -210,7 +210,6 @@ class Settings(ABC):
         """Replace the stored access policies of a table, a queue or a container."""
 
     def get_service_properties(self) -> ServiceProperties:
-        """Return the properties of the service."""
         return self._properties
 
     def set_service_properties(self, properties: ServiceProperties) -> None:

@@ -32,7 +32,6 @@ _NOT_HERE: Final = ("DeleteRetentionPolicy", "StaticWebsite")
 
 
 def get_account(call: BlobCall) -> Response:
-    """Return the kind of the account."""
     call.begin("GetAccountInformation", ACCOUNT)
     call.reach_state()
     kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2", "x-ms-is-hns-enabled": "false"}

@@ -91,7 +91,6 @@ class BlobCall(Call[Blobs]):
     support = BLOB_SUPPORT
 
     def locate(self) -> None:
-        """Parse the URL."""
         self.target = locate(self.request.url, self.engine.account_name)
         self.notes.partition = self.target.item or None
 
@@ -144,7 +143,6 @@ class BlobCall(Call[Blobs]):
         self.permit.check(need, "/".join(self.place) if self.target.item else self.resource)
 
     def may(self, need: Need) -> bool:
-        """Return whether the sender may execute another operation here."""
         try:
             self.allow(need)
         except ServiceError:

@@ -54,7 +54,6 @@ class Target:
 
     @property
     def query(self) -> Mapping[str, str]:
-        """The query options, decoded."""
         return self.address.query
 
 

@@ -81,7 +81,6 @@ class Api(Generic[CallT]):
 
     @property
     def max_body(self) -> int:
-        """The maximum size of a request body, in bytes."""
         return self._service.max_body
 
     def handle(self, request: Request) -> Response:

@@ -59,8 +59,6 @@ class Call(ABC, Generic[StateT]):
     """The service, spelled as in the names of its operations."""
     support: ClassVar[Mapping[str, Support]]
     """The conditions and options that each operation supports, by its name."""
-    default_version: str = "2019-02-02"
-    """The version that is assumed for a request without one."""
 
     def __init__(
         self,
@@ -91,6 +89,11 @@ class Call(ABC, Generic[StateT]):
     @abstractmethod
     def settings(self) -> StateT:
         """The state of the service; `state` is for operations."""
+
+    @property
+    def default_version(self) -> str:
+        """The version that is assumed for a request without one."""
+        return "2019-02-02"
 
     @property
     def address(self) -> Address:
@@ -143,7 +146,6 @@ class Call(ABC, Generic[StateT]):
 
     @property
     def info(self) -> RequestInfo:
-        """What the request is for, as far as it is known."""
         notes = self.notes
         return RequestInfo(self.service.lower(), notes.operation, notes.table, notes.partition)
 

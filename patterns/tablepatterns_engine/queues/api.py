@@ -41,7 +41,6 @@ _VISIBILITY: Final = int(DEFAULT_VISIBILITY_TIMEOUT.total_seconds())
 
 
 def list_queues(call: QueueCall) -> Response:
-    """Return a page of the list of queues."""
     call.begin("ListQueues", LIST_QUEUES)
     query, account = call.address.query, call.engine.account_name
     read_words(query, "include", _INCLUDES)
@@ -61,14 +60,12 @@ def create_queue(call: QueueCall) -> Response:
 
 
 def delete_queue(call: QueueCall) -> Response:
-    """Delete a queue."""
     call.begin("DeleteQueue", DELETE_QUEUE)
     call.state.delete(call.resource)
     return Response(204, {})
 
 
 def get_metadata(call: QueueCall) -> Response:
-    """Return the metadata of a queue, and its number of messages."""
     call.begin("GetQueueMetadata", READ_METADATA)
     metadata = metadata_headers(call.state.get_metadata(call.resource))
     count = call.state.count(call.resource)
@@ -76,14 +73,12 @@ def get_metadata(call: QueueCall) -> Response:
 
 
 def set_metadata(call: QueueCall) -> Response:
-    """Replace the metadata of a queue."""
     call.begin("SetQueueMetadata", WRITE_METADATA)
     call.state.set_metadata(call.resource, read_metadata(call.request))
     return Response(204, {})
 
 
 def put_message(call: QueueCall) -> Response:
-    """Add a message."""
     call.begin("PutMessage", PUT)
     query = call.address.query
     visibility = read_number(query, "visibilitytimeout", 0)
@@ -95,7 +90,6 @@ def put_message(call: QueueCall) -> Response:
 
 
 def get_messages(call: QueueCall) -> Response:
-    """Receive or peek at messages."""
     peeking = call.address.query.get("peekonly", "").lower() == "true"
     return _peek(call) if peeking else _get(call)
 
@@ -128,7 +122,6 @@ def update_message(call: QueueCall) -> Response:
 
 
 def delete_message(call: QueueCall) -> Response:
-    """Delete a message."""
     call.begin("DeleteMessage", DELETE)
     receipt = required(call.address.query, "popreceipt")
     call.state.remove(call.resource, call.target.item, receipt)
@@ -137,7 +130,6 @@ def delete_message(call: QueueCall) -> Response:
 
 
 def clear_messages(call: QueueCall) -> Response:
-    """Delete all messages of a queue."""
     call.begin("ClearMessages", CLEAR)
     call.state.clear(call.resource)
     return Response(204, {})

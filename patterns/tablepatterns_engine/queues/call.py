@@ -50,7 +50,6 @@ class QueueCall(Call[Queues]):
     support = QUEUE_SUPPORT
 
     def locate(self) -> None:
-        """Read the URL."""
         self.target = locate(self.request.url, self.engine.account_name)
 
     @property

@@ -134,12 +134,10 @@ class Queues(Settings):
         return found, None
 
     def get_metadata(self, name: str) -> Mapping[str, str]:
-        """Return the metadata of a queue."""
         with self._lock:
             return self._queue(name).metadata
 
     def set_metadata(self, name: str, metadata: Mapping[str, str]) -> None:
-        """Replace the metadata of a queue."""
         checked = checked_metadata(metadata)
         with self._lock:
             self._queue(name).metadata = checked
@@ -227,7 +225,6 @@ class Queues(Settings):
             home.remove(_held(home, message_id, receipt))
 
     def clear(self, queue: str) -> None:
-        """Delete all messages of a queue."""
         with self._lock:
             self._queue(queue).clear()
 
@@ -307,7 +304,6 @@ def _check_time_to_live(seconds: int, visibility: int) -> None:
 
 @lru_cache(maxsize=4096)
 def _check_name(name: str) -> None:
-    """Reject an invalid queue name."""
     if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
         raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _NAME_CHARACTERS.fullmatch(name):

@@ -51,7 +51,6 @@ _CONTINUATION: Final = "x-ms-continuation-NextTableName"
 
 
 def query_tables(call: TableCall) -> Response:
-    """Return a page of the list of tables."""
     call.begin("QueryTables", LIST_TABLES)
     query, renderer = call.target.query, call.renderer(_LIST)
     reject_unknown_options(query)
@@ -86,7 +85,6 @@ def _predicate(text: str) -> Callable[[str], bool] | None:
 
 
 def create_table(call: TableCall) -> Response:
-    """Create a table."""
     call.begin("CreateTable", CREATE_TABLE)
     renderer = call.renderer(_LIST)
     reject_atom(call.request.headers.get("content-type", ""))
@@ -104,7 +102,6 @@ def create_table(call: TableCall) -> Response:
 
 
 def get_table(call: TableCall) -> Response:
-    """Return one entry of the list of tables."""
     call.begin("QueryTable", LIST_TABLES)
     renderer = call.renderer(_LIST)
     try:
@@ -118,7 +115,6 @@ def get_table(call: TableCall) -> Response:
 
 
 def delete_table(call: TableCall) -> Response:
-    """Delete a table."""
     call.begin("DeleteTable", DELETE_TABLE)
     call.state.delete(call.target.resource)
     return Response(204, {})

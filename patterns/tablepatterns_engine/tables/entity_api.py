@@ -149,7 +149,6 @@ def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
 
 
 def write_entity(call: TableCall) -> Response:
-    """Execute the requested write."""
     request, target, notes = call.request, call.target, call.notes
     write = read_write(call.method, target, request.headers, request.body)
     notes.operation, notes.partition = write.name, write.operation.partition_key
@@ -194,7 +193,6 @@ _POINT_QUERY: Final = QueryClass.POINT.label
 
 
 def get_entity(call: TableCall) -> Response:
-    """Return one entity."""
     target, notes, query = call.target, call.notes, call.target.address.query
     notes.partition, notes.query_class = target.partition_key, _POINT_QUERY
     call.begin("QueryEntity", QUERY)
