@@ -22,13 +22,12 @@ VERSION: Final = 1
 _TYPE: Final = "@odata.type"
 
 
-def encoded(keys: tuple[str, str], properties: Mapping[str, Any], **more: str) -> bytes:
+def encoded(keys: tuple[str, str], properties: Mapping[str, Any]) -> bytes:
     r"""Return an entity as JSON in UTF-8; equal entities give equal bytes.
 
     >>> encoded(("Sales", "000223"), {"Salary": Int64(5_000)})
     b'{"v":1,"PartitionKey":"Sales","RowKey":"000223","properties":{"Salary":"5000","Salary@odata.type":"Edm.Int64"}}'
 
-    :param more: further members, which `decoded` ignores
     :raises BadProperty: a value is not one that an entity can hold
     """
     fields: dict[str, Any] = {}
@@ -36,7 +35,7 @@ def encoded(keys: tuple[str, str], properties: Mapping[str, Any], **more: str) -
         kind, fields[name] = _typed_value(typed(name, value))
         if kind:
             fields[name + _TYPE] = kind
-    document = {"v": VERSION, "PartitionKey": keys[0], "RowKey": keys[1], "properties": fields, **more}
+    document = {"v": VERSION, "PartitionKey": keys[0], "RowKey": keys[1], "properties": fields}
     return json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
