@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
@@ -15,13 +15,13 @@ from tablepatterns.key import Key
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.summary import Summary
 
-from ..design.model import DAY, YEAR, DeclaredSet, Design, Field
+from ..design.model import DAY, YEAR, DeclaredSet, Design, Field, Query
 from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
 from ..model import Finding
-from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known, terms_of, unindexed
+from ..planner import index_candidates, is_in_order, spelled, ways
+from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known
 from ..rules.hot_partitions import changes_of_busiest_entity, changes_of_busiest_row, rows_for
-from ..rules.indexes import is_shared, key_elsewhere, key_here
 from ..rules.limits import large_fields
 from . import changes
 from .changes import Change
@@ -69,39 +69,24 @@ def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
 
 
 def _missing_index(target: Target) -> Iterator[Change]:
-    query = target.asked
-    if query is None:
-        return
-    order = query.query.order
-    unindexed_names, equal = list(unindexed(query)), list(terms_of(query.query, query.of.key).equal)
-    chosen = [name for name in equal if name in unindexed_names] or unindexed_names
-    name = f"by {' and '.join(map(_words, chosen))}"
-    if partition_known(query):
-        yield changes.add_index(query.of, Key(*key_here(query.of, chosen, order)), name)
-    if any(name in equal for name in chosen):
-        unique = not is_shared(query.of, chosen)
-        yield changes.add_index(query.of, Key(*key_elsewhere(query.of, chosen, order)), name, unique=unique)
-
-
-def _words(name: str) -> str:
-    """Return the name of a field as words, such as `order number`."""
-    return re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
+    """Yield the indexes that answer a query by a point or range query."""
+    if target.asked is not None:
+        for way in ways(target.declared, target.asked.query):
+            if way.declare is not None:
+                yield changes.add_index(target.declared, way.declare)
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
-    query = target.asked
-    if query is None or query.query.order is None or not partition_known(query):
+    query, declared_set = target.asked, target.declared
+    if query is None:
         return
-    declared_set, name = query.of, query.query.order.removeprefix("-")
-    field = declared_set.shape.fields.get(name, Field())
-    row = declared_set.key.row_template
-    if query.query.order.startswith("-") and f"{{{name}:ticks}}" in row and kind_of(declared_set).shares_tables:
-        key = Key(declared_set.key.partition_template, row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
-        yield changes.change_key(declared_set, key, f"use the RowKey {key.row_template}")
-    descends = query.query.order.startswith("-")
-    if descends and field.type != "datetime":
-        return
-    yield changes.add_index(declared_set, Key(*key_here(declared_set, [name], query.query.order)), f"by {_words(name)}")
+    name = (query.query.order or "").removeprefix("-")
+    key = declared_set.key
+    inverted = Key(key.partition_template, key.row_template.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
+    is_reversed = inverted != key and is_in_order(inverted, query.known, query.query.order or "")
+    if is_reversed and partition_known(query) and kind_of(declared_set).shares_tables:
+        yield changes.change_key(declared_set, inverted, f"use the RowKey {inverted.row_template}")
+    yield from _missing_index(target)
 
 
 def _remove(target: Target) -> Iterator[Change]:
@@ -136,7 +121,7 @@ def _append_primary_key(target: Target) -> Iterator[Change]:
         return
     declared_set = target.declared
     primary = [*_pieces(declared_set.key.partition_template), *_pieces(declared_set.key.row_template)]
-    rest = "".join(f"_{_spelled(piece)}" for piece in primary if piece.name not in key.fields)
+    rest = "".join(f"_{spelled(piece.name, piece.spec)}" for piece in primary if piece.name not in key.fields)
     own = _escaped(key.row_template)
     unique = False
     says = f"append the primary key to the RowKey of {target.part!r}"
@@ -147,10 +132,6 @@ def _append_primary_key(target: Target) -> Iterator[Change]:
 
 def _pieces(template: str) -> list[Piece]:
     return [piece for piece in pieces_of(template) if piece.name]
-
-
-def _spelled(piece: Piece) -> str:
-    return f"{{{piece.name}:{piece.spec}}}" if piece.spec else f"{{{piece.name}}}"
 
 
 def _escaped(template: str) -> str:
@@ -243,7 +224,8 @@ def _wider(target: Target) -> Iterator[Change]:
         return
     first, second = (
         "".join(
-            piece.literal + (wide.rstrip(";") if piece.name == name else _spelled(piece) if piece.name else "")
+            piece.literal
+            + (wide.rstrip(";") if piece.name == name else spelled(piece.name, piece.spec) if piece.name else "")
             for piece in pieces_of(half)
         )
         for half in (declared_set.key.partition_template, declared_set.key.row_template)
@@ -309,8 +291,18 @@ def _list_elsewhere(target: Target) -> Iterator[Change]:
         yield changes.list_in_blobs(target.declared, old, key)
     fields = [name for name in old.fields if name not in target.declared.key.partition_fields]
     if fields and not old.is_eventual:
-        yield changes.as_index(target.declared, old.name, Key(*key_here(target.declared, fields)))
-    yield changes.as_index(target.declared, old.name, Key(*key_elsewhere(target.declared, list(old.fields))))
+        yield from _as_index(target.declared, old, fields, local=True)
+    yield from _as_index(target.declared, old, old.fields, local=False)
+
+
+def _as_index(
+    declared_set: DeclaredSet, old: Derived, fields: Sequence[str], order: str | None = None, *, local: bool
+) -> Iterator[Change]:
+    """Yield an index by some fields in place of other derived data."""
+    others = replace(declared_set, derived=tuple(each for each in declared_set.derived if each is not old))
+    index = next(index_candidates(others, fields, Query("", order=order), local=local), None)
+    if index is not None:
+        yield changes.as_index(declared_set, old.name, index.key)
 
 
 def _less_contended(target: Target) -> Iterator[Change]:
@@ -354,7 +346,7 @@ def _into_partition(target: Target) -> Iterator[Change]:
         is_known = bool(asked) and all(partition_known(query) for query in asked)
         if derived.is_eventual and profile.finder and is_known and fields and not declared_set.is_unique(derived):
             order = next((query.query.order for query in asked if query.query.order), None)
-            yield changes.as_index(declared_set, derived.name, Key(*key_here(declared_set, fields, order)))
+            yield from _as_index(declared_set, derived, fields, order, local=True)
 
 
 def _fresh(target: Target) -> Iterator[Change]:

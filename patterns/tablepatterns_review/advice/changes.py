@@ -73,14 +73,15 @@ def key_table(key: Key) -> dict[str, str]:
     return {"partition": key.partition_template, "row": key.row_template}
 
 
-def add_index(declared_set: DeclaredSet, key: Key, name: str, *, unique: bool = False) -> Change:
-    """Return the change that adds an index, in the partition of the entities if the key is there."""
-    is_local = key.partition_template == declared_set.key.partition_template
-    index = IntraPartitionIndex(key, name=name) if is_local else InterPartitionIndex(key, name=name, unique=unique)
+def add_index(declared_set: DeclaredSet, index: IntraPartitionIndex | InterPartitionIndex) -> Change:
+    """Return the change that adds an index."""
+    key, name, is_local = index.key, index.name, isinstance(index, IntraPartitionIndex)
     pattern = "intra_partition_index" if is_local else "inter_partition_index"
     table: dict[str, Any] = {"pattern": pattern, "key": key_table(key), "name": name}
-    if unique and not is_local:
+    if isinstance(index, InterPartitionIndex) and index.is_unique:
         table["unique"] = True
+    if isinstance(index.placement, InTable) and index.placement.name:
+        table["table"] = index.placement.name
     where = "in the partition" if is_local else "in other partitions"
     says = f"add the index {name!r} {where}, ({key.partition_template}, {key.row_template})"
     return _add_derived(declared_set, index, table, says, pattern)
