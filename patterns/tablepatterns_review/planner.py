@@ -390,17 +390,18 @@ def _can_sort(declared_set: DeclaredSet, name: str, order: str | None) -> bool:
 
 
 def index_candidates(
-    declared_set: DeclaredSet, names: Sequence[str], query: Query | None = None, *, local: bool
+    declared_set: DeclaredSet, names: Sequence[str], query: Query | None = None, *, local: bool, name: str | None = None
 ) -> Iterator[IntraPartitionIndex | InterPartitionIndex]:
     """Yield the indexes by some fields that the set accepts, the simplest first.
 
     :param query: the query that it is for, whose order determines the format of times
     :param local: whether the index is in the partition of the entities
+    :param name: the name of the index; by default that of its fields
     """
     key, known = declared_set.key, {} if query is None else query.known
     order = None if query is None else query.order
     unique = not is_shared(declared_set, [name for name in names if known.get(name, "=") == "="])
-    name, head = f"by {' and '.join(map(_words, names))}", names[0].lower()
+    name, head = name or f"by {' and '.join(map(_words, names))}", names[0].lower()
     other_fields = [other for other in (key.row_fields if local else key.fields) if other not in names and not unique]
     tables = (None,) if local else (None, f"By{names[0]}")
     for table, escape in product(tables, (False, True)):
