@@ -34,7 +34,6 @@ from .messages.handler import Observer as Observer
 from .models.annotations import Stored as Stored
 from .recipes.archive.archive import Archive as Archive
 from .recipes.archive.stores import BlobArchive as BlobArchive
-from .recipes.archive.stores import FileArchive as FileArchive
 from .recipes.blob_log.blob_log import BlobLog as BlobLog
 from .recipes.blob_log.entry import LogEntry as LogEntry
 from .recipes.blob_log.logging_handler import BlobLogHandler as BlobLogHandler

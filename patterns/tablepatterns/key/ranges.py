@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ..edm import ordinal
+from ..edm import next_character, ordinal
 from ..errors import BadKey
 from .formats import FORBIDDEN
 
@@ -198,12 +198,7 @@ def after_prefix(text: str) -> str | None:
     stem = text.rstrip("\uffff")
     if not stem:
         return None
-    following = _next(stem[-1])
+    following = next_character(stem[-1])
     while FORBIDDEN.match(following):
-        following = _next(following)
+        following = next_character(following)
     return stem[:-1] + following
-
-
-def _next(character: str) -> str:
-    """Return the next character in UTF-16 order, where the surrogate pairs lie between U+D7FF and U+E000."""
-    return {"\ud7ff": "\U00010000", "\U0010ffff": "\ue000"}.get(character) or chr(ord(character) + 1)

@@ -12,7 +12,6 @@ from tablepatterns.limits import MIB
 from .. import errors
 from ..content import Content
 from ..errors import ServiceError
-from ..http.errors import status_of
 from ..http.headers import read_metadata, seven_digits
 from ..http.message import Request, Response
 from .blob import Blob, Draft, Kind, Tier
@@ -62,7 +61,7 @@ class CopySourceError(ServiceError):
     """
 
     def __init__(self, error: ServiceError) -> None:
-        self.status = status_of(error.code)
+        self.status = error.error_message.status
         answer = errors.CANNOT_VERIFY_COPY_SOURCE.with_details(
             CopySourceStatusCode=self.status, CopySourceErrorCode=error.code, CopySourceErrorMessage=error.message
         )

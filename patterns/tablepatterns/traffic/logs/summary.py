@@ -206,10 +206,10 @@ def summarize(
 
     Cost: no storage transactions.
 
-    :param paths: the log files, as for `read_logs`
+    :param paths: the log files, as `log_files` returns them
     :param interval: the length of the intervals of partition loads, in seconds
     :param hash_keys: whether to show a hash instead of each PartitionKey, with a new secret each time
-    :param on_read: as for `read_logs`
+    :param on_read: called after each file with the number of bytes that it has
     :raises BadInput: there are no requests, the interval is not above zero, or a file is not a log
     :raises OSError: a file cannot be read
 
