@@ -31,7 +31,7 @@ LAYERS = (
     ("entity_set", "inventory"),
     ("jobs",),
     ("recipes",),
-    ("storage", "aio"),
+    ("account", "storage", "aio"),
     ("testing",),
     ("tablepatterns_explore",),
     ("tablepatterns_review",),
