@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from tablepatterns import connect
 from tablepatterns.cli.main import main
-from tablepatterns.cli.maintenance import ResumeTokens
+from tablepatterns.cli.walks import ResumeTokens
 
 MODULE = """
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tablepatterns.cli.main import main
-from tablepatterns.cli.maintenance import ResumeTokens
+from tablepatterns.cli.walks import ResumeTokens
 
 MODULE = """
 from tablepatterns import *

@@ -25,16 +25,16 @@ _VERSION: Final = 1
 
 
 class WalkReport:
-    """The base of reports on pages, which are frozen dataclasses with a `token`: they add up."""
-
-    token: str | None
+    """The base of reports on parts of some work, which are frozen dataclasses: they add up."""
 
     def __add__(self, following: Self) -> Self:
-        """Return the report of both: counts are added, lists are joined, and the token is the later one."""
+        """Return the report of both: counts are added, lists are joined, and a token is the later one."""
         report: Any = self
-        names = [field.name for field in fields(report) if field.name != "token"]
-        sums = {name: getattr(self, name) + getattr(following, name) for name in names}
-        total: Self = replace(report, **sums, token=following.token)
+        sums: dict[str, Any] = {field.name: getattr(following, field.name) for field in fields(report)}
+        for name, value in sums.items():
+            if name != "token":
+                sums[name] = getattr(self, name) + value
+        total: Self = replace(report, **sums)
         return total
 
 
