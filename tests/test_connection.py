@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from base64 import b64encode
 from typing import Any
 
@@ -215,7 +216,7 @@ def test_no_secret_is_shown_by_an_error(connected: Any, target: Any) -> None:
 
 
 def test_async_clients_need_aiohttp_but_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablepatterns.aio.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
     for target in ((), ("memory://team",), (Engine(),)):
         assert tablepatterns.aio.connect(*target).engine is not None
     for target in ("azurite", STRING):

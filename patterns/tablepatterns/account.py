@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from .connection import Target, check_options, check_table_name, check_target, in_memory, resolve
 from .declared_rows import DeclaredRows
+from .extras import importing
 from .recipe import Account
 from .sdk.account_sender import AccountSender
-from .sdk.call import Lazy, importing_cryptography
+from .sdk.call import Lazy
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
@@ -93,7 +94,7 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
 
         def new_client(service: str) -> Any:
             url = target.url(service)
-            with importing_cryptography():
+            with importing("the Azure SDK's queue and blob clients import the package"):
                 package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
             transported = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
             return getattr(package, f"{service.capitalize()}ServiceClient")(url, **over(service, transported))

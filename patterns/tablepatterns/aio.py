@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
-from importlib.util import find_spec
+from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables.aio import TableClient, TableServiceClient
 
 from .account import ServiceAccount, account_of
-from .extras import how_to_install
+from .extras import importing
 from .recipe import VIRTUAL_BEAT
 
 __all__ = ["Storage", "connect"]
@@ -46,9 +46,9 @@ def connect(target: str | Engine = "memory://", *, credential: Any = None, **opt
     :raises ModuleNotFoundError: aiohttp is missing; install `tablepatterns[aio]`. The in-memory engine does not need it
     """
     resolved, engine = account_of(target, credential, options)
-    if engine is None and "transport" not in options and find_spec("aiohttp") is None:
-        text = f"the SDK's async clients need aiohttp: {how_to_install('aio')}"
-        raise ModuleNotFoundError(text, name="aiohttp")
+    if engine is None and "transport" not in options:
+        with importing("the SDK's async clients need", extra="aio"):
+            import_module("aiohttp")
     return Storage(resolved, engine, options)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from enum import Enum
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -23,7 +23,7 @@ from rich.text import Text
 
 from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail
 from tablepatterns.errors import BadInput
-from tablepatterns.extras import how_to_install
+from tablepatterns.extras import importing
 from tablepatterns.figures import count
 from tablepatterns.filters import FilterSyntaxError
 
@@ -179,10 +179,8 @@ def watch_design(source: str, form: Form | None, output: Path | None, prices: Pa
     :raises BadInput: there is no such file
     :raises ModuleNotFoundError: watchfiles is not installed
     """
-    try:
+    with importing("--watch needs", extra="review"):
         from watchfiles import watch as changes_of
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"--watch needs watchfiles: {how_to_install('review')}", name=error.name) from error
     path = Path(source).absolute()
     if not path.is_file():
         raise BadInput("design", source, "only a design file can be watched", "give a TOML file")
@@ -307,9 +305,9 @@ def _written(reviewed: Reviewed, form: Form) -> str:
 
 def _check_extra() -> None:
     """Raise an error that names the extra, before a module of a review is imported."""
-    for package in ("jinja2", "pydantic", "tomlkit"):
-        if find_spec(package) is None:
-            raise ModuleNotFoundError(f"a review needs {package}: {how_to_install('review')}", name=package)
+    with importing("a review needs", extra="review"):
+        for package in ("jinja2", "pydantic", "tomlkit"):
+            import_module(package)
 
 
 def commands(app: typer.Typer) -> None:

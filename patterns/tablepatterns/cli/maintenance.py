@@ -201,7 +201,7 @@ def drop_expired(
     """Drop the tables of all expired periods, after asking."""
     periods: PeriodTables[Any, Any] = load(name, PeriodTables, "tables", storage)
     bound: Any = bound_async(periods)
-    dropped: list[str] = []
+    done: dict[str, list[str]] = {"dropped": []}
 
     async def work() -> list[str]:
         starts = await bound.expired()
@@ -211,10 +211,10 @@ def drop_expired(
         confirm(f"Drop {', '.join(names)}?", yes=yes)
         # No other than those: a period may have expired since
         for start in starts:
-            dropped += [await bound.drop(start)]
-        return dropped
+            done["dropped"] += [await bound.drop(start)]
+        return done["dropped"]
 
-    tables = run_or_report(work(), {"dropped": dropped}, periods.account)
+    tables = run_or_report(work(), done, periods.account)
     return Result({"expired" if dry_run else "dropped": tables}, tables or ("no period has expired",))
 
 
