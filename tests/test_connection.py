@@ -215,6 +215,13 @@ def test_no_secret_is_shown_by_an_error(connected: Any, target: Any) -> None:
     assert LONG_KEY[:8] not in shown
 
 
+def test_a_credential_that_is_not_set_does_not_connect_to_memory(connected: Any) -> None:
+    with pytest.raises(BadTarget, match="a variable that is not set"):
+        connected(credential=None)
+    for options in ({}, {"target": "memory://", "credential": None}):
+        assert connected(**options).engine is not None
+
+
 def test_async_clients_need_aiohttp_but_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     for target in ((), ("memory://team",), (Engine(),)):

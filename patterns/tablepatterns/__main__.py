@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+# First: it handles signals. Not `from . import cli`, for which the package would read its list of names
+import tablepatterns.cli  # noqa: F401
+
 from .extras import importing
 
 

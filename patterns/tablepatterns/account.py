@@ -9,8 +9,9 @@ from datetime import datetime, timezone
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
-from .connection import Target, check_options, check_table_name, check_target, in_memory, resolve
+from .connection import Omitted, Target, check_options, check_table_name, check_target, in_memory, resolve
 from .declared_rows import DeclaredRows
+from .errors import BadTarget
 from .extras import importing
 from .recipe import Account
 from .sdk.account_sender import AccountSender
@@ -38,6 +39,13 @@ def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> t
     :raises BadTarget: the target is not of an accepted form, or no client of the SDK has an option
     """
     check_options(options)
+    if target is Omitted.OMITTED:
+        if credential is None:
+            rule = "without a target the account is in memory, and None is usually a variable that is not set"
+            raise BadTarget("credential", credential, rule, "pass the URL of the account too, or omit the credential")
+        target = "memory://"
+    if credential is Omitted.OMITTED:
+        credential = None
     # Imported here and below, so that a program on a real account does not load the engine
     if not isinstance(target, str):
         from tablepatterns_engine.account import Engine

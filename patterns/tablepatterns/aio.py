@@ -7,11 +7,12 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from azure.data.tables.aio import TableClient, TableServiceClient
 
 from .account import ServiceAccount, account_of
+from .connection import Omitted
 from .extras import importing
 from .recipe import VIRTUAL_BEAT
 
@@ -26,7 +27,12 @@ _TURN_SECONDS: Final = 0.005
 _MOST_TURNS: Final = 200
 
 
-def connect(target: str | Engine = "memory://", *, credential: Any = None, **options: Any) -> Storage:
+def connect(
+    target: str | Engine | Literal[Omitted.OMITTED] = Omitted.OMITTED,
+    *,
+    credential: Any = Omitted.OMITTED,
+    **options: Any,
+) -> Storage:
     """Connect to a storage account whose recipes are awaited, over the SDK's async clients; no request is made.
 
     The targets are those of `tablepatterns.connect`, with the async credentials of azure-identity.

@@ -140,7 +140,8 @@ def _state(state: RekeyStatus, would: str | None = None, status: int = 0) -> Res
     others = "none" if state.copy is None else state.copy
     is_ready = state.is_verified and state.phase is Phase.COPYING
     following = "cut-over" if is_ready else _NEXT[state.phase]
-    data = {**asdict(state), "phase": state.phase.value, "next": following}
+    until = None if state.fenced_until is None else state.fenced_until.isoformat()
+    data = {**asdict(state), "phase": state.phase.value, "fenced_until": until, "next": following}
     lines = [
         f"phase: {state.phase.value}",
         f"primary table: {state.primary}; copies: {others}",
