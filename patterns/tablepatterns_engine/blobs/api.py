@@ -39,10 +39,7 @@ def get_account(call: BlobCall) -> Response:
 
 
 def set_properties(call: BlobCall) -> Response:
-    """Replace the properties of the service that the request names; deleted blobs cannot be kept.
-
-    :raises ServiceError: NotImplemented for settings that the engine does not support
-    """
+    """Replace the properties of the service that the request names; deleted blobs cannot be kept."""
     call.begin("SetBlobServiceProperties", WRITE_SERVICE)
     root = read_document(call.request.body, "StorageServiceProperties")
     if any(child(root.find(name), "Enabled", boolean) for name in _NOT_HERE):

@@ -128,10 +128,7 @@ class BlobCall(Call[Blobs]):
 
     @property
     def snapshot(self) -> Ticks | None:
-        """The time of the snapshot; None for the blob itself.
-
-        :raises ServiceError: InvalidQueryParameterValue
-        """
+        """The time of the snapshot; None for the blob itself."""
         text = self.address.query.get("snapshot")
         try:
             return Ticks.parse(text) if text else None

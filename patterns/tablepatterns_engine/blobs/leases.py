@@ -91,10 +91,7 @@ class Lease:
         return self if self.state(now).locked else NO_LEASE
 
     def check_read(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
-        """Reject a read with a lease id unless it is that of the active lease.
-
-        :raises ServiceError: LeaseNotPresentWith..Operation, LeaseIdMismatchWith..Operation, LeaseLost
-        """
+        """Reject a read with a lease id unless it is that of the active lease."""
         if id is None:
             return
         state = self.state(now)
@@ -106,10 +103,7 @@ class Lease:
             raise ServiceError(words.use_with_other_lease)
 
     def check_write(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
-        """Reject a write without the id of the active lease, or with an id if there is none.
-
-        :raises ServiceError: LeaseIdMissing, or an error of a read
-        """
+        """Reject a write without the id of the active lease, or with an id if there is none."""
         if id is None and self.state(now).locked:
             raise ServiceError(errors.LEASE_ID_MISSING.format(resource=words.resource))
         self.check_read(id, now, words)

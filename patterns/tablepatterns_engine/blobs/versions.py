@@ -63,10 +63,7 @@ def committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, no
 
 
 def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Blob:
-    """Return a copy; a lease on the replaced blob must be infinite.
-
-    :raises ServiceError: InvalidBlobType, InfiniteLeaseDurationRequired
-    """
+    """Return a copy; a lease on the replaced blob must be infinite."""
     before = slot.current
     if draft.sealed:
         check_kind(origin, Kind.APPEND)
@@ -81,11 +78,7 @@ def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Bl
 
 
 def appended(blob: Blob, content: Content, position: int | None, max_size: int | None) -> Blob:
-    """Return an append blob with an appended block.
-
-    :raises ServiceError: InvalidBlobType, BlobIsSealed, AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet,
-        BlockCountExceedsLimit
-    """
+    """Return an append blob with an appended block."""
     _check_position(blob, position)
     if blob.sealed:
         raise ServiceError(errors.BLOB_IS_SEALED)
@@ -106,10 +99,7 @@ def sealed(blob: Blob, position: int | None) -> Blob:
 
 
 def check_whole(kind: Kind, content: Content) -> None:
-    """Reject content that a blob cannot have.
-
-    :raises ServiceError: InvalidHeaderValue for an append blob that is not empty, RequestBodyTooLarge
-    """
+    """Reject content that a blob cannot have."""
     if kind is Kind.APPEND and len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=len(content)))
     if len(content) > MAX_PUT_BLOB_BYTES:
@@ -117,10 +107,7 @@ def check_whole(kind: Kind, content: Content) -> None:
 
 
 def check_append(content: Content) -> None:
-    """Reject a block that an append blob cannot have.
-
-    :raises ServiceError: InvalidHeaderValue for no bytes, RequestBodyTooLarge
-    """
+    """Reject a block that an append blob cannot have."""
     if not len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
     if len(content) > MAX_APPEND_BYTES:
@@ -128,10 +115,7 @@ def check_append(content: Content) -> None:
 
 
 def check_kind(blob: Blob, kind: Kind) -> None:
-    """Reject an operation on a blob of another kind.
-
-    :raises ServiceError: InvalidBlobType
-    """
+    """Reject an operation on a blob of another kind."""
     if blob.kind is not kind:
         raise ServiceError(errors.INVALID_BLOB_TYPE)
 

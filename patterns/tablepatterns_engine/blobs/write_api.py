@@ -26,13 +26,13 @@ from .headers import (
     number,
     read_content_headers,
     read_deletion_terms,
+    read_header,
     read_lease,
     read_source_conditions,
     read_tag_terms,
     read_terms,
     required,
     version_headers,
-    word,
     written_headers,
 )
 from .state import Snapshots
@@ -79,12 +79,9 @@ def copies(call: BlobCall) -> bool:
 
 
 def keeps_tags(call: BlobCall) -> bool:
-    """Return whether a copy gets the tags of its source.
-
-    :raises ServiceError: InvalidHeaderValue, also if the request has tags too
-    """
+    """Return whether a copy gets the tags of its source."""
     headers = call.request.headers
-    keeps = word(headers, _TAG_OPTION, TagOption) is TagOption.COPY
+    keeps = read_header(headers, _TAG_OPTION, TagOption) is TagOption.COPY
     if keeps and headers.get("x-ms-tags"):
         raise invalid(_TAG_OPTION, headers[_TAG_OPTION])
     return keeps
@@ -120,10 +117,7 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
 
 
 def read_source(call: BlobCall, source: CopySource) -> Blob:
-    """Return the source, if it meets the conditions of the request.
-
-    :raises ServiceError: CannotVerifyCopySource
-    """
+    """Return the source, if it meets the conditions of the request."""
     try:
         return call.state.source(source)
     except ServiceError as error:
@@ -249,7 +243,7 @@ def read_tier(headers: Mapping[str, str]) -> Tier | None:
 
     :raises ServiceError: InvalidHeaderValue
     """
-    return word(headers, "x-ms-access-tier", Tier)
+    return read_header(headers, "x-ms-access-tier", Tier)
 
 
 def _source(call: BlobCall) -> Blob | None:
@@ -333,7 +327,7 @@ def set_tier(call: BlobCall) -> Response:
     tier = read_tier(headers)
     if tier is None:
         raise missing("x-ms-access-tier")
-    word(headers, _PRIORITY, Priority)
+    read_header(headers, _PRIORITY, Priority)
     before = call.state.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
     call.notes.written = 1
     return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
@@ -371,7 +365,7 @@ def copy_blob(call: BlobCall) -> Response:
     headers = call.request.headers
     is_sync = headers.get("x-ms-requires-sync", "").lower() == "true"
     call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
-    word(headers, _PRIORITY, Priority)
+    read_header(headers, _PRIORITY, Priority)
     # The account's key authorizes the source of an asynchronous copy, but not of a synchronous one
     source, draft = find_source(call, as_owner=not is_sync), read_draft(call)
     if is_sync:

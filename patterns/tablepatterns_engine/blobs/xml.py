@@ -21,10 +21,7 @@ from .state import ContainerProperties
 
 
 def read_block_list(body: bytes) -> list[tuple[Where, str]]:
-    """Return the list of blocks in the body of a request.
-
-    :raises ServiceError: InvalidXmlDocument
-    """
+    """Return the list of blocks in the body of a request."""
     try:
         return [(Where(node.tag), (node.text or "").strip()) for node in read_document(body, "BlockList")]
     except ValueError as error:
@@ -120,10 +117,7 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
 
 
 def read_tags(body: bytes) -> dict[str, str]:
-    """Return the tags in the body of a request.
-
-    :raises ServiceError: InvalidXmlDocument; InvalidTag for a duplicate name
-    """
+    """Return the tags in the body of a request."""
     pairs: list[tuple[str, str]] = []
     for tag in read_document(body, "Tags").findall("TagSet/Tag"):
         name = tag.findtext("Key")
@@ -134,10 +128,7 @@ def read_tags(body: bytes) -> dict[str, str]:
 
 
 def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags in the header of a write, which has the form of a query string.
-
-    :raises ServiceError: InvalidTag
-    """
+    """Return the tags in the header of a write, which has the form of a query string."""
     text = headers.get("x-ms-tags")
     if not text:
         return {}

@@ -44,10 +44,7 @@ def read_document(body: bytes, root: str) -> Element:
 
 
 def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _Value | None:
-    """Return the text of a child element; None if it is missing or empty.
-
-    :raises ServiceError: InvalidXmlDocument if `read` rejects it
-    """
+    """Return the text of a child element; None if it is missing or empty."""
     text = "" if parent is None else (parent.findtext(name) or "").strip()
     if not text:
         return None

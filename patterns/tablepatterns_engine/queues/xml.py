@@ -13,10 +13,7 @@ from .state import Message
 
 
 def read_marker(marker: str, account: str) -> str:
-    """Return the first name of a page, "" if there is no marker.
-
-    :raises ServiceError: InvalidMarker if it is not a marker of this account
-    """
+    """Return the first name of a page, "" if there is no marker."""
     if not marker:
         return ""
     empty, owner, name = (*marker.split("/", 2), "", "")[:3]
@@ -53,10 +50,7 @@ def _queue(queue: Listed, with_metadata: bool) -> str:
 
 
 def read_text(body: bytes) -> str:
-    """Return the message text in a request's body, without markup but with its content.
-
-    :raises ServiceError: InvalidXmlDocument, MissingRequiredXmlNode
-    """
+    """Return the message text in a request's body, without markup but with its content."""
     node = read_document(body, "QueueMessage").find("MessageText")
     if node is None:
         raise ServiceError(errors.MISSING_XML_NODE)

@@ -149,10 +149,7 @@ def check_key_size(*keys: str) -> None:
 
 
 def checked_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> int:
-    """Return the size of an entity, as `edm.entity_size`; reject invalid names and values, and too many properties.
-
-    :raises ServiceError: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
-    """
+    """Return the size of an entity, as `edm.entity_size`; reject invalid names and values, and too many properties."""
     if len(properties) > MAX_CUSTOM_PROPERTIES:
         raise ServiceError(errors.TOO_MANY_PROPERTIES)
     names = _names(tuple(properties))
@@ -179,7 +176,6 @@ def check_size(size: int, values: Iterable[Value]) -> None:
     """Reject an entity that is too large, or has a value that is too large.
 
     :param size: the size of the entity
-    :raises ServiceError: PropertyValueTooLarge, EntityTooLarge
     """
     # A value over its limit makes the whole entity larger than that limit, so small entities need no further check.
     if size > MAX_BINARY_BYTES and any(map(_too_large, values)):
@@ -292,8 +288,6 @@ def outcome(operation: Operation, size: int, before: Entity | None) -> Mapping[s
 
     :param size: what `check` returned
     :param before: the stored entity, or None
-    :raises ServiceError: EntityAlreadyExists, ResourceNotFound, UpdateConditionNotSatisfied, TooManyProperties, or as
-        in `check_size`
     """
     kind, partition_key, row_key, properties, etag = operation
     if before is None:
