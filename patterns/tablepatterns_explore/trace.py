@@ -33,7 +33,7 @@ class ScheduleFailure(Exception):
 def attempt(scenario: Scenario, world: World) -> Generator[Run, None, None]:
     """Yield a run that has begun, with actors of its own in a world that is empty before, and end it.
 
-    :raises Found: something is wrong with it
+    :raises ScheduleFailure: something is wrong with it
     """
     group = ActorGroup(scenario, world)
     run = Run(group)
