@@ -160,10 +160,7 @@ class Draft:
     sealed: bool = False
 
     def checked(self) -> Draft:
-        """Return a copy to store.
-
-        :raises ServiceError: the metadata or the tags are invalid
-        """
+        """Return a copy to store."""
         return replace(self, metadata=checked_metadata(self.metadata), tags=checked_tags(self.tags))
 
 

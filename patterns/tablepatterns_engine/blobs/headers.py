@@ -112,7 +112,6 @@ def read_content_headers(
 
     :param whole: whether the body is the blob's content, so that headers about the body count too
     :param default: the headers that apply if the request has none
-    :raises ServiceError: InvalidMd5
     """
 
     def value_of(name: str) -> str | None:
@@ -246,10 +245,7 @@ _TAGS: Final = {_SOURCE: "x-ms-source-if-tags"}
 
 
 def read_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions and the lease of a request to a blob.
-
-    :raises ServiceError: InvalidHeaderValue; NotImplemented for a condition on tags with parentheses
-    """
+    """Return the conditions and the lease of a request to a blob."""
     return _conditions(headers, "", guid_of=_LEASE)
 
 
@@ -281,10 +277,7 @@ def read_lease(headers: Mapping[str, str]) -> Terms:
 
 
 def read_container_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions, on time only, and the lease of a request to a container.
-
-    :raises ServiceError: ConditionHeadersNotSupported for an ETag
-    """
+    """Return the conditions, on time only, and the lease of a request to a container."""
     return _without_etags(read_terms(headers))
 
 

@@ -48,10 +48,7 @@ def written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks)
 
 
 def committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, now: Ticks, stamp: Ticks) -> Blob:
-    """Return a block blob of the blocks in a list.
-
-    :raises ServiceError: InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong
-    """
+    """Return a block blob of the blocks in a list."""
     before = slot.current
     if before is not None:
         check_kind(before, Kind.BLOCK)
@@ -90,10 +87,7 @@ def appended(blob: Blob, content: Content, position: int | None, max_size: int |
 
 
 def sealed(blob: Blob, position: int | None) -> Blob:
-    """Return a sealed append blob.
-
-    :raises ServiceError: InvalidBlobType, AppendPositionConditionNotMet
-    """
+    """Return a sealed append blob."""
     _check_position(blob, position)
     return replace(blob, sealed=True)
 

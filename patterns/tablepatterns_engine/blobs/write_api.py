@@ -126,10 +126,7 @@ def read_source(call: BlobCall, source: CopySource) -> Blob:
 
 
 def source_content(call: BlobCall, origin: Blob) -> Content:
-    """Return the content of a source, or the range of it that the request asks for.
-
-    :raises ServiceError: InvalidRange, Md5Mismatch, Crc64Mismatch
-    """
+    """Return the content of a source, or the range of it that the request asks for."""
     headers, content = call.request.headers, origin.content
     span = parse_range(headers.get(_RANGE, ""))
     if span is not None:
@@ -139,10 +136,7 @@ def source_content(call: BlobCall, origin: Blob) -> Content:
 
 
 def check_source(headers: Mapping[str, str], content: Content) -> None:
-    """Reject content of a source that does not match its checksums.
-
-    :raises ServiceError: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch
-    """
+    """Reject content of a source that does not match its checksums."""
     md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
     crc = digest(headers, _CRC64, CRC64_BYTES, errors.INVALID_CRC64)
     if md5 is not None:
@@ -226,7 +220,6 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
     """Return what a write sets besides the content.
 
     :param whole: whether the body is the content
-    :raises ServiceError: InvalidHeaderValue, InvalidMd5, InvalidTag
     """
     headers = call.request.headers
     return Draft(
@@ -239,10 +232,7 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
 
 
 def read_tier(headers: Mapping[str, str]) -> Tier | None:
-    """Return the requested tier, or None.
-
-    :raises ServiceError: InvalidHeaderValue
-    """
+    """Return the requested tier, or None."""
     return read_header(headers, "x-ms-access-tier", Tier)
 
 

@@ -60,10 +60,7 @@ class Write:
     preference: str | None = None
 
     def check(self, permit: Permit) -> None:
-        """Check that the sender may execute the write.
-
-        :raises ServiceError: a code that starts with Authorization
-        """
+        """Check that the sender may execute the write."""
         permit.check(self.need, self.target.resource)
         permit.check_keys(self.operation.partition_key, self.operation.row_key)
 
