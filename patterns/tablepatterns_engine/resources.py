@@ -191,10 +191,7 @@ def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
 
 
 class Settings(ABC):
-    """What the state of every service has: service properties, and the access policies of its resources.
-
-    :param clock: the account's clock
-    """
+    """What the state of every service has: service properties, and the access policies of its resources."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -232,7 +229,6 @@ class Deletions:
     >>> clock.advance(40)
     >>> deletions.check("orders")
 
-    :param clock: the account's clock
     :param answer: the error for a name that is still reserved
     """
 

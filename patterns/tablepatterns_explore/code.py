@@ -120,8 +120,6 @@ class Code:
     up to that place; no request is sent for that.
 
     :param name: the actor's name
-    :param world: the world in which the code runs
-    :param new_coroutine: returns a coroutine that has not begun
     """
 
     def __init__(self, name: str, world: World, new_coroutine: Callable[[str], Unstarted]) -> None:
@@ -261,10 +259,7 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
 class Actor:
-    """One actor of a schedule, and its progress.
-
-    :param code: its code
-    """
+    """One actor of a schedule, and its progress."""
 
     def __init__(self, code: Code) -> None:
         self.code = code

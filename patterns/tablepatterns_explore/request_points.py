@@ -145,8 +145,6 @@ class Point:
 class Call(Point):
     """A request that is about to be sent.
 
-    :param request: the request, of an SDK
-    :param message: the request as it is sent
     :param exchange: sends it, and returns the response
     :param since: when it was made
     :param is_sync: whether a sync client sends it

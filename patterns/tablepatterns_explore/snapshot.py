@@ -46,8 +46,6 @@ _SERVICES: Final[dict[type, str]] = {Tables: "table", Queues: "queue", Blobs: "b
 class _SavedValue(NamedTuple):
     """A value that is saved.
 
-    :param exact_digest: its digest
-    :param named_digest: its digest with timestamps by their names
     :param revive: returns it; what can change, as a new copy
     """
 
@@ -110,11 +108,7 @@ Changes: TypeAlias = dict[_Place, _SavedValue | None]
 
 
 class Saved:
-    """The state of an account at some moment.
-
-    :param now: its time
-    :param values: what is at each place
-    """
+    """The state of an account at some moment."""
 
     __slots__ = ("_digest", "_exact", "now", "values")
 
@@ -160,7 +154,6 @@ class Snapshots:
     code of an actor needs it, and only as far as they can see.
 
     :param engine: the engine; its services stay the same objects
-    :param stamps: its clock
     """
 
     def __init__(self, engine: Engine, stamps: Stamps) -> None:

@@ -16,7 +16,6 @@ class ScheduleFailure(Exception):
     """A schedule with which something is wrong.
 
     :param run: the schedule, at the point where it is wrong
-    :param violation: what is wrong
     """
 
     def __init__(self, run: Run, violation: Violation) -> None:

@@ -49,10 +49,7 @@ def set_properties(call: BlobCall) -> Response:
 
 @dataclass(frozen=True)
 class PublicPermit(Permit):
-    """What anyone may do with a public container or its blobs.
-
-    :param access: how much of it is public
-    """
+    """What anyone may do with a public container or its blobs."""
 
     access: PublicAccess
 

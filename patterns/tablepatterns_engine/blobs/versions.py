@@ -25,7 +25,6 @@ class CopySource:
 
     :param snapshot: the time of the snapshot to copy; None for the blob itself
     :param url: its address, which is stored with the copy
-    :param terms: its conditions
     """
 
     container: str

@@ -55,10 +55,7 @@ class TagOption(Enum):
 
 
 class CopySourceError(ServiceError):
-    """A source that cannot be read: the response has the status, the message and the code of the source's own response.
-
-    :param error: the error of the source
-    """
+    """A source that cannot be read: the response has the status, the message and the code of the source's own response."""
 
     def __init__(self, error: ServiceError) -> None:
         self.status = error.error_message.status

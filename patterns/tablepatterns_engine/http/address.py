@@ -42,7 +42,6 @@ class Target:
     :param kind: what it is; kind and verb determine the operation
     :param resource: the table, queue or container, "" if there is none
     :param item: the message, the blob, or the rest of a path below a table
-    :param partition_key: of an entity
     """
 
     address: Address

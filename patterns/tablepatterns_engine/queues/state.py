@@ -67,7 +67,6 @@ class Queue:
 
     Call `expire` first: the other methods assume that expired messages have been removed.
 
-    :param name: the queue's name
     :param metadata: the user's metadata; replaced as a whole, never changed in place
     """
 

@@ -40,8 +40,6 @@ _NO_FAULT: Final = Fault("")
 class Application:
     """Answer HTTP requests to the services of one account.
 
-    :param engine: the account
-    :param services: the service on each port
     :param hosts: the names that a request's Host may have
     """
 
@@ -89,7 +87,6 @@ class Connection(asyncio.Protocol):
     task reads the connection through h11 until no bytes are left to read. Long operations run in threads, so that they
     do not delay other clients.
 
-    :param application: what answers the requests
     :param connections: the open connections of the server, which this one joins and leaves
     """
 

@@ -127,7 +127,6 @@ def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
     """Return the response to a successful write.
 
     :param entity: the version that it created; None for a delete
-    :param account: the account's name
     """
     if entity is None:
         return Response(204, {})

@@ -244,7 +244,6 @@ _LEVELS: Final = {
 def negotiate(accept: str, option: str | None) -> Level:
     """Return the format that a client asks for; JSON is the only one since version 2015-12-11.
 
-    :param accept: the Accept header
     :param option: the query option `$format`, which is stronger
     """
     for wish in (accept if option is None else option).split(","):
@@ -277,9 +276,7 @@ _Spell: TypeAlias = Callable[[Any], str]
 class Renderer:
     """Write the answers about one table, or about the list of tables.
 
-    :param account: the account's name
     :param base: the account's endpoint
-    :param table: the table's name, or `Tables`
     """
 
     __slots__ = ("_account", "_base", "_level", "_table", "content_type")
