@@ -234,7 +234,7 @@ class Search:
         return Explored(*counts, exhaustive, seconds)
 
     def shrink(self, failure: ScheduleFailure) -> ScheduleFailure | None:
-        """Return a minimal schedule that fails like one of this search; None if that one does not fail from its start."""
+        """Return a minimal schedule that fails like one of this search; None if it does not fail from its start."""
         live = partial(attempt, self._scenario, self._world)
         if self._group is None:
             return shrink(failure, live)

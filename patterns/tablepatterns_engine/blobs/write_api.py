@@ -55,7 +55,7 @@ class TagOption(Enum):
 
 
 class CopySourceError(ServiceError):
-    """A source that cannot be read: the response has the status, the message and the code of the source's own response."""
+    """A source that cannot be read: the response has the status, message and code of the source's own response."""
 
     def __init__(self, error: ServiceError) -> None:
         self.status = error.error_message.status
