@@ -86,11 +86,8 @@ def _size(name: str, value: str) -> int:
 
 def same_metadata(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     """Return whether both are equal, ignoring the case of names."""
-    return _folded(one) == _folded(other)
-
-
-def _folded(metadata: Mapping[str, str]) -> dict[str, str]:
-    return {name.lower(): value for name, value in metadata.items()}
+    first, second = ({name.lower(): value for name, value in metadata.items()} for metadata in (one, other))
+    return first == second
 
 
 @dataclass(frozen=True, slots=True)

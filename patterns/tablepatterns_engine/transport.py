@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from functools import lru_cache
 from inspect import isawaitable
 from itertools import chain, repeat
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from azure.core.exceptions import DecodeError, HttpResponseError
 from azure.core.pipeline import PipelineContext, PipelineRequest, PipelineResponse
@@ -32,13 +32,6 @@ ENCODINGS: Final = frozenset({"gzip", "deflate"})
 _GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
 
 
-class Source(Protocol):
-    """The response to read."""
-
-    request: HttpRequest
-    headers: Any
-
-
 class _Stream:
     """The chunks of one body.
 
@@ -46,7 +39,7 @@ class _Stream:
     are bytes.
     """
 
-    def __init__(self, response: Source, chunks: Iterator[bytes]) -> None:
+    def __init__(self, response: _Reply, chunks: Iterator[bytes]) -> None:
         self.response = response
         self.request = response.request
         self.content_length = int(response.headers.get("Content-Length", 0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import Enum
 from typing import Final
 
 from tablepatterns.limits import MIB
@@ -42,16 +41,11 @@ from .xml import read_block_list, read_tags, read_tags_header
 SOURCE: Final = "x-ms-copy-source"
 _AUTHORIZATION: Final = "x-ms-copy-source-authorization"
 _TAG_OPTION: Final = "x-ms-copy-source-tag-option"
+_TAG_OPTIONS: Final = ("REPLACE", "COPY")
+"""Whether a copy has the tags of the request or those of its source."""
 _RANGE: Final = "x-ms-source-range"
 _MD5: Final = "x-ms-source-content-md5"
 _CRC64: Final = "x-ms-source-content-crc64"
-
-
-class TagOption(Enum):
-    """Whether a copy has the tags of the request or those of its source."""
-
-    REPLACE = "REPLACE"
-    COPY = "COPY"
 
 
 class CopySourceError(ServiceError):
@@ -78,7 +72,7 @@ def copies(call: BlobCall) -> bool:
 def keeps_tags(call: BlobCall) -> bool:
     """Return whether a copy gets the tags of its source."""
     headers = call.request.headers
-    keeps = read_header(headers, _TAG_OPTION, TagOption) is TagOption.COPY
+    keeps = read_header(headers, _TAG_OPTION, _TAG_OPTIONS.index) == _TAG_OPTIONS.index("COPY")
     if keeps and headers.get("x-ms-tags"):
         raise invalid(_TAG_OPTION, headers[_TAG_OPTION])
     return keeps
@@ -274,15 +268,10 @@ def _with_md5(draft: Draft, content: Content) -> Draft:
 
 
 _PRIORITY: Final = "x-ms-rehydrate-priority"
+_PRIORITIES: Final = ("Standard", "High")
+"""Of rehydrating an archived blob; the engine does it immediately."""
 _SNAPSHOTS: Final = "x-ms-delete-snapshots"
 _SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "include": "include", "only": "only"}
-
-
-class Priority(Enum):
-    """The rehydration priority of an archived blob; the engine rehydrates it immediately."""
-
-    STANDARD = "Standard"
-    HIGH = "High"
 
 
 def set_headers(call: BlobCall) -> Response:
@@ -314,7 +303,7 @@ def set_tier(call: BlobCall) -> Response:
     tier = read_tier(headers)
     if tier is None:
         raise missing("x-ms-access-tier")
-    read_header(headers, _PRIORITY, Priority)
+    read_header(headers, _PRIORITY, _PRIORITIES.index)
     before = call.state.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
     call.notes.written = 1
     return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
@@ -352,7 +341,7 @@ def copy_blob(call: BlobCall) -> Response:
     headers = call.request.headers
     is_sync = headers.get("x-ms-requires-sync", "").lower() == "true"
     call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
-    read_header(headers, _PRIORITY, Priority)
+    read_header(headers, _PRIORITY, _PRIORITIES.index)
     # The account's key authorizes the source of an asynchronous copy, but not of a synchronous one
     source, draft = find_source(call, as_owner=not is_sync), read_draft(call)
     if is_sync:
