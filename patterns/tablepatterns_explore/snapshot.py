@@ -307,15 +307,7 @@ class Snapshots:
         attributes = {name: self._save_value(item) for name, item in _state_of(value) if name != "_order"}
         items = {key: self._save_value(value[key]) for key in value}
         parts = [*attributes.values(), *(part for key, item in items.items() for part in (self._save_value(key), item))]
-
-        def revive() -> Any:
-            revived = kind.__new__(kind)
-            for name, item in attributes.items():
-                setattr(revived, name, item.revive())
-            revived.replace({key: item.revive() for key, item in items.items()})
-            return revived
-
-        return self._intern(kind.__name__, parts, revive)
+        return self._intern(kind.__name__, parts, partial(_revive, kind, attributes, items))
 
     def _save_sorted_list(self, value: Any) -> _SavedValue:
         values: list[Any] = list(value)
@@ -327,14 +319,7 @@ class Snapshots:
     def _save_object(self, value: Any) -> _SavedValue:
         kind: Any = _class_of(value)
         attributes = {name: self._save_value(attribute) for name, attribute in _state_of(value)}
-
-        def revive() -> Any:
-            revived = kind.__new__(kind)
-            for name, attribute in attributes.items():
-                setattr(revived, name, attribute.revive())
-            return revived
-
-        return self._intern(kind.__name__, list(attributes.values()), revive)
+        return self._intern(kind.__name__, list(attributes.values()), partial(_revive, kind, attributes))
 
     def _save_queue(self, value: Queue) -> _SavedValue:
         saved = self._save_object(value)
@@ -385,6 +370,15 @@ def _parts_in(value: object) -> list[int]:
     """Return which parts of the engine are in a tuple, such as the rules of its faults."""
     values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
     return [id(element) for element in values if isinstance(element, _PARTS)]
+
+
+def _revive(kind: Any, attributes: Mapping[str, _SavedValue], items: Mapping[str, _SavedValue] | None = None) -> Any:
+    revived = kind.__new__(kind)
+    for name, attribute in attributes.items():
+        setattr(revived, name, attribute.revive())
+    if items is not None:
+        revived.replace({key: item.revive() for key, item in items.items()})
+    return revived
 
 
 def _class_of(value: object) -> Any:
