@@ -115,7 +115,7 @@ class LogTail(EntitySet[Account_co, E]):
         if self._layer is None:
             return await self._create(self._completed(entity), retry_for)
         adapter, instance = self._layer.adapter, cast("E", entity)
-        fields = adapter.model.accepted(self._completed(adapter.new_fields(instance)))
+        fields = adapter.types.of_instance(instance).accepted(self._completed(adapter.new_fields(instance)))
         return adapter.after_write(instance, await self._create(fields, retry_for))
 
     def _completed(self, entity: Mapping[str, Any]) -> dict[str, Any]:
