@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from ..argument_types import checked
 from ..arguments import fields_of
@@ -21,6 +21,18 @@ from ..limits import MAX_KEY_UNITS_LOOSE
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe, stream
 from ..sdk.paging import filled_page
 from ..sdk.table import Page
+
+
+class _Selection(NamedTuple):
+    """The rows that a range of several sets returns."""
+
+    filter: Filter
+    ranges: Sequence[KeyRange]
+    """The range of each set: the query also reads what is between them."""
+
+    def has(self, row: Entity) -> bool:
+        """Whether a row is in the range of any of the sets."""
+        return any(keys.contains(row.partition_key or "", row.row_key or "") for keys in self.ranges)
 
 
 class EntityTypes(Pattern[Account_co]):
@@ -105,8 +117,9 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: retrieving heterogeneous types (several classes from one query).
         """
-        async for row in self.others.table.query(self._filter(fields_of(key, fields), where, allow)):
-            if (instance := await self._instance(row)) is not None:
+        selection = self._selection(fields_of(key, fields), where, allow)
+        async for row in self.others.table.query(selection.filter):
+            if selection.has(row) and (instance := await self._instance(row)) is not None:
                 yield instance
 
     @recipe
@@ -132,10 +145,15 @@ class EntityTypes(Pattern[Account_co]):
 
         The other parameters are those of `range`. Guide: continuation tokens; retrieving heterogeneous types.
         """
-        where = self._filter(fields_of(key, fields), where, allow)
-        return await filled_page(self.others.table, where, size=size, token=token, select=None, choose=self._instance)
+        selection = self._selection(fields_of(key, fields), where, allow)
 
-    def _filter(self, fields: Mapping[str, Any], where: Filter | None, allow: QueryClass) -> Filter:
+        async def choose(row: Entity) -> object | None:
+            return await self._instance(row) if selection.has(row) else None
+
+        table = self.others.table
+        return await filled_page(table, selection.filter, size=size, token=token, select=None, choose=choose)
+
+    def _selection(self, fields: Mapping[str, Any], where: Filter | None, allow: QueryClass) -> _Selection:
         ranges: list[KeyRange] = []
         conditions: set[Filter | None] = set()
         for entity_set in self.sets:
@@ -151,12 +169,13 @@ class EntityTypes(Pattern[Account_co]):
         if not any(name in entity_set.key.row_fields for entity_set in self.sets for name in fields):
             # An entity that fits no set may be anywhere in the partition
             keys = KeyRange.beginning_with(keys.partition_key, "")
+            ranges = [keys]
         bounds = range_filter(keys)
         if where is None:
-            return bounds
+            return _Selection(bounds, ranges)
         bounds = bounds & cast("Filter", conditions.pop())
         check_class(bounds, allow)
-        return bounds
+        return _Selection(bounds, ranges)
 
     async def _instance(self, row: Entity) -> object | None:
         """Return the instance of a row, or its entity; None for a row of derived data."""
