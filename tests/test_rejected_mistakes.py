@@ -52,7 +52,7 @@ async def test_update_rejects_an_async_callback(storage: Any, new_name: Any) -> 
     async def change(entity: Any) -> None:
         entity["Age"] = 1
 
-    with pytest.raises(BadInput, match="from a function without async"):
+    with pytest.raises(BadInput, match="pass a function without async"):
         await staff.update(change, JONES)
 
 
