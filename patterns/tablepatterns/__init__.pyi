@@ -33,6 +33,7 @@ from .key import between as between
 from .key import prefix as prefix
 from .messages.handler import Observer as Observer
 from .models.annotations import Stored as Stored
+from .models.options import OneOf as OneOf
 from .recipes.archive.archive import Archive as Archive
 from .recipes.archive.stores import BlobArchive as BlobArchive
 from .recipes.blob_log.blob_log import BlobLog as BlobLog
@@ -49,9 +50,7 @@ from .recipes.encrypted_properties.key_rotation import KeyRotation as KeyRotatio
 from .recipes.encrypted_properties.keys import LocalKey as LocalKey
 from .recipes.encrypted_properties.keys import VaultKey as VaultKey
 from .recipes.entity_group_transaction import EntityGroupTransaction as EntityGroupTransaction
-from .recipes.entity_types.entity_type import EntityType as EntityType
-from .recipes.entity_types.entity_types import EntityTypes as EntityTypes
-from .recipes.entity_types.mapper import TypedEntity as TypedEntity
+from .recipes.entity_types import EntityTypes as EntityTypes
 from .recipes.eventual_transaction import EventualTransaction as EventualTransaction
 from .recipes.grant import AccessPolicies as AccessPolicies
 from .recipes.grant import Grant as Grant

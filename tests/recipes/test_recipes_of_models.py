@@ -15,7 +15,6 @@ from tablepatterns import (
     BulkDelete,
     BulkLoad,
     EntitySet,
-    EntityType,
     EntityTypes,
     InterPartitionIndex,
     Key,
@@ -66,11 +65,10 @@ async def test_entities_of_a_model_are_loaded_moved_archived_and_read(storage: A
     assert [each.employee_id async for each in employees.scan()] == [1]
 
 
-async def test_a_set_with_a_model_may_hold_entity_types_and_be_explained(storage: Any, new_name: Any) -> None:
+async def test_a_set_with_a_model_is_read_with_others_and_explained(storage: Any, new_name: Any) -> None:
     employees = EntitySet(storage, new_name(), KEY, model=Employee, derived=[BY_MAIL])
-    types = EntityTypes(EntityType(Employee, employees))
-    jones = await types.insert(Employee("Sales", 1, "a"))
-    assert await employees.get(department="Sales", employee_id=1) == jones.value
+    jones = await employees.insert(Employee("Sales", 1, "a"))
+    assert [entity async for entity in EntityTypes(employees).range(department="Sales")] == [jones]
     assert explain(employees).get(department="Sales", employee_id=1).query_class is QueryClass.POINT
 
 

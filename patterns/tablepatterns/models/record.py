@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from inspect import isabstract
 from typing import Annotated, Any, Final, cast, get_args, get_origin, get_type_hints
@@ -145,6 +146,24 @@ class Record:
             elif _needs_none(name, member):
                 arguments[member.parameter] = None
         return self.record_class(**arguments)
+
+
+def merge_records(records: Sequence[Record]) -> Record:
+    """Return the fields that any of several classes has, for keys and filters of all of them.
+
+    :raises BadDesign: a field has several types
+    """
+    merged = copy.copy(records[0])
+    merged.members = {}
+    for record in records:
+        for name, member in record.members.items():
+            codec = required(merged.members.setdefault(name, member).codec)
+            if codec.name != required(member.codec).name:
+                rule = f"another class has it as {codec.name}, and a filter compares one type"
+                raise BadDesign(
+                    "field", f"{record.record_class.__name__}.{name}", rule, "give it one type, or two names"
+                )
+    return merged
 
 
 class Part(Nested):

@@ -194,7 +194,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         if snapshot is None:
             return None
         entity, models = _entity(self.entity_set.key, keys, snapshot), self._models
-        return cast("E", entity if models is None else models.model.value(entity, models.version_of(entity)))
+        return cast("E", entity if models is None else models.value_of(entity))
 
     @stream
     async def children(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[Entity]:
