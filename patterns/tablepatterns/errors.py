@@ -54,40 +54,6 @@ from azure.core.exceptions import (
 )
 from azure.data.tables import TableTransactionError
 
-__all__ = [
-    "BadDesign",
-    "BadFilter",
-    "BadInput",
-    "BadKey",
-    "BadMessage",
-    "BadProperty",
-    "BadTableName",
-    "BadTarget",
-    "BadToken",
-    "BlobChanged",
-    "DecryptionFailed",
-    "DerivedDataMismatch",
-    "DuplicateIndexValue",
-    "EntityAlreadyExists",
-    "EntityChanged",
-    "EntityNotFound",
-    "LargeValueMissing",
-    "LeaseLost",
-    "LimitExceeded",
-    "LoadInterrupted",
-    "OutcomeUnknown",
-    "PeriodExpired",
-    "ReferenceNotFound",
-    "RekeyNotReady",
-    "StepFailed",
-    "TableBeingDeleted",
-    "TablePatternsError",
-    "TooMuchContention",
-    "TransactionFailed",
-    "UnknownKey",
-    "UnrecognizedEntity",
-]
-
 NOT_SHOWN = "(not shown)"
 """Shown in errors in place of a secret value."""
 MISSING = "(missing)"
