@@ -13,7 +13,7 @@ from .connection import Target, check_options, check_table_name, check_target, i
 from .declared_rows import DeclaredRows
 from .recipe import Account
 from .sdk.account_sender import AccountSender
-from .sdk.call import Lazy, importing_cryptography
+from .sdk.call import Lazy
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
@@ -93,8 +93,15 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
 
         def new_client(service: str) -> Any:
             url = target.url(service)
-            with importing_cryptography():
+            try:
                 package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
+            except ModuleNotFoundError as error:
+                if (error.name or "").partition(".")[0] != "cryptography":
+                    raise
+                text = (
+                    "the Azure SDK's queue and blob clients import the package cryptography: pip install cryptography"
+                )
+                raise ModuleNotFoundError(text, name=error.name) from error
             transported = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
             return getattr(package, f"{service.capitalize()}ServiceClient")(url, **over(service, transported))
 

@@ -272,19 +272,13 @@ def measure(entity: Mapping[str, Any]) -> Measured:
         properties[name] = value
     count = len(properties) - 2
     if count > limits.MAX_CUSTOM_PROPERTIES:
-        raise LimitExceeded(
-            "properties",
-            count,
-            f"an entity has at most {limits.MAX_CUSTOM_PROPERTIES} besides its system properties",
-            "spread them over several entities with the wide entities pattern",
-        )
+        rule = f"an entity has at most {limits.MAX_CUSTOM_PROPERTIES} besides its system properties"
+        hint = "spread them over several entities with the wide entities pattern"
+        raise LimitExceeded("properties", count, rule, hint)
     if size > limits.MAX_ENTITY_BYTES:
-        raise LimitExceeded(
-            "size of the entity in bytes",
-            size,
-            f"an entity has at most {limits.MAX_ENTITY_BYTES} (1 MiB)",
-            "keep large values in blobs (large entities) or spread the entity (wide entities)",
-        )
+        rule = f"an entity has at most {limits.MAX_ENTITY_BYTES} (1 MiB)"
+        hint = "keep large values in blobs (large entities) or spread the entity (wide entities)"
+        raise LimitExceeded("size of the entity in bytes", size, rule, hint)
     has_room = count < limits.MAX_CUSTOM_PROPERTIES and size <= limits.MAX_ENTITY_BYTES - _WRITE_ID_BYTES
     return Measured(properties, size, has_room)
 
@@ -321,12 +315,8 @@ def storable(name: str, value: Any) -> Any:
     # A character takes at most four bytes, so few values have to be measured
     is_long = isinstance(value, (str, bytes)) and len(value) > limits.MAX_STRING_BYTES // 4
     if is_long and value_size(value) - 4 > limits.MAX_STRING_BYTES:
-        raise LimitExceeded(
-            name,
-            value,
-            "a string or binary property has at most 64 KiB, strings counted in UTF-16",
-            "keep the value in a blob with the large entities pattern",
-        )
+        rule = "a string or binary property has at most 64 KiB, strings counted in UTF-16"
+        raise LimitExceeded(name, value, rule, "keep the value in a blob with the large entities pattern")
     return value
 
 

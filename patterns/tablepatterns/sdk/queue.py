@@ -176,12 +176,8 @@ def check_queue_name(name: str) -> str:
     lengths = range(limits.QUEUE_NAME_MIN_LENGTH, limits.QUEUE_NAME_MAX_LENGTH + 1)
     if not isinstance(name, str) or len(name) not in lengths or not _NAME.fullmatch(name):
         rule = "it has 3 to 63 lower-case letters and digits, with single dashes between them"
-        raise BadInput(
-            "name of a queue or container",
-            name,
-            rule,
-            "write it in lower case, with dashes instead of other characters",
-        )
+        hint = "write it in lower case, with dashes instead of other characters"
+        raise BadInput("name of a queue or container", name, rule, hint)
     return name
 
 
