@@ -312,10 +312,5 @@ def ordinal(text: str) -> str:
     return "".join(c if c <= "\uffff" else _surrogates(ord(c) - 0x10000) for c in text)
 
 
-def next_character(character: str) -> str:
-    """Return the next character in UTF-16 order, where the surrogate pairs lie between U+D7FF and U+E000."""
-    return {"\ud7ff": "\U00010000", "\U0010ffff": "\ue000"}.get(character) or chr(ord(character) + 1)
-
-
 def _surrogates(offset: int) -> str:
     return chr(0xD800 + (offset >> 10)) + chr(0xDC00 + (offset & 0x3FF))

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from ..edm import next_character
 from ..errors import BadKey
-from ..filters import Interval
+from ..filters import Interval, prefix_end
 from .formats import FORBIDDEN
 
 Ends = Literal["both", "left", "right", "neither"]
@@ -192,10 +191,7 @@ def after_prefix(text: str) -> str | None:
     >>> after_prefix("email_a"), after_prefix("empid_000199"), after_prefix("")
     ('email_b', 'empid_00019:', None)
     """
-    stem = text.rstrip("\uffff")
-    if not stem:
-        return None
-    following = next_character(stem[-1])
-    while FORBIDDEN.match(following):
-        following = next_character(following)
-    return stem[:-1] + following
+    end = prefix_end(text)
+    while end is not None and FORBIDDEN.match(end[-1]):
+        end = prefix_end(end)
+    return end
