@@ -24,7 +24,7 @@ from .entity_json import entities_of, entity_of
 from .errors import code_and_message, rejection
 from .page_token import Position
 from .request_sender import Prepared, RequestSender
-from .write_body import entity_address
+from .writes import entity_address
 
 _OK: Final = 200
 _NOT_FOUND: Final = 404
