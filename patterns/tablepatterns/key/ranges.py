@@ -176,7 +176,7 @@ class KeyRange:
     @property
     def row_key(self) -> str | None:
         """The RowKey of a range of a single row, which is a point query; otherwise None."""
-        return self.row_keys.exact
+        return self.lower if self.lower == self.upper and self.lower_inclusive and self.upper_inclusive else None
 
     def contains(self, partition_key: str, row_key: str) -> bool:
         """Whether these keys are in the range, by the order of UTF-16 code units, as in the service."""
