@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -84,11 +86,8 @@ def _size(name: str, value: str) -> int:
 
 def same_metadata(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     """Return whether both are equal, ignoring the case of names."""
-    return _folded(one) == _folded(other)
-
-
-def _folded(metadata: Mapping[str, str]) -> dict[str, str]:
-    return {name.lower(): value for name, value in metadata.items()}
+    first, second = ({name.lower(): value for name, value in metadata.items()} for metadata in (one, other))
+    return first == second
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +123,8 @@ class Metrics:
 class CorsRule:
     """A rule for requests from browsers; every list may be empty."""
 
-    allowed_origins: tuple[str, ...]
-    allowed_methods: tuple[str, ...]
+    allowed_origins: tuple[str, ...] = ()
+    allowed_methods: tuple[str, ...] = ()
     allowed_headers: tuple[str, ...] = ()
     exposed_headers: tuple[str, ...] = ()
     max_age_in_seconds: int = 0
@@ -188,6 +187,31 @@ def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
 
 
+class Settings(ABC):
+    """What the state of every service has: service properties, and the access policies of its resources."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._properties = ServiceProperties()
+
+    @abstractmethod
+    def get_policies(self, name: str, /) -> Sequence[AccessPolicy]:
+        """Return the stored access policies of a table, a queue or a container."""
+
+    @abstractmethod
+    def set_policies(self, name: str, policies: Sequence[AccessPolicy], /) -> None:
+        """Replace the stored access policies of a table, a queue or a container."""
+
+    def get_service_properties(self) -> ServiceProperties:
+        return self._properties
+
+    def set_service_properties(self, properties: ServiceProperties) -> None:
+        """Replace the properties of the service."""
+        properties.check()
+        self._properties = properties
+
+
 class Deletions:
     """The reserved names of deleted resources of one service. Not thread-safe: the service's lock guards it.
 
@@ -202,7 +226,6 @@ class Deletions:
     >>> clock.advance(40)
     >>> deletions.check("orders")
 
-    :param clock: the account's clock
     :param answer: the error for a name that is still reserved
     """
 

@@ -99,7 +99,6 @@ class Bound:
 
 
 def _write_labels(run: Run) -> Iterator[str]:
-    """Yield the labels of the requests that may write."""
     for actor in run.running:
         yield from (actor.label(call) for call in actor.calls if call.may_write)
 
@@ -154,7 +153,7 @@ class Explored:
 
 
 class Search:
-    """A search for a schedule that breaks a condition. It raises `Found` if there is one.
+    """A search for a schedule that breaks a condition. It raises `ScheduleFailure` if there is one.
 
     A schedule is stopped when it reaches a state of another one, which tries everything that can follow.
 
@@ -180,7 +179,6 @@ class Search:
         self._repeated_at = 1
 
     def close(self) -> None:
-        """End all coroutines."""
         if self._group is not None:
             self._group.close()
 
@@ -232,15 +230,11 @@ class Search:
         self._choices += run.length
 
     def result(self, exhaustive: bool, seconds: float) -> Explored:
-        """Return what was tried."""
         counts = self._schedules, self._pruned, len(self._states), self._samples, self._choices
         return Explored(*counts, exhaustive, seconds)
 
     def shrink(self, failure: ScheduleFailure) -> ScheduleFailure | None:
-        """Return a minimal schedule that fails like one of this search; None if that one does not fail from its start.
-
-        :param failure: the failure in the search
-        """
+        """Return a minimal schedule that fails like one of this search; None if it does not fail from its start."""
         live = partial(attempt, self._scenario, self._world)
         if self._group is None:
             return shrink(failure, live)
@@ -258,7 +252,7 @@ class Search:
     def _resume(self, branch: _Branch) -> Generator[Run, None, None]:
         """Yield a run at the position where a branch begins.
 
-        :raises Found: the run breaks a condition
+        :raises ScheduleFailure: the run breaks a condition
         """
         if self._group is None:
             with attempt(self._scenario, self._world) as run:
@@ -351,7 +345,7 @@ class Search:
 
 
 Attempt: TypeAlias = Callable[[], AbstractContextManager[Run]]
-"""Yields a run that has begun; it raises `Found` if something is wrong with it."""
+"""Yields a run that has begun; it raises `ScheduleFailure` if something is wrong with it."""
 
 
 def shrink(failure: ScheduleFailure, start_run: Attempt) -> ScheduleFailure:

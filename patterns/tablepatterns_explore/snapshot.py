@@ -46,8 +46,6 @@ _SERVICES: Final[dict[type, str]] = {Tables: "table", Queues: "queue", Blobs: "b
 class _SavedValue(NamedTuple):
     """A value that is saved.
 
-    :param exact_digest: its digest
-    :param named_digest: its digest with timestamps by their names
     :param revive: returns it; what can change, as a new copy
     """
 
@@ -85,7 +83,6 @@ class _Place:
         self.label = f"{type(part).__name__} {number}, {name}, {key}"
 
     def get(self) -> Any:
-        """Return what is there, None if there is nothing."""
         value = getattr(self.part, self.name)
         return value if self.key is None else value.get(self.key)
 
@@ -97,7 +94,6 @@ class _Place:
             getattr(self.part, self.name)[self.key] = value
 
     def remove(self) -> None:
-        """Remove what is there under the key."""
         del getattr(self.part, self.name)[self.key]
 
     def is_within(self, scope: Scope | None) -> bool:
@@ -112,11 +108,7 @@ Changes: TypeAlias = dict[_Place, _SavedValue | None]
 
 
 class Saved:
-    """The state of an account at some moment.
-
-    :param now: its time
-    :param values: what is at each place
-    """
+    """The state of an account at some moment."""
 
     __slots__ = ("_digest", "_exact", "now", "values")
 
@@ -162,7 +154,6 @@ class Snapshots:
     code of an actor needs it, and only as far as they can see.
 
     :param engine: the engine; its services stay the same objects
-    :param stamps: its clock
     """
 
     def __init__(self, engine: Engine, stamps: Stamps) -> None:
@@ -228,7 +219,6 @@ class Snapshots:
             del present[place]
 
     def _within(self, scope: Scope) -> Iterator[tuple[_Place, Any]]:
-        """Yield the places that a request with this scope can reach, and what is there."""
         if scope.resource is None:
             yield from ((place, value) for place, value in self._walk() if place.is_within(scope))
             return
@@ -279,7 +269,6 @@ class Snapshots:
         return saver(value)
 
     def _saver_of(self, kind: Any) -> Callable[[Any], _SavedValue]:
-        """Return how values of a class are kept."""
         savers: list[tuple[Any, Callable[[Any], _SavedValue]]] = [
             (_ATOMS, self._save_atom),
             (_PARTS, self._save_identity),
@@ -318,15 +307,7 @@ class Snapshots:
         attributes = {name: self._save_value(item) for name, item in _state_of(value) if name != "_order"}
         items = {key: self._save_value(value[key]) for key in value}
         parts = [*attributes.values(), *(part for key, item in items.items() for part in (self._save_value(key), item))]
-
-        def revive() -> Any:
-            revived = kind.__new__(kind)
-            for name, item in attributes.items():
-                setattr(revived, name, item.revive())
-            revived.replace({key: item.revive() for key, item in items.items()})
-            return revived
-
-        return self._intern(kind.__name__, parts, revive)
+        return self._intern(kind.__name__, parts, partial(_revive, kind, attributes, items))
 
     def _save_sorted_list(self, value: Any) -> _SavedValue:
         values: list[Any] = list(value)
@@ -338,14 +319,7 @@ class Snapshots:
     def _save_object(self, value: Any) -> _SavedValue:
         kind: Any = _class_of(value)
         attributes = {name: self._save_value(attribute) for name, attribute in _state_of(value)}
-
-        def revive() -> Any:
-            revived = kind.__new__(kind)
-            for name, attribute in attributes.items():
-                setattr(revived, name, attribute.revive())
-            return revived
-
-        return self._intern(kind.__name__, list(attributes.values()), revive)
+        return self._intern(kind.__name__, list(attributes.values()), partial(_revive, kind, attributes))
 
     def _save_queue(self, value: Queue) -> _SavedValue:
         saved = self._save_object(value)
@@ -396,6 +370,15 @@ def _parts_in(value: object) -> list[int]:
     """Return which parts of the engine are in a tuple, such as the rules of its faults."""
     values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
     return [id(element) for element in values if isinstance(element, _PARTS)]
+
+
+def _revive(kind: Any, attributes: Mapping[str, _SavedValue], items: Mapping[str, _SavedValue] | None = None) -> Any:
+    revived = kind.__new__(kind)
+    for name, attribute in attributes.items():
+        setattr(revived, name, attribute.revive())
+    if items is not None:
+        revived.replace({key: item.revive() for key, item in items.items()})
+    return revived
 
 
 def _class_of(value: object) -> Any:

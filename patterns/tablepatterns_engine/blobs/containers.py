@@ -83,13 +83,11 @@ class Containers:
         return PublicAccess.NONE if container is None else container.properties.access
 
     def set_metadata(self, name: str, metadata: Mapping[str, str], terms: Terms = NO_TERMS) -> ContainerProperties:
-        """Replace the metadata of a container."""
         return self._change(name, terms, metadata=checked_metadata(metadata))
 
     def set_access(
         self, name: str, access: PublicAccess, policies: Sequence[AccessPolicy], terms: Terms = NO_TERMS
     ) -> ContainerProperties:
-        """Replace a container's public access and stored access policies."""
         check_policies(policies, _PERMISSIONS)
         return self._change(name, terms, access=access, policies=tuple(policies))
 
@@ -115,17 +113,9 @@ class Containers:
         :param limit: the maximum number of containers; never more than 5,000
         :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
         """
-        limit = checked_page_limit(limit)
-        found: list[ContainerProperties] = []
         with self._lock:
-            for container in self._containers.walk(max(prefix, start)):
-                properties = container.properties
-                if not properties.name.startswith(prefix):
-                    break
-                if len(found) == limit:
-                    return found, properties.name
-                found.append(properties)
-        return found, None
+            containers, following = self._containers.page(prefix, start, checked_page_limit(limit))
+            return [container.properties for container in containers], following
 
     def find(self, name: str) -> Container:
         """Return the data of a container; the caller holds the lock.

@@ -50,7 +50,6 @@ class ContainerProperties:
 
     @property
     def etag(self) -> str:
-        """The ETag of this version."""
         return etag_of(self.modified)
 
     @property
@@ -80,19 +79,13 @@ class Slot:
         return self.current is None and not self._staged
 
     def existing(self) -> Blob:
-        """Return the blob.
-
-        :raises ServiceError: BlobNotFound
-        """
+        """Return the blob."""
         if self.current is None:
             raise ServiceError(errors.BLOB_NOT_FOUND)
         return self.current
 
     def version(self, snapshot: Ticks | None) -> Blob:
-        """Return the blob, or the snapshot with this time.
-
-        :raises ServiceError: BlobNotFound
-        """
+        """Return the blob, or the snapshot with this time."""
         if snapshot is None:
             return self.existing()
         for taken in self.snapshots:
@@ -105,7 +98,6 @@ class Slot:
         return self._staged if now - self._staged_at < _KEPT else {}
 
     def stage(self, block: Block, now: Ticks) -> None:
-        """Stage a block, replacing an uncommitted one with its id."""
         self._staged = {**self.staged(now), block.id: block}
         self._staged_at = now
 
@@ -115,17 +107,13 @@ class Slot:
         self._staged = {}
 
     def replace(self, before: Blob, after: Blob) -> None:
-        """Replace the blob or a snapshot by a changed version."""
         if before.snapshot is None:
             self.current = after
         else:
             self.snapshots[self.snapshots.index(before)] = after
 
     def remove(self, version: Blob, snapshots: Snapshots | None) -> None:
-        """Remove a snapshot, or the blob with or without its snapshots.
-
-        :raises ServiceError: SnapshotsPresent for a blob whose snapshots would remain
-        """
+        """Remove a snapshot, or the blob with or without its snapshots."""
         if version.snapshot is not None:
             self.snapshots.remove(version)
             return

@@ -27,7 +27,6 @@ class Head(NamedTuple):
 
     :param names: the names of the headers as they were sent
     :param end: where the body starts
-    :param length: the length of the body
     """
 
     method: str
@@ -39,7 +38,6 @@ class Head(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The length of the whole request."""
         return self.end + self.length
 
     def is_short(self, service: str) -> bool:
