@@ -96,7 +96,7 @@ class RequestSender:
 
         :param options: the options of the SDK's call, such as its hooks
         """
-        return await _in_span(prepared.span)(self, prepared, **options)
+        return await self._in_span(prepared.span)(self, prepared, **options)
 
     async def _send(self, prepared: Prepared, **options: Any) -> Any:
         context = PipelineContext(self._transport, stream=prepared.is_streamed, **options)
@@ -120,10 +120,10 @@ class RequestSender:
             raise result
         return result
 
-
-@cache
-def _in_span(span: str) -> Callable[..., Any]:
-    return distributed_trace_async(name_of_span=span)(RequestSender._send)
+    @staticmethod
+    @cache
+    def _in_span(span: str) -> Callable[..., Any]:
+        return distributed_trace_async(name_of_span=span)(RequestSender._send)
 
 
 class EntryPolicy(HTTPPolicy[Any, Any]):
