@@ -40,7 +40,6 @@ _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
 _MAX_ASCII: Final = limits.MAX_STRING_BYTES // 2
 """The characters of the longest string, if they are ASCII."""
 _AS_THEY_ARE: Final = frozenset({str, float, bool, bytes, UUID, Int64})
-_RECEIVED_AS_THEY_ARE: Final = frozenset({str, int, float, bool, bytes, UUID})
 _KEEPS: Final = "Int64, datetime, UUID, bytes, str, bool, int and float are stored"
 
 
@@ -107,9 +106,7 @@ def entity_from_sdk(sdk_entity: Any) -> Entity:
     """Return an entity that the SDK returned, with its 64-bit integers as `Int64`."""
     entity = Entity()
     for name, value in sdk_entity.items():
-        if type(value) in _RECEIVED_AS_THEY_ARE:
-            entity[name] = value
-        elif value is not None:
+        if value is not None:
             entity[name] = _int64_or_same(value)
     entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
     entity.etag = sdk_entity.metadata.get("etag")

@@ -114,8 +114,7 @@ class RequestSender:
         result = prepared.read(response, content)
         if result is None:
             reader = self._reader(prepared.table)
-            result = prepared.by_sdk(reader, **SILENT, **{_RESPONSE: response.http_response})
-            return await result if self.is_async else result
+            return await settled(prepared.by_sdk(reader, **SILENT, **{_RESPONSE: response.http_response}))
         if isinstance(result, Exception):
             raise result
         return result
