@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from tablepatterns_engine.account import Engine
 
-    Clients = ServiceAccount[TableServiceClient, QueueServiceClient, BlobServiceClient]
+    TypedAccount = ServiceAccount[TableServiceClient, QueueServiceClient, BlobServiceClient]
 else:
-    Clients = ServiceAccount
+    TypedAccount = ServiceAccount
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ def connect(target: str | Engine = "memory://", *, credential: Any = None, **opt
     return Storage(resolved, engine, options)
 
 
-class Storage(Clients):
+class Storage(TypedAccount):
     """A storage account, with the SDK's async service clients `tables`, `queues` and `blobs`.
 
     Close it, or use it as an async context manager. Tasks of one event loop may share it. A forked process may use it

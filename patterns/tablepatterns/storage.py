@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from tablepatterns_engine.account import Engine
 
-    Clients = ServiceAccount[TableServiceClient, QueueServiceClient, BlobServiceClient]
+    TypedAccount = ServiceAccount[TableServiceClient, QueueServiceClient, BlobServiceClient]
 else:
-    Clients = ServiceAccount
+    TypedAccount = ServiceAccount
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ def connect(target: str | Engine = "memory://", *, credential: Any = None, **opt
     return Storage(*account_of(target, credential, options), options)
 
 
-class Storage(Clients, BlockingAccount):
+class Storage(TypedAccount, BlockingAccount):
     """A storage account, with the SDK's service clients `tables`, `queues` and `blobs`.
 
     >>> with connect() as storage:

@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import and_
 from string import digits
 from typing import Final, TypeAlias
 
@@ -64,7 +63,7 @@ class Gap:
             terms.append(name > self.lower)
         if self.upper is not None:
             terms.append(name < self.upper)
-        return reduce(and_, terms) if terms else None
+        return reduce(Filter.__and__, terms) if terms else None
 
 
 @dataclass
