@@ -390,33 +390,34 @@ def _can_sort(declared_set: DeclaredSet, name: str, order: str | None) -> bool:
 
 
 def index_candidates(
-    declared_set: DeclaredSet, names: Sequence[str], query: Query | None = None, *, local: bool, name: str | None = None
+    declared_set: DeclaredSet, names: Sequence[str], query: Query, *, local: bool, name: str | None = None
 ) -> Iterator[IntraPartitionIndex | InterPartitionIndex]:
     """Yield the indexes by some fields that the set accepts, the simplest first.
 
-    :param query: the query that it is for, whose order determines the format of times
+    :param query: the query, which determines the order of the fields, and the format of times
     :param local: whether the index is in the partition of the entities
     :param name: the name of the index; by default that of its fields
     """
-    key, known = declared_set.key, {} if query is None else query.known
-    order = None if query is None else query.order
-    unique = not is_shared(declared_set, [name for name in names if known.get(name, "=") == "="])
+    key = declared_set.key
+    equal = [name for name in names if query.known.get(name) == "="]
+    unique = not is_shared(declared_set, equal)
+    primary = [name for name in (key.row_fields if local else key.fields) if name not in names and not unique]
+    # Single values come first, then the order or a range, then what makes the key unique
+    fields = [*equal, *(name for name in primary if query.known.get(name) == "=")]
+    fields += [name for name in (*names, *primary) if name not in fields]
     name, head = name or f"by {' and '.join(map(_words, names))}", names[0].lower()
-    other_fields = [other for other in (key.row_fields if local else key.fields) if other not in names and not unique]
     tables = (None,) if local else (None, f"By{names[0]}")
     for table, escape in product(tables, (False, True)):
+        first = [] if local else equal[:1]
+        row = [head, *(_spelled(declared_set, field, query, escape) for field in fields if field not in first)]
         index: IntraPartitionIndex | InterPartitionIndex
         with suppress(BadDesign):
             if local:
-                fields = [_spelled(declared_set, field, order, escape) for field in (*names, *other_fields)]
-                index = IntraPartitionIndex(Key(key.partition_template, "_".join([head, *fields])), name=name)
+                index = IntraPartitionIndex(Key(key.partition_template, "_".join(row)), name=name)
             else:
-                first = names[:1] if known.get(names[0], "=") == "=" else []
-                row = [field for field in (*names, *other_fields) if field not in first]
                 # The RowKey has the same prefix, so that a copy never has the key of a primary row
-                halves = [[head, *(_spelled(declared_set, field, order, False) for field in first)]]
-                halves.append([head, *(_spelled(declared_set, field, order, escape) for field in row)])
-                index = InterPartitionIndex(Key(*map("_".join, halves)), table=table, unique=unique, name=name)
+                partition = "_".join([head, *(_spelled(declared_set, field, query, False) for field in first)])
+                index = InterPartitionIndex(Key(partition, "_".join(row)), table=table, unique=unique, name=name)
             _check_accepted(declared_set, index)
             yield index
 
@@ -458,14 +459,14 @@ def spelled(name: str | None, spec: str) -> str:
     return f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
 
 
-def _spelled(declared_set: DeclaredSet, name: str, order: str | None, escape: bool) -> str:
+def _spelled(declared_set: DeclaredSet, name: str, query: Query, escape: bool) -> str:
     """Return a field in the format of the primary key, or one that preserves the order of its type."""
     key, field = declared_set.key, declared_set.shape.fields.get(name, Field())
     pieces = [*pieces_of(key.partition_template), *pieces_of(key.row_template)]
     spec = next((piece.spec for piece in pieces if piece.name == name), "")
-    if not spec or (order is not None and "%" in spec):
+    if not spec or (query.order is not None and "%" in spec):
         # Part of a date does not sort
         spec = _FORMATS.get(field.type, "")
-    if spec == "ticks" and order == f"-{name}":
+    if spec == "ticks" and query.order == f"-{name}":
         spec = "inverted"
     return spelled(name, spec or ("escape" if escape else ""))

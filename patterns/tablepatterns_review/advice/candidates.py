@@ -369,7 +369,8 @@ def _as_index(
 ) -> Iterator[Change]:
     """Yield an index by some fields in place of other derived data."""
     others = replace(declared_set, derived=tuple(each for each in declared_set.derived if each is not old))
-    index = next(index_candidates(others, fields, Query("", order=order), local=local, name=old.name), None)
+    query = Query("", dict.fromkeys(fields, "="), order=order)
+    index = next(index_candidates(others, fields, query, local=local, name=old.name), None)
     if index is not None:
         where = "the partition" if local else "other partitions"
         says = f"use an index in {where} for {old.name!r}, {changes.key_text(index.key)}"
