@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _MAX_ROWS: Final = 1_000
 """The maximum number of queries, partitions and clients to return: the most frequent ones."""
-_LITERAL: Final = re.compile(r"[^\s()']*'[^']*(?:''[^']*)*'|\b(?:true|false)\b|(?<![\w.])[-+]?\d[\w.+-]*")
 _REPEATED: Final = re.compile(r"(\([^()]*\)|\w+ eq \?)(?: or \1)+")
 _LATENCY_CLASS: Final = log(1.05)
 """Latencies are counted in classes of 5 %, so that a percentile is exact to 2.5 %."""
@@ -280,15 +279,6 @@ def _busiest(database: DuckDBPyConnection, interval: float, display_key: Callabl
         )
         for table, key, requests, throttled, peak in loads
     ]
-
-
-def without_values(text: str) -> str:
-    """Return a filter with `?` for each value, so that queries that differ only in values are the same.
-
-    >>> without_values("PartitionKey eq 'O''Neil' and (RowKey eq '1' or RowKey eq '2') and Age gt 30")
-    'PartitionKey eq ? and (RowKey eq ? or ...) and Age gt ?'
-    """
-    return _REPEATED.sub(r"\1 or ...", _LITERAL.sub("?", text))
 
 
 def _hashing() -> Callable[[str], str]:
