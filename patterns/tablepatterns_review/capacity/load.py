@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, product
@@ -15,9 +15,10 @@ from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 
 from ..design.archives import archive_set, is_of_archive
-from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Write
+from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape, Write
 from ..key_parts import pieces_of
 from ..kinds import kind_of
+from ..measure.sample import coincidence_of, names_one, values_of
 from ..model import Measured
 from ..zipf import Zipf
 from .day import SECONDS, STEP, STEPS, day_curve, moment_of
@@ -228,6 +229,11 @@ def primaries(declared_set: DeclaredSet) -> Partitions:
     return partitions_of(declared_set, declared_set.key, buckets=kind_of(declared_set).buckets(declared_set))
 
 
+def busiest_share(shape: Shape, names: Iterable[str]) -> float:
+    """Return the share of the entities that have the most frequent value of each field."""
+    return math.prod(values_of(shape, name).share(1) for name in names)
+
+
 def _read(
     design: Design, declared_set: DeclaredSet, measured_set: Measured, query: Query, curve: Sequence[float]
 ) -> Iterator[Load]:
@@ -330,3 +336,50 @@ def throttled_share(rates: Sequence[float], target: float, step: float) -> float
 def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:
     """Return the seconds until the load first exceeds the target; None if it never does."""
     return next((number * step for number, rate in enumerate(rates) if rate > target), None)
+
+
+# -- Retries of writers that conflict
+
+ROUND_TRIP: Final = 0.02
+"""The assumed seconds between two requests of a writer in the account's region."""
+RETRY_REQUESTS: Final = 2
+"""The requests of a retry: the read, and the rejected write."""
+
+
+def retries_at(rate: float) -> float:
+    """Return the average number of retries of a change, if writers change the row at this rate.
+
+    An attempt reads the row and writes it a round trip later. It conflicts with the changes in the round trips before
+    and after that write.
+
+    >>> retries_at(25)
+    1.0
+
+    :param rate: changes of the row per second
+    """
+    return 2 * rate * ROUND_TRIP
+
+
+def retries_of(declared_set: DeclaredSet, write: Write) -> float:
+    """Return the average number of retries of one call of a write, at its average rate.
+
+    Rows of lists and totals are retried too: in the entity's partition with the whole transaction, otherwise by the
+    writer that updates them afterwards.
+    """
+    retries = 0.0
+    if write.operation == "update" and write.writers > 1 and not write.overwrite:
+        retries += retries_at(write.rate * Zipf(max(1, declared_set.shape.count), write.skew).coincidence)
+    for derived in touched(declared_set, write):
+        profile = declared_set.profile(derived)
+        writes = [write for write in declared_set.writes if derived in touched(declared_set, write)]
+        if profile.is_shared and max(write.writers for write in writes) > 1:
+            rate = sum(write.rate for write in writes)
+            retries += retries_at(rate * _coincidence(declared_set, profile.groups) / profile.spread)
+    return retries
+
+
+def _coincidence(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
+    """Return the share of pairs of entities that have the same values of these fields."""
+    if names_one(declared_set.shape, names):
+        return 1 / max(1, declared_set.shape.count)
+    return coincidence_of(declared_set.shape, names)

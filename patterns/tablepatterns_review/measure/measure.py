@@ -20,9 +20,8 @@ from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
-from ..capacity.contention import RETRY_REQUESTS, retries_of
 from ..capacity.day import SECONDS
-from ..capacity.load import key_of, touched
+from ..capacity.load import RETRY_REQUESTS, key_of, retries_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
 from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write

@@ -9,12 +9,21 @@ from typing import Final
 
 from tablepatterns.catalogue import entry
 from tablepatterns.errors import BadInput
-from tablepatterns.figures import money, number, of_target, plural, share, sum_of_money, time_of_day, years_from_now
+from tablepatterns.figures import (
+    listed,
+    money,
+    number,
+    of_target,
+    plural,
+    share,
+    sum_of_money,
+    time_of_day,
+    years_from_now,
+)
 from tablepatterns.filters import QueryClass
 
 from ..design.model import Write
 from ..model import Effect, Finding, Measured, Reviewed, Severity, TableLoad
-from ..rules.rule import listed
 
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
