@@ -279,6 +279,14 @@ class Bill:
     dated: date
     source: str
 
+    @property
+    def by_subject(self) -> Mapping[str, float]:
+        """The amount of each access pattern and set."""
+        amounts: dict[str, float] = {}
+        for line in self.lines:
+            amounts[line.subject] = amounts.get(line.subject, 0.0) + line.amount
+        return amounts
+
 
 @dataclass(frozen=True)
 class Consistency:

@@ -15,6 +15,7 @@ from tablepatterns.key import Key
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 
 from ..capacity.growth import grown
+from ..capacity.load import via_of
 from ..design.model import DAY, DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
 from ..measure.questions import is_sorted
@@ -34,7 +35,7 @@ class MeasuredQuery:
     @property
     def via(self) -> Derived | None:
         """The derived data that the query reads; None for the primary rows."""
-        return next((derived for derived in self.of.derived if derived.name == self.measured.via), None)
+        return via_of(self.of, self.measured)
 
 
 @dataclass(frozen=True)

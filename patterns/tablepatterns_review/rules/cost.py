@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -33,10 +32,9 @@ MOST_OF_THE_BILL: Final = Rule(
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the access pattern that makes up most of the bill and could cost less."""
-    bill = context.bill
+    bill, amounts = context.bill, context.bill.by_subject
     for call in context.measured:
-        subject = part_of(call.of.name, call.access.name)
-        amount = math.fsum(line.amount for line in bill.lines if line.subject == subject)
+        amount = amounts.get(part_of(call.of.name, call.access.name), 0.0)
         if call.transactions < _SEVERAL or amount < _WORTH or amount < _MOST * bill.total:
             continue
         words = {
