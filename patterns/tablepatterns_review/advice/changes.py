@@ -40,7 +40,7 @@ class Change:
     :param model: makes the changed set
     :param edit: makes the same change in the set's table of a design file
     :param corrects: the subject whose flaws of the file it corrects
-    :param pattern: the pattern that it uses, by its name in the catalogue; None if it uses none
+    :param pattern: the pattern that it uses, by its name in the catalog; None if it uses none
     :param of_design: makes the changed design, if more changes than a set
     :param moved_to: the table of the blob log that replaces the set's in a design file
     """

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.catalogue import entry
+from tablepatterns.catalog import entry
 from tablepatterns.errors import BadInput
 from tablepatterns.figures import (
     listed,
@@ -252,7 +252,7 @@ SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity
 
 
 def pattern_title(name: str) -> str:
-    """Return the title and the name of a pattern; only the name if it is not in the catalogue."""
+    """Return the title and the name of a pattern; only the name if it is not in the catalog."""
     try:
         return f"{entry(name).title} ({entry(name).name})"
     except BadInput:

@@ -9,7 +9,7 @@ import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, hot, reported
 from tablepatterns import Key, LargeProperties
-from tablepatterns.catalogue import entry
+from tablepatterns.catalog import entry
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns_review.model import BillLine, LimitUse, Severity
@@ -251,7 +251,7 @@ def test_the_worst_come_first_then_by_subject() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_every_rule_has_a_name_of_its_own_and_names_a_pattern_of_the_catalogue(rule: object) -> None:
+def test_every_rule_has_a_name_of_its_own_and_names_a_pattern_of_the_catalog(rule: object) -> None:
     one = next(each for each in RULES if each is rule)
     assert [each.name for each in RULES].count(one.name) == 1
     assert one.name == one.name.lower().replace(" ", "-")
