@@ -20,12 +20,10 @@ from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
-from ..capacity.contention import RETRY_REQUESTS, retries_of
-from ..capacity.day import SECONDS
-from ..capacity.load import key_of, touched
+from ..capacity.load import RETRY_REQUESTS, key_of, retries_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
-from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..design.model import DAY, RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS, SizedDesign
 from ..kinds.periods import PERIOD_DAYS
 from ..model import Measured
@@ -234,9 +232,9 @@ def _with_deletes(declared_set: DeclaredSet) -> DeclaredSet:
     inserted += declared_set.shape.moves.received_rate
     deleted += declared_set.shape.moves.archived_rate
     # As many entities are deleted as inserted; without declared inserts, the existing ones are deleted evenly
-    expired = inserted - deleted if inserted or deleted else declared_set.shape.count / retention.days / SECONDS
+    expired = inserted - deleted if inserted or deleted else declared_set.shape.count / retention.days / DAY
     if retention.by == "table":
-        expired = 1 / PERIOD_DAYS[str(declared_set.settings.get("period", "day"))] / SECONDS
+        expired = 1 / PERIOD_DAYS[str(declared_set.settings.get("period", "day"))] / DAY
     if expired <= 0:
         return declared_set
     implied = Write(RETENTION.format(f"{retention.days:g}"), "delete", rate=expired)

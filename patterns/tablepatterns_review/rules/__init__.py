@@ -45,7 +45,9 @@ _CONCERNS: Final = (
     keys,
     cost,
 )
-RULES: Final[tuple[Rule, ...]] = tuple(rule for concern in _CONCERNS for rule in concern.RULES)
+RULES: Final = tuple(
+    dict.fromkeys(rule for concern in _CONCERNS for rule in vars(concern).values() if isinstance(rule, Rule))
+)
 """All rules, by concern."""
 _CHECKS: Final[tuple[Check, ...]] = tuple(concern.find_problems for concern in _CONCERNS)
 

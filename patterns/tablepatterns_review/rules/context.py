@@ -14,6 +14,7 @@ from tablepatterns.key import Key
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 
 from ..capacity.growth import grown
+from ..capacity.load import via_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
 from ..measure.sample import asked_values, values_of
 from ..model import AccountLoad, Bill, Consistency, LimitUse, Measured, Severity, TableLoad
@@ -32,7 +33,7 @@ class MeasuredQuery:
     @property
     def via(self) -> Derived | None:
         """The derived data that the query reads; None for the primary rows."""
-        return next((derived for derived in self.of.derived if derived.name == self.measured.via), None)
+        return via_of(self.of, self.measured)
 
     @property
     def known(self) -> Mapping[str, Match]:

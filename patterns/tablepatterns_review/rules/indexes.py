@@ -30,7 +30,7 @@ UNUSED_INDEX: Final = Rule(
     severity=_COSTS,
     why="Only add indexes for queries that the application runs.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
-    about="derived",
+    about="index",
 )
 REDUNDANT_INDEX: Final = Rule(
     name="redundant-index",
@@ -38,7 +38,7 @@ REDUNDANT_INDEX: Final = Rule(
     severity=_COSTS,
     why="Each index is written with every change, and billed for its capacity.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
-    about="derived",
+    about="index",
 )
 SECOND_READ: Final = Rule(
     name="second-read",
@@ -59,7 +59,7 @@ INDEX_NOT_UNIQUE: Final = Rule(
     why="If two entities have the same index key, the first keeps the copy and the second is not found.",
     guide="Inter-partition secondary index pattern (the RowKey must be unique)",
     pattern="inter_partition_index",
-    about="derived",
+    about="index",
 )
 COLLIDING_INDEX_KEYS: Final = Rule(
     name="colliding-index-keys",
@@ -68,7 +68,7 @@ COLLIDING_INDEX_KEYS: Final = Rule(
     why="The key of a row must be unique: a second insert is rejected, or the second entity has no copy.",
     guide="Intra-partition secondary index pattern (the RowKey must be unique; compound keys)",
     pattern="compound_key",
-    about="derived",
+    about="index",
 )
 
 
