@@ -20,7 +20,7 @@ from ..design.model import DAY, DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
 from ..measure.questions import is_sorted
 from ..measure.sample import asked_values, values_of
-from ..model import AccountLoad, Bill, Consistency, LimitUse, Measured, Severity, TableLoad
+from ..model import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 from ..zipf import Zipf
 
 
@@ -57,7 +57,6 @@ class RuleContext:
     account: AccountLoad
     in_sight: tuple[LimitUse, ...]
     bill: Bill
-    promises: tuple[Consistency, ...]
 
     def queries(self) -> Iterator[MeasuredQuery]:
         """Yield the queries of sets, in the order of the design."""
