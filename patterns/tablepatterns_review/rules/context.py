@@ -17,7 +17,7 @@ from ..capacity.growth import grown
 from ..capacity.load import via_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
 from ..measure.sample import asked_values, values_of
-from ..model import AccountLoad, Bill, Consistency, LimitUse, Measured, Severity, TableLoad
+from ..model import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 from ..planner import is_in_order, known_fields, knows_partition
 from ..zipf import Zipf
 
@@ -60,7 +60,6 @@ class RuleContext:
     account: AccountLoad
     in_sight: tuple[LimitUse, ...]
     bill: Bill
-    promises: tuple[Consistency, ...]
 
     def queries(self) -> Iterator[MeasuredQuery]:
         """Yield the queries of sets, in the order of the design."""

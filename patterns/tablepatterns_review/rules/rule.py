@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
@@ -11,9 +11,9 @@ from tablepatterns.figures import listed, plural
 
 from ..design.model import DeclaredSet, Query
 from ..model import About, Finding, Measured, Severity, part_of
-from .context import MeasuredQuery, MeasuredWrite, RuleContext
+from .context import MeasuredQuery, MeasuredWrite
 
-__all__ = ["Check", "Rule", "Subject", "entities", "listed", "part_of", "severity_of", "words_of"]
+__all__ = ["Rule", "Subject", "entities", "listed", "part_of", "severity_of", "words_of"]
 
 Subject: TypeAlias = str | DeclaredSet | Measured | MeasuredQuery | MeasuredWrite
 """What a finding is about: a set, an access pattern, or the name of anything else."""
@@ -92,10 +92,6 @@ def words_of(subject: Subject) -> tuple[About | None, Mapping[str, str]]:
     call = subject if isinstance(subject, Measured) else subject.measured
     words = {"subject": part_of(call.of.name, call.access.name), "set": call.of.name, "access": repr(call.access.name)}
     return "query" if isinstance(call.access, Query) else "write", words
-
-
-Check: TypeAlias = Callable[[RuleContext], Iterable[Finding]]
-"""A function that yields the findings about a design."""
 
 
 def severity_of(figure: float, *, serious: float = inf, warning: float = inf, note: float = inf) -> Severity | None:
