@@ -20,21 +20,19 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.summary import Summary
 
 from ..design.model import DeclaredSet, Design, Query
-from ..key_parts import Piece, pieces_of
+from ..key_parts import pieces_of
 from ..kinds import kind_of
 from ..measure.account import sample_key
 from ..model import Finding
 from ..planner import index_candidates, is_in_order, spelled, ways
 from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known
-from ..rules.hot_partitions import changes_of_busiest_entity, changes_of_busiest_row, rows_for
+from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.limits import large_fields
-from ..zipf import Zipf
 from . import changes
 from .changes import Change, key_table
 from .logs import RULES_OF_LOGS, to_blob_log
 
 _MOST_TABLES: Final = 100
-_STEPS: Final = 200
 _TABLE_NAME: Final = 63
 """The longest name of a table."""
 
@@ -146,15 +144,12 @@ def _append_primary_key(target: Target) -> Iterator[Change]:
     if via is None or layout is None:
         return
     key = target.declared.key
-    primary = [*_pieces(key.partition_template), *_pieces(key.row_template)]
-    rest = "".join(f"_{spelled(piece.name, piece.spec)}" for piece in primary if piece.name not in layout.key.fields)
+    pieces = [*pieces_of(key.partition_template), *pieces_of(key.row_template)]
+    own = (*layout.key.fields, None)
+    rest = "".join(f"_{spelled(piece.name, piece.spec)}" for piece in pieces if piece.name not in own)
     row = _escaped(layout.key.row_template) + rest
     says = f"append the primary key to the RowKey of {via.name!r}"
     yield from _with_key(target.declared, via, says, row, unique=False)
-
-
-def _pieces(template: str) -> list[Piece]:
-    return [piece for piece in pieces_of(template) if piece.name]
 
 
 def _escaped(template: str) -> str:
@@ -248,32 +243,25 @@ def _with_id(target: Target) -> Iterator[Change]:
 
 
 def _wider(target: Target) -> Iterator[Change]:
-    declared_set = target.declared
     (name,) = target.finding.fields
     wide = next((word for word in target.finding.better.split() if word.startswith(f"{{{name}:")), None)
-    if wide is None or not kind_of(declared_set).shares_tables:
-        return
-    first, second = (
-        "".join(
-            piece.literal
-            + (wide.rstrip(";") if piece.name == name else spelled(piece.name, piece.spec) if piece.name else "")
-            for piece in pieces_of(half)
-        )
-        for half in (declared_set.key.partition_template, declared_set.key.row_template)
-    )
-    yield changes.change_key(declared_set, Key(first, second), f"use the key ({first}, {second})")
+    if wide is not None:
+        yield from _respelled(target.declared, name, wide.rstrip(";"))
 
 
 def _escaped_text(target: Target) -> Iterator[Change]:
-    declared_set = target.declared
-    name = next((field_name for field_name in target.finding.fields if field_name in declared_set.key.fields), None)
-    if name is None or not kind_of(declared_set).shares_tables:
-        return
-    first, second = (
-        half.replace(f"{{{name}}}", f"{{{name}:escape}}")
-        for half in (declared_set.key.partition_template, declared_set.key.row_template)
-    )
-    yield changes.change_key(declared_set, Key(first, second), f"use the key ({first}, {second})")
+    """Yield the key with a text that may contain any character, and in which a range of texts is a range of rows."""
+    name = next((name for name in target.finding.fields if name in target.declared.key.fields), None)
+    if name is not None and (target.finding.rule != "text-order" or ":escape}" in target.finding.better):
+        yield from _respelled(target.declared, name, f"{{{name}:escape}}")
+
+
+def _respelled(declared_set: DeclaredSet, name: str, field: str) -> Iterator[Change]:
+    """Yield the key with another format of a field."""
+    if kind_of(declared_set).shares_tables:
+        old, spelling = declared_set.key, re.compile(rf"\{{{name}(:[^}}]*)?\}}")
+        key = Key(*(spelling.sub(field, half) for half in (old.partition_template, old.row_template)))
+        yield changes.change_key(declared_set, key, f"use the key {changes.key_text(key)}")
 
 
 def _count(target: Target) -> Iterator[Change]:
@@ -378,53 +366,11 @@ def _as_index(
 
 
 def _less_contended(target: Target) -> Iterator[Change]:
-    if target.done is not None:
-        yield from _split(target, target.done)
-        return
     via = _derived(target)
     profile = None if via is None else target.declared.profile(via)
     if isinstance(via, Summary) and profile is not None and profile.key and profile.spread == 1:
         yield _rows_spread(target, via, profile.key)
     yield from _list_elsewhere(target)
-
-
-def _split(target: Target, done: MeasuredWrite) -> Iterator[Change]:
-    """Yield entities of several rows, of which a write changes one, if all that is written is added to numbers."""
-    declared_set, shape = target.declared, target.declared.shape
-    numbers = {name for name, field in shape.fields.items() if field.type in ("int32", "int64", "double")}
-    is_added = all(
-        write.operation == "update" and write.changes and set(write.changes) <= numbers for write in declared_set.writes
-    )
-    is_plain = kind_of(declared_set).shares_tables and not declared_set.derived and not declared_set.mappings
-    if not is_added or not is_plain or "Part" in shape.fields:
-        return
-    rows = rows_for(changes_of_busiest_entity(declared_set, done.write))
-    key = Key(declared_set.key.partition_template, f"{declared_set.key.row_template}_{{Part:0{len(str(rows))}d}}")
-    # A value that each entity had is now that of its rows
-    shared: dict[str, dict[str, Any]] = {
-        name: {"distinct": shape.count}
-        for name, field in shape.fields.items()
-        if field.distinct is None and field.type != "boolean" and field.within is None
-    }
-    yield Change(
-        declared_set.name,
-        f"store each entity as {rows} rows, {changes.key_text(key)}, and add them up",
-        values={"key": key},
-        figures={"count": shape.count * rows, "growth": shape.growth * rows},
-        fields={**shared, "Part": {"type": "int32", "distinct": rows}},
-        access={
-            write.name: {"skew": _skew_of_rows(shape.count, rows, write.skew)}
-            for write in declared_set.writes
-            if write.skew
-        },
-    )
-
-
-def _skew_of_rows(count: int, rows: int, skew: float) -> float:
-    """Return the skew of calls over rows, of which each entity has several that take the same share of its calls."""
-    most = Zipf(max(1, count), skew).share(1) / rows
-    steps = (round(skew * step / _STEPS, 3) for step in range(_STEPS, 0, -1))
-    return next((exponent for exponent in steps if Zipf(max(1, count * rows), exponent).share(1) <= most), 0.0)
 
 
 def _into_partition(target: Target) -> Iterator[Change]:
@@ -492,12 +438,6 @@ def _fewer_parts(target: Target) -> Iterator[Change]:
         yield Change(declared_set.name, says, declared_set.pattern, settings=settings)
 
 
-def _sorted_text(target: Target) -> Iterator[Change]:
-    """Yield the key in which a range of texts is a range of rows."""
-    if ":escape}" in target.finding.better:
-        yield from _escaped_text(target)
-
-
 Maker: TypeAlias = Callable[[Target], Iterator[Change]]
 RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "missing-index": _missing_index,
@@ -533,5 +473,5 @@ RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "queue-target": _into_partition,
     "together-apart": _in_one_table,
     "asks-every-part": _fewer_parts,
-    "text-order": _sorted_text,
+    "text-order": _escaped_text,
 }

@@ -29,7 +29,6 @@ class Change:
     :param corrects: the subject whose flaws of the file it corrects
     :param values: the key, table, pattern or retention of the set
     :param settings: arguments of the recipe of the set or log; None to remove one
-    :param figures: the number of entities and their growth, if other entities are stored
     :param fields: what the values of fields look like, by the name of the field
     :param access: arguments of queries and writes, by their name
     :param derived: the derived data to add, to replace or to remove
@@ -43,7 +42,6 @@ class Change:
     corrects: str | None = None
     values: Values = field(default_factory=dict[str, Any])
     settings: Values = field(default_factory=dict[str, Any])
-    figures: Values = field(default_factory=dict[str, Any])
     fields: Mapping[str, Values] = field(default_factory=dict[str, Values])
     access: Mapping[str, Values] = field(default_factory=dict[str, Values])
     derived: DerivedChange | None = None
@@ -76,7 +74,7 @@ class Change:
             derived=derived if self.derived is None else self.derived.applied(derived),
             mappings=of.mappings if self.mapping is None else (*of.mappings, self.mapping[0]),
             settings={name: value for name, value in {**of.settings, **self.settings}.items() if value is not None},
-            shape=replace(of.shape, fields={**of.shape.fields, **fields}, **self.figures),
+            shape=replace(of.shape, fields={**of.shape.fields, **fields}),
             queries=tuple(map(self._changed_access, of.queries)),
             writes=tuple(map(self._changed_access, of.writes)),
             **self.values,
