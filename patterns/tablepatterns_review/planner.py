@@ -467,6 +467,6 @@ def _spelled(declared_set: DeclaredSet, name: str, query: Query, escape: bool) -
     if not spec or (query.order is not None and "%" in spec):
         # Part of a date does not sort
         spec = _FORMATS.get(field.type, "")
-    if spec == "ticks" and query.order == f"-{name}":
-        spec = "inverted"
+    if spec in ("ticks", "inverted") and (query.order or "").removeprefix("-") == name:
+        spec = "inverted" if query.order == f"-{name}" else "ticks"
     return spelled(name, spec or ("escape" if escape else ""))
