@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
+from operator import attrgetter
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived, RowLayout, RowProfile
@@ -145,7 +146,9 @@ class Way:
 
 def best_way(declared_set: DeclaredSet, query: Query) -> Way:
     """Return the way that a review measures: the filter as it is sent, or the best call without new derived data."""
-    return Way(query, "filter") if query.filter is not None else min(_calls(declared_set, query), key=_rank)
+    if query.filter is not None:
+        return Way(query, "filter")
+    return min(_calls(declared_set, query), key=attrgetter("rank"))
 
 
 def ways(declared_set: DeclaredSet, query: Query) -> list[Way]:
@@ -159,11 +162,11 @@ def ways(declared_set: DeclaredSet, query: Query) -> list[Way]:
     """
     is_local = knows_partition(declared_set, query)
     query = replace(query, filter=None, known=known_fields(declared_set, query))
-    now = sorted(_calls(declared_set, query), key=_rank)
+    now = sorted(_calls(declared_set, query), key=attrgetter("rank"))
     best = now[0]
     if not (best.unanswered or best.is_scan or best.sorts_for_few):
         return now
-    later = sorted(_calls_with_index(declared_set, query, is_local=is_local), key=_rank)
+    later = sorted(_calls_with_index(declared_set, query, is_local=is_local), key=attrgetter("rank"))
     return [*later, *now] if best.is_scan or best.method == "scan" or best.sorts_for_few else [best, *later, *now[1:]]
 
 
@@ -172,10 +175,6 @@ def new_index(declared_set: DeclaredSet, query: Query) -> IntraPartitionIndex | 
     is_local = knows_partition(declared_set, query)
     indexes = (way.declare for way in ways(declared_set, query) if way.declare is not None)
     return next((index for index in indexes if is_local or index.key.partition_fields), None)
-
-
-def _rank(way: Way) -> tuple[float, ...]:
-    return way.rank
 
 
 def known_fields(declared_set: DeclaredSet, query: Query) -> Mapping[str, Match]:
@@ -293,13 +292,13 @@ def _without_bucket(declared_set: DeclaredSet, names: Sequence[str]) -> tuple[st
 
 def _sendable(declared_set: DeclaredSet, query: Query, layout: RowLayout, names: Sequence[str]) -> tuple[str, ...]:
     """Return the fields that the service can check: stored as they are, and not searched for a substring."""
-    mapped = mapped_fields(declared_set)
+    mapped = _mapped_fields(declared_set)
     return tuple(
         name for name in names if layout.holds(name) and name not in mapped and query.known[name] != "contains"
     )
 
 
-def mapped_fields(declared_set: DeclaredSet) -> set[str]:
+def _mapped_fields(declared_set: DeclaredSet) -> set[str]:
     """Return the fields that are stored in another form."""
     return {name for mapping in declared_set.mappings for name in mapping.fields}
 
@@ -368,7 +367,7 @@ def _calls_with_index(declared_set: DeclaredSet, query: Query, *, is_local: bool
         last = [order] if order and (query.take is not None or not ranged) else ranged
         if last and last[0] not in equal and _can_sort(declared_set, last[0], query.order):
             equal = [*equal, last[0]]
-    if not equal or mapped_fields(declared_set).intersection(equal):
+    if not equal or _mapped_fields(declared_set).intersection(equal):
         return
     for local in (True, False) if is_local else (False,):
         for index in index_candidates(declared_set, equal, query, local=local):

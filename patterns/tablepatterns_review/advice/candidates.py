@@ -80,7 +80,9 @@ def _missing_index(target: Target) -> Iterator[Change]:
     if target.asked is not None:
         for way in ways(target.declared, target.asked.query):
             if way.declare is not None:
-                yield changes.add_index(target.declared, way.declare)
+                where = "in other partitions" if way.declare.is_eventual else "in the partition"
+                says = f"add the index {way.declare.name!r} {where}, {changes.key_text(way.declare.key)}"
+                yield changes.put_index(target.declared, way.declare, says)
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
@@ -135,7 +137,7 @@ def _with_key(
         table = old.table(declared_set.table)
         own_table = None if table == declared_set.table else table
         index = InterPartitionIndex(key, table=own_table, unique=unique, name=old.name)
-    yield changes.put_index(declared_set, old.name, index, says)
+    yield changes.put_index(declared_set, index, says, replaces=old.name)
 
 
 def _append_primary_key(target: Target) -> Iterator[Change]:
@@ -184,8 +186,7 @@ def _encrypted(target: Target) -> Iterator[Change]:
 
 def _as_pattern(declared_set: DeclaredSet, pattern: str, says: str, **settings: Any) -> Change:
     """Return the change that stores a set by another pattern."""
-    named = None if pattern == "entity_set" else pattern
-    return Change(declared_set.name, says, named, values={"pattern": pattern}, settings=settings)
+    return Change(declared_set.name, says, pattern, values={"pattern": pattern}, settings=settings)
 
 
 def _spread(target: Target) -> Iterator[Change]:
@@ -199,7 +200,8 @@ def _spread(target: Target) -> Iterator[Change]:
 
 def _not_spread(target: Target) -> Iterator[Change]:
     says = "store each partition as one (EntitySet)"
-    yield _as_pattern(target.declared, "entity_set", says, **dict.fromkeys(target.declared.settings))
+    settings = dict.fromkeys(target.declared.settings)
+    yield replace(_as_pattern(target.declared, "entity_set", says, **settings), pattern=None)
 
 
 def _by_period(target: Target) -> Iterator[Change]:
@@ -272,7 +274,7 @@ def _count(target: Target) -> Iterator[Change]:
     if partition_known(query) and set(query.query.known) <= set(key.fields):
         total = Summary(key, name=f"count of {declared_set.name.lower()}")
         says = f"keep the count in a Summary, {changes.key_text(key)}"
-        yield changes.add_derived(declared_set, total, "summary", {"key": key_table(key)}, says)
+        yield changes.put_derived(declared_set, total, "summary", {"key": key_table(key)}, says)
 
 
 def _primary_region(target: Target) -> Iterator[Change]:
@@ -320,7 +322,7 @@ def _in_list_blobs(declared_set: DeclaredSet, old: IndexEntity, key: Key) -> Cha
     derived = IndexEntity(*old.fields, key=key, store=InBlobs(container), name=old.name, ids=ids)
     table = {"fields": list(old.fields), "key": key_table(key), "store": {"container": container}, "ids": ids}
     says = f"store each list of {old.name!r} in a blob"
-    return changes.replace_derived(declared_set, old.name, derived, "index_entities", table, says)
+    return changes.put_derived(declared_set, derived, "index_entities", table, says, replaces=old.name)
 
 
 def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change:
@@ -349,7 +351,7 @@ def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change
         derived = Summary(key, count=old.count, store=store, spread=rows, name=old.name, sums=sums, members=ids)
         table, called, pattern = {**table, "count": old.count or "", "sums": sums, "members": ids}, "total", "summary"
     says = f"spread each {called} of {old.name!r} over {rows} rows{f' of the table {where}' if is_own else ''}"
-    return changes.replace_derived(declared_set, old.name, derived, pattern, table, says)
+    return changes.put_derived(declared_set, derived, pattern, table, says, replaces=old.name)
 
 
 def _as_index(
@@ -362,7 +364,7 @@ def _as_index(
     if index is not None:
         where = "the partition" if local else "other partitions"
         says = f"use an index in {where} for {old.name!r}, {changes.key_text(index.key)}"
-        yield changes.put_index(declared_set, old.name, index, says)
+        yield changes.put_index(declared_set, index, says, replaces=old.name)
 
 
 def _less_contended(target: Target) -> Iterator[Change]:

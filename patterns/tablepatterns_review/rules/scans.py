@@ -212,7 +212,7 @@ def _is_served(query: MeasuredQuery) -> bool:
     )
 
 
-def reads(query: MeasuredQuery) -> str:
+def _reads(query: MeasuredQuery) -> str:
     """Describe how many entities a query reads and returns, and how often."""
     call = query.measured
     label = "reads" if call.query_class is None else f"is a {call.query_class.label}: it reads"
@@ -222,7 +222,7 @@ def reads(query: MeasuredQuery) -> str:
 
 def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Finding:
     """Return the finding about a query that reads many entities it does not return."""
-    text, words = query.query.filter, {"reads": reads(query)}
+    text, words = query.query.filter, {"reads": _reads(query)}
     keys = point_keys(parse(text)) if text is not None and " or " in text else None
     if keys:
         queries, results = counted(len(keys), "point query"), counted(len(keys), "entity")
@@ -250,14 +250,14 @@ def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Fin
         )
     equal = [name for name in fields if query.known[name] == "="]
     has_lists = bool(equal) and is_shared(query.of, equal)
-    better = f"{MISSING_INDEX.better.format_map(words)} {_LISTS}" if has_lists else None
-    return MISSING_INDEX.finding(severity, query, better=better, fields=fields, **words)
+    with_lists = f"{MISSING_INDEX.better.format_map(words)} {_LISTS}" if has_lists else None
+    return MISSING_INDEX.finding(severity, query, better=with_lists, fields=fields, **words)
 
 
 def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
     order, fields = query.query.order or "", query.of.shape.fields
     field = order.removeprefix("-")
-    words = {"reads": reads(query), "take": str(query.query.take), "field": field}
+    words = {"reads": _reads(query), "take": str(query.query.take), "field": field}
     is_time = field not in fields or fields[field].type == "datetime"
     if order.startswith("-") and is_time and partition_known(query):
         better = _NEWEST_FIRST.format(field=field)
