@@ -25,9 +25,7 @@ from tablepatterns.recipes.summary import Summary
 from tablepatterns.storage import Storage, connect
 
 from ..kinds import KINDS
-from ..kinds.kind import Plan
-from ..kinds.plain import LogTailKind
-from ..measure.account import SetRecipe, recipe_of_set, sample_key
+from ..measure.account import recipe_of_set, sample_key
 from ..measure.logs import log_of
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
@@ -124,11 +122,9 @@ class _Reader:
 
     def _set(self, table: Any, path: TomlPath, other_sets: Sequence[DeclaredSet]) -> DeclaredSet | None:
         before, self.prefixed = len(self.problems), False
-        settings = {name: value for name in table.SETTINGS if (value := getattr(table, name)) is not None}
-        if "point_name" in settings:
-            settings["name"] = settings.pop("point_name")
+        kind, own = KINDS[table.pattern], tables.settings_of(table)
         shape = Shape(table.entity or table.name, table.count, table.fields, table.growth)
-        key = self._key(table, settings, path, shape)
+        key = self._key_of(table.key, path, (table.name, shape), row=kind.row_template(own))
         if key is not None:
             shape = self.corrections.enough(table.name, key, shape)
         key, derived, stored = self._rows(table, key, path, other_sets, shape)
@@ -138,29 +134,34 @@ class _Reader:
         ]
         if key is None or len(self.problems) > before:
             return None
-        plan = Plan(
-            table.pattern,
+        declared_set = DeclaredSet(
+            table.name,
             stored,
             key,
-            settings,
-            [derived for derived in derived if derived is not None],
-            [mapping for mapping in mappings if mapping is not None],
-            table.retention,
-            tuple(table.fields),
+            shape,
+            table.pattern,
+            kind.settings(own),
+            tuple(via for via in derived if via is not None),
+            tuple(mapping for mapping in mappings if mapping is not None),
+            retention=table.retention,
+            archive=table.archive,
         )
-        return self._declared(table, plan, shape, path)
+        return self._with_recipe(declared_set, table, path)
 
-    def _declared(self, table: Any, plan: Plan, shape: Shape, path: TomlPath) -> DeclaredSet | None:
-        kept = self._recipe(plan, path)
-        if kept is None:
+    def _with_recipe(self, declared_set: DeclaredSet, table: Any, path: TomlPath) -> DeclaredSet | None:
+        """Return a set with the settings of the recipe that stores it, or report the part that the recipe rejects."""
+        make, derived = partial(recipe_of_set, self.storage, declared_set), declared_set.derived
+        recipe = self._create(partial(make, ()), path, "key")
+        for at in range(len(derived)):
+            if recipe is not None:
+                recipe = self._create(partial(make, derived[: at + 1]), path, "derived", at, "key")
+        if recipe is None:
             return None
+        declare = partial(declare_set, recipe, shape=declared_set.shape, name=table.name, queries=table.query)
         options = {name: getattr(table, name) for name in ("retention", "access", "archive")}
-        declared_set = self._create(
-            lambda: declare_set(kept, shape=shape, name=table.name, queries=table.query, writes=table.write, **options),
-            path,
-        )
+        stored_set = self._create(partial(declare, writes=table.write, **options), path)
         # Some patterns differ only in their keys, so the recipe does not show which one it is
-        return None if declared_set is None else replace(declared_set, pattern=table.pattern)
+        return None if stored_set is None else replace(stored_set, pattern=table.pattern)
 
     def _rows(
         self, table: Any, key: Key | None, path: TomlPath, other_sets: Sequence[DeclaredSet], shape: Shape
@@ -203,23 +204,6 @@ class _Reader:
             self.prefixed = self.prefixed or any(key.overlaps(other_key) for other_key in there)
         self.keys.append((table.lower(), subject, key))
         return key
-
-    def _recipe(self, plan: Plan, path: TomlPath) -> SetRecipe | None:
-        """Return the recipe that stores a set, or report the part that it rejects."""
-        kept = None
-        for count in range(len(plan.derived) + 1):
-            place: TomlPath = ("derived", count - 1, "key") if count else ("key",)
-            kept = self._create(partial(recipe_of_set, self.storage, plan, plan.derived[:count]), path, *place)
-            if kept is None:
-                return None
-        return kept
-
-    def _key(self, table: tables.SetTable, settings: dict[str, Any], path: TomlPath, shape: Shape) -> Key | None:
-        row = None
-        if isinstance(table, tables.LogTailTable) or settings.get("inner") == LogTailKind.pattern:
-            at, entry = settings.setdefault("at", "At"), settings.setdefault("entry", "EntryId")
-            row = f"{settings.pop('row_prefix', '')}{{{at}:inverted}}_{{{entry}:uuid}}"
-        return self._key_of(table.key, path, (table.name, shape), None, row)
 
     def _overlaps(self, subject: str, table: str, key: Key) -> bool:
         """Record other rows of the table whose keys may overlap; return whether there are any."""

@@ -34,7 +34,7 @@ from tablepatterns.storage import Storage, connect
 from ..design.archives import archive_set
 from ..design.model import YEAR_DAYS, DeclaredSet, Design, Moves, Shape
 from ..kinds import KINDS, kind_of
-from ..kinds.kind import Plan, SampleSet
+from ..kinds.kind import SampleSet
 from .sample import (
     FEW_VALUES,
     Sample,
@@ -78,10 +78,8 @@ def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
     """
     recipes: dict[str, SetRecipe] = {}
     for declared_set in sorted(design.sets, key=holds_copies):
-        plan = Plan.of(declared_set)
-        recipes[declared_set.name] = recipe_of_set(
-            storage, plan, [_bound(declared_set, derived, recipes) for derived in plan.derived]
-        )
+        derived = [_bound(declared_set, via, recipes) for via in declared_set.derived]
+        recipes[declared_set.name] = recipe_of_set(storage, declared_set, derived)
     return {declared_set.name: recipes[declared_set.name] for declared_set in design.sets}
 
 
@@ -106,16 +104,16 @@ def archive_of(
     return Archive(cast("EntitySet[Storage]", source), cast("EntitySet[Storage]", target))
 
 
-def recipe_of_set(account: Storage, plan: Plan, derived: Sequence[Derived]) -> SetRecipe:
+def recipe_of_set(account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> SetRecipe:
     """Return the recipe that stores the entities of a set.
 
     :param derived: the derived data, whose sources are on the same account
     :raises BadDesign: the pattern is unknown, or its parts cannot work together
     """
-    kind = KINDS.get(plan.pattern)
+    kind = KINDS.get(declared_set.pattern)
     if kind is None:
-        raise BadDesign("pattern", plan.pattern, "no set uses it", f"use one of {', '.join(KINDS)}")
-    recipe: SetRecipe = kind.make(account, plan, derived)
+        raise BadDesign("pattern", declared_set.pattern, "no set uses it", f"use one of {', '.join(KINDS)}")
+    recipe: SetRecipe = kind.make(account, declared_set, derived)
     return recipe
 
 

@@ -26,7 +26,7 @@ from ..capacity.load import key_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
 from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
-from ..kinds.periods import PERIOD_DAYS
+from ..kinds import kind_of
 from ..model import Measured
 from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
 from .logs import measured_log
@@ -233,8 +233,9 @@ def _with_deletes(declared_set: DeclaredSet) -> DeclaredSet:
     deleted += declared_set.shape.moves.archived_rate
     # As many entities are deleted as inserted; without declared inserts, the existing ones are deleted evenly
     expired = inserted - deleted if inserted or deleted else declared_set.shape.count / retention.days / SECONDS
-    if retention.by == "table":
-        expired = 1 / PERIOD_DAYS[str(declared_set.settings.get("period", "day"))] / SECONDS
+    period = kind_of(declared_set).period_days(declared_set)
+    if retention.by == "table" and period is not None:
+        expired = 1 / period / SECONDS
     if expired <= 0:
         return declared_set
     implied = Write(RETENTION.format(f"{retention.days:g}"), "delete", rate=expired)
