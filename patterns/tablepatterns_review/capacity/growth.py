@@ -15,7 +15,7 @@ from tablepatterns.recipes.blob_log.blob_log import BLOCK_BYTES, MAX_NUMBER
 from ..design.archives import archive_write
 from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape, Write
 from ..kinds import kind_of
-from ..measure.log_pace import blobs_an_hour, entries_of, line_bytes
+from ..kinds.log import blobs_an_hour, entries_of, line_bytes
 from ..measure.sample import names_one, values_in, values_of
 from ..measure.scaling import pages
 from ..model import LimitUse, Measured

@@ -26,9 +26,9 @@ from tablepatterns.recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, FieldType
 from ..key_parts import pieces_of
 from ..kinds import kind_of
+from ..kinds.log import declaration_of, log_call
 from ..measure.sample import holds_copies
 from ..python_source import CodeNames, Names, array, call, camel, declaration, literal, snake, text
-from . import logs
 
 _TYPES: Final[Mapping[FieldType, str]] = {
     "string": "str",
@@ -222,7 +222,7 @@ class Module:
                 archive = call("Archive", self.parts.sets[declared_set.name], target)
                 yield [f"{self.parts.archives[declared_set.name]} = {archive}"]
         for log in self.design.logs:
-            yield [f"{self.parts.sets[log.name]} = {logs.log_call(log)}"]
+            yield [f"{self.parts.sets[log.name]} = {log_call(log)}"]
 
     def _names(self, declared_set: DeclaredSet) -> CodeNames:
         derived = [self._bound(declared_set, number, derived) for number, derived in enumerate(declared_set.derived)]
@@ -265,7 +265,7 @@ class Module:
     def _design_options(self) -> dict[str, str]:
         options = {} if self.design.years == 3.0 else {"years": repr(self.design.years)}
         if self.design.logs:
-            declared = (logs.declaration_of(log, self.parts.sets[log.name]) for log in self.design.logs)
+            declared = (declaration_of(log, self.parts.sets[log.name]) for log in self.design.logs)
             options["logs"] = f"({', '.join(declared)},)"
         return options
 

@@ -16,6 +16,7 @@ from ..design.archives import is_of_archive
 from ..design.model import DeclaredLog, DeclaredSet, Query, Write
 from ..kinds import kind_of
 from ..kinds.kind import once
+from ..kinds.log import calls_of_test, stored_code
 from ..measure.account import SampleAccount, sample_design, set_up
 from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
 from ..measure.questions import answer, sample_call
@@ -23,7 +24,6 @@ from ..measure.sample import NOW, Sample, holds_copies
 from ..measure.writes import Source
 from ..model import Measured
 from ..python_source import Names, call, literal, snake, text
-from . import logs
 from .module import Module, comment, render
 
 _FEW = 3
@@ -100,7 +100,7 @@ class Tests:
             if messages is not None and any(derived.is_eventual for derived in declared_set.derived):
                 yield messages
         for log in self.module.design.logs:
-            yield from logs.stored(self.module.parts.sets[log.name])
+            yield from stored_code(self.module.parts.sets[log.name])
 
     def _bare(self, declared_set: DeclaredSet) -> str:
         return f"sets.{self.module.parts.sets[declared_set.name]}"
@@ -138,7 +138,7 @@ class Tests:
         if measured.rejected is not None:
             return None
         if isinstance(measured.of, DeclaredLog):
-            lines, most = logs.calls_of_test(measured.of, measured.access, self.module.parts.sets[measured.of.name])
+            lines, most = calls_of_test(measured.of, measured.access, self.module.parts.sets[measured.of.name])
             return CostTest(lines, check="found" if isinstance(measured.access, Query) else "", most=most)
         if self.account.rejected or not self.account.samples[measured.of.name].stored:
             return None

@@ -25,8 +25,8 @@ from tablepatterns.recipes.summary import Summary
 from tablepatterns.storage import Storage, connect
 
 from ..kinds import KINDS
+from ..kinds.log import log_of
 from ..measure.account import recipe_of_set, sample_key
-from ..measure.logs import log_of
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
 from . import format as tables

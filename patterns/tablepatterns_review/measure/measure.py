@@ -27,9 +27,9 @@ from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
 from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..kinds import kind_of
+from ..kinds.log import measured_log
 from ..model import Measured
 from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
-from .logs import measured_log
 from .questions import Answer, Question, answer, call_text, questions, sample_call
 from .sample import NOW, equal, found_by, scaled_results, width_of
 from .scaling import PAGE_READS, CallCost, SizedDesign, class_of, mean, metered, scaled

@@ -18,7 +18,7 @@ from tablepatterns import figures
 
 from ..capacity.growth import grown
 from ..design.model import Design, Field
-from ..measure.log_pace import entries_of
+from ..kinds.log import entries_of
 from ..model import Consistency, Finding, Measured, Place, Reviewed, Simulation, Step, StoredRow, Walkthrough, part_of
 from .charts import HEAT, cost_chart, heat_charts
 from .formatting import SEVERITIES, lines, loads, plain, subject_of, verdict
