@@ -191,6 +191,11 @@ class TableLoad:
     buckets: int
     spread_peak: float
 
+    @property
+    def peak(self) -> float:
+        """The peak load of the busiest partition, in entities per second."""
+        return max((partition_load.peak for partition_load in self.partitions), default=0.0)
+
 
 @dataclass(frozen=True)
 class AccountLoad:

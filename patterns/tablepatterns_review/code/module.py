@@ -7,10 +7,8 @@ import keyword
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Final
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
@@ -29,6 +27,7 @@ from ..kinds import kind_of
 from ..kinds.log import declaration_of, log_call
 from ..measure.sample import holds_copies
 from ..python_source import CodeNames, Names, array, call, camel, declaration, literal, snake, text
+from ..templates import environment
 
 _TYPES: Final[Mapping[FieldType, str]] = {
     "string": "str",
@@ -123,25 +122,13 @@ def _has_model(declared_set: DeclaredSet) -> bool:
     ) and all(set(derived.reads).issubset(names) for derived in declared_set.derived)
 
 
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader(__name__.rpartition(".")[0], "templates"),
-        # Texts of the design are literals
-        autoescape=False,  # noqa: S701
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-
-
 def render(template: str, own: tuple[str, Sequence[str]] = ("", ()), **values: object) -> str:
     """Return a module with the imports that it needs.
 
     :param own: a module beside this one, and what it defines
     """
-    page = _environment().get_template(template)
+    # Texts of the design are literals, so nothing is escaped
+    page = environment(__package__).get_template(template)
     return page.render(values, imports="\n".join(import_lines(page.render(values, imports=""), own)))
 
 
