@@ -42,6 +42,10 @@ def staff(account: Any, *derived: Any, mappings: Any = (), key: Key = KEY) -> An
     return EntitySet(account, "Staff", key, derived=derived, mappings=mappings)
 
 
+def former(account: Any) -> Any:
+    return EntitySet(account, "Former", KEY)
+
+
 def heads(account: Any) -> Any:
     return EntitySet(account, "Staff", Key("{Department}", "head"))
 
@@ -68,7 +72,7 @@ def series(account: Any, *, split: bool = False) -> Any:
 
 
 DESIGNS: dict[str, tuple[Verdict, str, Make]] = {
-    "Archive": ("rejected", "its messages need a queue", lambda on: tp.Archive(staff(on), tp.FileArchive("former"))),
+    "Archive": ("rejected", "its messages need a queue", lambda on: tp.Archive(staff(on), former(on))),
     "BlobLog": ("rejected", "it needs blobs", lambda on: tp.BlobLog(on, "logs", "web")),
     "BulkDelete": (
         "works",

@@ -30,7 +30,7 @@ LAYERS = (
     ("messages",),
     ("entity_set", "inventory"),
     ("recipes",),
-    ("storage", "aio"),
+    ("account", "storage", "aio"),
     ("testing",),
     ("tablepatterns_explore",),
     ("tablepatterns_review",),

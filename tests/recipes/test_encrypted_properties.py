@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
@@ -14,7 +15,7 @@ from support.encrypted_staff import KEY, NEW, OLD, SECRET, encrypted, staff_of
 from tablepatterns import BulkLoad, Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Schema, prop
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DuplicateIndexValue
 from tablepatterns.recipes.denormalize import CopiedFields
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import ENCRYPTED, EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encrypted, EncryptedProperties
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
@@ -105,14 +106,19 @@ async def test_what_is_encrypted_can_depend_on_the_entity_and_the_property(stora
 
 @pytest.mark.guide("G-284")
 async def test_a_class_can_declare_what_is_encrypted(storage: Any, table_name: str) -> None:
+    @dataclass
     class Employee:
         Department: str
         EmployeeId: int
-        Salary: Annotated[int, ENCRYPTED]
+        Salary: Annotated[int, Encrypted()]
         Age: Annotated[int, "in years"]
 
-    mapping = EncryptedProperties.of(Employee, keys=OLD)
-    assert set(mapping.fields) == {"Salary"}
+    key = Key("{Department}", "{EmployeeId:06d}")
+    staff: Any = EntitySet(storage, table_name, key, model=Employee, mappings=[EncryptedProperties(keys=OLD)])
+    await staff.insert(Employee("Sales", 223, 90_000, 34))
+    stored = await staff.table.get("Sales", "000223")
+    assert (type(stored["Salary"]), stored["Age"]) == (bytes, 34)
+    assert await staff.get(Department="Sales", EmployeeId=223) == Employee("Sales", 223, 90_000, 34)
 
 
 @pytest.mark.guide("G-287")

@@ -19,10 +19,11 @@ from ..kinds.kind import once
 from ..kinds.log import calls_of_test, stored_code
 from ..measure.account import SampleAccount, sample_design, set_up
 from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
-from ..measure.questions import answer, sample_call
+from ..measure.questions import sample_call
 from ..measure.sample import NOW, Sample, holds_copies
 from ..measure.writes import Source
 from ..model import Measured
+from ..planner import best_way
 from ..python_source import Names, call, literal, snake, text
 from .module import Module, comment, render
 
@@ -173,12 +174,12 @@ class Tests:
     def _query(self, declared_set: DeclaredSet, query: Query) -> CostTest | None:
         if query.archived:
             return self._archived(declared_set)
-        way, account, kind = answer(declared_set, query), self.account, kind_of(declared_set)
+        way, account, kind = best_way(declared_set, query), self.account, kind_of(declared_set)
         if way.completes or query.region == "secondary":
             return None
-        question = sample_questions(account, declared_set, query, way, 1)[0]
+        question = sample_questions(account, declared_set, way, 1)[0]
         shape = account.made.shapes[declared_set.name]
-        ask = sample_call(declared_set, query, way, account.samples[declared_set.name], question, shape)
+        ask = sample_call(declared_set, way, account.samples[declared_set.name], question, shape)
         if ask.way == "filter" and not kind.groups_writes:
             return None
         name, layout = self._named(declared_set), None if ask.via is None else declared_set.profile(ask.via).layout
