@@ -243,18 +243,6 @@ class LimitUse:
 
 
 @dataclass(frozen=True)
-class Price:
-    """The price of a unit.
-
-    :param per: the number of units that the amount is for, such as 10,000 transactions
-    """
-
-    unit: str
-    amount: float
-    per: float
-
-
-@dataclass(frozen=True)
 class BillLine:
     """One line of a monthly bill.
 
