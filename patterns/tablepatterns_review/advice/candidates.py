@@ -19,7 +19,7 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 
-from ..design.model import DeclaredSet, Design, Query
+from ..design.model import DEFAULT_PATTERN, DeclaredSet, Design, Query
 from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
 from ..measure.account import sample_key
@@ -189,7 +189,7 @@ def _encrypted(target: Target) -> Iterator[Change]:
 
 def _as_pattern(declared_set: DeclaredSet, pattern: str, says: str, **settings: Any) -> Change:
     """Return the change that stores a set by another pattern."""
-    named = None if pattern == "entity_set" else pattern
+    named = None if pattern == DEFAULT_PATTERN else pattern
     return Change(declared_set.name, says, named, values={"pattern": pattern}, settings=settings)
 
 
