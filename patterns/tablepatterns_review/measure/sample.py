@@ -419,18 +419,11 @@ class _Maker:
         self._step = span / max(1, min(values, count))
         self._values = max(1, min(values, count))
         self._length = min(field.size, _KEY_UNITS if piece else _LARGEST if is_large else MAX_STRING_UNITS)
-        self._readable = None if separators is None else self._named(separators)
-
-    def _named(self, separators: Collection[str]) -> SampleTexts:
-        in_key = self._spec is not None
-        return SampleTexts(
-            self._name,
-            self._length,
-            self._values + SPARE,
-            NOW.date() + timedelta(days=SPARE) if self._field.order == "rising" else None,
-            separators if in_key else (),
-            in_key=in_key,
-        )
+        self._readable: SampleTexts | None = None
+        if separators is not None:
+            in_key = piece is not None
+            between = separators if in_key else ()
+            self._readable = SampleTexts(name, self._length, self._values + SPARE, between, in_key)
 
     def values(self, ranks: Sequence[int]) -> list[Any]:
         """Return the values of these ranks; entities with the same rank share one."""
