@@ -47,21 +47,18 @@ def array(items: Iterable[str]) -> str:
 
 
 def text(value: str) -> str:
-    """Return the literal of a string, with the quotes that need fewer backslashes.
+    r"""Return the literal of a string, in double quotes.
 
     >>> print(text("a 'b'"), text('a "b"'))
-    "a 'b'" 'a "b"'
+    "a 'b'" "a \"b\""
     """
     # The width of other characters depends on the program that shows them
     is_plain = all(
         unicodedata.east_asian_width(character) not in "WFA" and not unicodedata.combining(character)
         for character in value
     )
-    inner = (repr if is_plain else ascii)(f"'{value}\"")[3:-1].removesuffix('"')
     # With both kinds of quotes, only the single ones are escaped
-    inner = inner.replace("\\'", "'")
-    if value.count('"') > value.count("'"):
-        return "'" + inner.replace("'", "\\'") + "'"
+    inner = (repr if is_plain else ascii)(f"'{value}\"")[3:-1].removesuffix('"').replace("\\'", "'")
     return '"' + inner.replace('"', '\\"') + '"'
 
 

@@ -15,8 +15,10 @@ from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import intents_or_none, mappings_of, primary_layout
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import QueryClass
+from tablepatterns.key import Key
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.log_tail import LogTail
+from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns.storage import Storage
 
 from ..design.model import DeclaredSet, Write
@@ -124,51 +126,43 @@ class Plain(SampleSet):
 def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, sample_set: SampleSet) -> int:
     """Make a call of an `EntitySet`, and return the number of entities."""
     via: Any = ask.via
+    rows: Sequence[Entity | None]
     match ask.way:
         case "get":
-            return _one(entities.get(ask.given))
+            rows = [entities.get(ask.given)]
         case "find":
-            return _completed(entities, [entities.find(via, ask.given)], ask)
+            rows = [entities.find(via, ask.given)]
         case "find_all":
             return len(entities.find_all(via, ask.given))
         case "totals":
-            return _one(entities.totals(via, ask.given))
+            return int(entities.totals(via, ask.given) is not None)
+        case "scan" if ask.where is None:
+            rows = list(islice(entities.scan(), ask.take))
         case "scan":
-            return _scanned(entities, ask)
+            found = entities.query(ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
+            rows = list(islice(found, ask.take))
         case "filter":
             return sample_set.raw(entities.table.name, ask.where, ask.select)
         case "range":
-            return _ranged(entities, ask)
-
-
-def _ranged(entities: EntitySet[Storage], ask: SampleCall) -> int:
-    via = ask.index(entities.key)
-    if ask.take is None:
-        found = list(entities.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select))
-    else:
-        found = entities.take(ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
-    return _completed(entities, found, ask)
-
-
-def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask: SampleCall) -> int:
-    """Read the entities of rows that do not have all requested fields."""
-    there = [entity for entity in found if entity is not None]
+            rows = range_of(entities, ask, entities.key)
+    stored = [entity for entity in rows if entity is not None]
     if ask.completes:
-        keys = [{name: entity[name] for name in entities.key.fields} for entity in there]
+        # Its rows do not have all requested fields
+        keys = [{name: entity[name] for name in entities.key.fields} for entity in stored]
         entities.get_many(keys, max_concurrency=1)
-    return len(there)
+    return len(stored)
 
 
-def _scanned(entities: EntitySet[Storage], ask: SampleCall) -> int:
-    if ask.where is None:
-        found = entities.scan()
-    else:
-        found = entities.query(ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
-    return sum(1 for _ in islice(found, ask.take))
+def range_of(recipe: EntitySet[Storage] | PartitionSpread[Storage], ask: SampleCall, key: Key) -> Sequence[Entity]:
+    """Return the entities of a range, or the first ones of it.
 
-
-def _one(found: object) -> int:
-    return int(found is not None)
+    :param key: the key of the primary rows
+    """
+    via = ask.index(key)
+    options: dict[str, Any] = {"where": ask.where, "allow": QueryClass.TABLE_SCAN, "select": ask.select}
+    if ask.take is None:
+        return list(recipe.range(via, ask.given, **options))
+    return recipe.take(ask.take, via, ask.given, **options)
 
 
 class EntitySetKind(SetKind[EntitySet[Storage]]):

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns.storage import Storage
@@ -16,7 +15,7 @@ from tablepatterns.storage import Storage
 from ..design.model import DeclaredSet
 from ..python_source import CodeNames, call, literal, text
 from .kind import SampleCall, SampleSet, SetKind, changed
-from .plain import Plain
+from .plain import Plain, range_of
 
 _BUCKETS: Final = 16
 """The default of the recipe."""
@@ -105,21 +104,11 @@ class Spread(SampleSet):
         self.ask(replace(ask, take=1))
 
     def ask(self, ask: SampleCall) -> int:
-        via = ask.index(self.inner.entities.key)
         if ask.way == "get":
             return int(self.spread.get(ask.given) is not None)
         if ask.way not in ("range", "find"):
             return self.inner.ask(ask)
-        if ask.take is not None:
-            return len(
-                self.spread.take(
-                    ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
-                )
-            )
-        return sum(
-            1
-            for _ in self.spread.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
-        )
+        return len(range_of(self.spread, ask, self.inner.entities.key))
 
     def insert(self, fields: Mapping[str, Any]) -> None:
         self.spread.insert(fields)
