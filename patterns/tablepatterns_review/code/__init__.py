@@ -10,7 +10,7 @@ from typing import Final
 
 from ..design.model import Design
 from ..python_source import snake
-from .module import Module, Parts
+from .module import Module
 from .tests import Tests
 
 _IMPORTED: Final = ("pytest", "tablepatterns")
@@ -40,7 +40,7 @@ def written(design: Design, name: str) -> dict[str, str]:
     name = snake(name)
     if name in _IMPORTED or name in sys.stdlib_module_names or keyword.iskeyword(name):
         name = f"{name}_design"
-    module = Module(design, Parts.of(design))
+    module = Module(design)
     texts = {f"{name}.py": module.text(), f"test_{name}.py": Tests(module, name).text()}
     return {file: formatted(text) for file, text in texts.items()}
 

@@ -6,7 +6,6 @@ import ast
 import keyword
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -65,48 +64,6 @@ _OWN: Final = (
 """What the two modules define in addition to the parts of the design."""
 
 
-@dataclass(frozen=True)
-class Parts:
-    """What the parts of a design are called in Python.
-
-    :param sets: the attribute of each set and blob log, by its name
-    :param models: the model of each set that has one, by the name of the set
-    :param keys: the constant of the key of each set
-    :param derived: the constant of derived data, by the name of the set and its number
-    :param archives: the attribute of the archive of a set, by the name of the set
-    """
-
-    sets: Mapping[str, str]
-    models: Mapping[str, str]
-    keys: Mapping[str, str]
-    derived: Mapping[tuple[str, int], str]
-    archives: Mapping[str, str]
-
-    @classmethod
-    def of(cls, design: Design) -> Parts:
-        """Name the parts of a design."""
-        names = Names([*_OWN, *(name for names in _HOMES.values() for name in names)])
-        sets = {declared_part.name: names.new(snake(declared_part.name)) for declared_part in design.parts}
-        models = {
-            declared_set.name: names.new(camel(declared_set.shape.entity))
-            for declared_set in design.sets
-            if _has_model(declared_set)
-        }
-        keys = {declared_set.name: names.new(f"{sets[declared_set.name]}_key".upper()) for declared_set in design.sets}
-        derived = {
-            (declared_set.name, number): names.new(f"{sets[declared_set.name]}_{snake(via.name)}".upper())
-            for declared_set in design.sets
-            for number, via in enumerate(declared_set.derived)
-            if declared_set.profile(via).filled_from is None
-        }
-        archives = {
-            declared_set.name: names.new(f"{sets[declared_set.name]}_archive")
-            for declared_set in design.sets
-            if declared_set.archive
-        }
-        return cls(sets, models, keys, derived, archives)
-
-
 def _has_model(declared_set: DeclaredSet) -> bool:
     """Whether a dataclass with these fields can be the model of a set: keys name the fields of the class."""
     names = declared_set.shape.fields
@@ -132,35 +89,42 @@ def render(template: str, own: tuple[str, Sequence[str]] = ("", ()), **values: o
     return page.render(values, imports="\n".join(import_lines(page.render(values, imports=""), own)))
 
 
-@dataclass
 class Module:
-    """The module of a design.
+    """The module of a design, with the names of its sets, models, keys and archives by the name of the set."""
 
-    :param design: the design
-    :param parts: what its parts are called
-    """
-
-    design: Design
-    parts: Parts
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        names = Names([*_OWN, *(name for names in _HOMES.values() for name in names)])
+        sets = design.sets
+        self.sets = {declared_part.name: names.new(snake(declared_part.name)) for declared_part in design.parts}
+        self.models = {of.name: names.new(camel(of.shape.entity)) for of in sets if _has_model(of)}
+        self.keys = {of.name: names.new(f"{self.sets[of.name]}_key".upper()) for of in sets}
+        self.derived = {
+            (of.name, number): names.new(f"{self.sets[of.name]}_{snake(via.name)}".upper())
+            for of in sets
+            for number, via in enumerate(of.derived)
+            if of.profile(via).filled_from is None
+        }
+        self.archives = {of.name: names.new(f"{self.sets[of.name]}_archive") for of in sets if of.archive}
 
     def text(self) -> str:
         """Return the text of the module."""
-        design, parts = self.design, self.parts
+        design = self.design
         types = {
-            parts.sets[declared_set.name]: kind_of(declared_set).code_type(
-                declared_set, parts.models.get(declared_set.name)
+            self.sets[declared_set.name]: kind_of(declared_set).code_type(
+                declared_set, self.models.get(declared_set.name)
             )
             for declared_set in design.sets
         }
-        types |= {parts.sets[log.name]: "BlobLog[Storage]" for log in design.logs}
-        types |= {archive: _archive_type(parts.models.get(name)) for name, archive in parts.archives.items()}
+        types |= {self.sets[log.name]: "BlobLog[Storage]" for log in design.logs}
+        types |= {archive: _archive_type(self.models.get(name)) for name, archive in self.archives.items()}
         return render(
             "sets.py.jinja",
             notes=comment(self._notes()),
             models={
-                parts.models[declared_set.name]: _model_types(declared_set)
+                self.models[declared_set.name]: _model_types(declared_set)
                 for declared_set in design.sets
-                if declared_set.name in parts.models
+                if declared_set.name in self.models
             },
             constants=dict(self._constants()),
             parts="sets and blob logs" if design.logs else "sets",
@@ -180,7 +144,7 @@ class Module:
 
     def _notes(self) -> Iterator[str]:
         for declared_set in self.design.sets:
-            if declared_set.name not in self.parts.models:
+            if declared_set.name not in self.models:
                 name = text(declared_set.name)
                 yield f"Not written: a model of {name}; its entities are mappings, as its recipe or fields need"
             for write in declared_set.writes:
@@ -191,9 +155,9 @@ class Module:
 
     def _constants(self) -> Iterator[tuple[str, str]]:
         for declared_set in self.design.sets:
-            yield self.parts.keys[declared_set.name], _key(declared_set.key)
+            yield self.keys[declared_set.name], _key(declared_set.key)
             for number, via in enumerate(declared_set.derived):
-                if (name := self.parts.derived.get((declared_set.name, number))) is not None:
+                if (name := self.derived.get((declared_set.name, number))) is not None:
                     yield name, _derived(declared_set, via)
 
     # -- Sets
@@ -205,31 +169,31 @@ class Module:
         for declared_set in self.design.sets:
             if (policy := declared_set.archive) is not None:
                 blobs = call("BlobArchive", "storage", text(policy.container or ""))
-                target = blobs if policy.to is None else self.parts.sets[policy.to]
-                archive = call("Archive", self.parts.sets[declared_set.name], target)
-                yield [f"{self.parts.archives[declared_set.name]} = {archive}"]
+                target = blobs if policy.to is None else self.sets[policy.to]
+                archive = call("Archive", self.sets[declared_set.name], target)
+                yield [f"{self.archives[declared_set.name]} = {archive}"]
         for log in self.design.logs:
-            yield [f"{self.parts.sets[log.name]} = {log_call(log)}"]
+            yield [f"{self.sets[log.name]} = {log_call(log)}"]
 
     def _names(self, declared_set: DeclaredSet) -> CodeNames:
         derived = [self._bound(declared_set, number, derived) for number, derived in enumerate(declared_set.derived)]
         parts = {"derived": derived, "mappings": list(map(_mapping, declared_set.mappings))}
         return CodeNames(
-            self.parts.sets[declared_set.name],
-            self.parts.keys[declared_set.name],
-            self.parts.models.get(declared_set.name),
+            self.sets[declared_set.name],
+            self.keys[declared_set.name],
+            self.models.get(declared_set.name),
             {name: array(values) for name, values in parts.items() if values},
         )
 
     def _bound(self, declared_set: DeclaredSet, number: int, via: Derived) -> str:
         """Return the constant of derived data, or the copies of another set with which this one is filled."""
-        if (constant := self.parts.derived.get((declared_set.name, number))) is not None:
+        if (constant := self.derived.get((declared_set.name, number))) is not None:
             return constant
         copies = declared_set.profile(via).filled_from
         for source in self.design.sets:
             for at, derived in enumerate(source.derived):
                 if derived is copies:
-                    return f"{self.parts.derived[source.name, at]}.filled_from({self.parts.sets[source.name]})"
+                    return f"{self.derived[source.name, at]}.filled_from({self.sets[source.name]})"
         raise TypeError(f"no set has the copies of {via.name}")
 
     # -- The design
@@ -241,7 +205,7 @@ class Module:
         accesses = {"queries": declared_set.queries, "writes": declared_set.writes, "access": declared_set.access}
         policies = {"retention": declared_set.retention, "archive": declared_set.archive}
         return {
-            "attribute": self.parts.sets[declared_set.name],
+            "attribute": self.sets[declared_set.name],
             "name": text(declared_set.name),
             "shape": [text(shape.entity), str(shape.count), f"{{{fields}}}", *growth],
             "accesses": {name: list(map(declaration, values)) for name, values in accesses.items()},
@@ -252,7 +216,7 @@ class Module:
     def _design_options(self) -> dict[str, str]:
         options = {} if self.design.years == 3.0 else {"years": repr(self.design.years)}
         if self.design.logs:
-            declared = (declaration_of(log, self.parts.sets[log.name]) for log in self.design.logs)
+            declared = (declaration_of(log, self.sets[log.name]) for log in self.design.logs)
             options["logs"] = f"({', '.join(declared)},)"
         return options
 

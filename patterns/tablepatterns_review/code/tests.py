@@ -67,7 +67,7 @@ class Tests:
 
     def text(self) -> str:
         """Return the text of the module."""
-        names, parts, tests, skipped = Names(), self.module.parts, list[CostTest](), list[str]()
+        names, module, tests, skipped = Names(), self.module, list[CostTest](), list[str]()
         for measured in calls_of(self.module.design):
             if is_of_retention(measured.of, measured.access):
                 continue
@@ -79,7 +79,7 @@ class Tests:
                 tests.append(replace(test, name=names.new(f"test_{snake(set_name)}_{snake(name)}")))
         return render(
             "tests.py.jinja",
-            (self.imported, ["Sets", "declare", *parts.models.values(), *parts.derived.values()]),
+            (self.imported, ["Sets", "declare", *module.models.values(), *module.derived.values()]),
             notes=comment(f"Not tested, since it takes more than one simple call: {name}" for name in skipped),
             now=literal(NOW),
             encrypts=self.module.encrypts,
@@ -101,21 +101,21 @@ class Tests:
             if messages is not None and any(derived.is_eventual for derived in declared_set.derived):
                 yield messages
         for log in self.module.design.logs:
-            yield from stored_code(self.module.parts.sets[log.name])
+            yield from stored_code(self.module.sets[log.name])
 
     def _bare(self, declared_set: DeclaredSet) -> str:
-        return f"sets.{self.module.parts.sets[declared_set.name]}"
+        return f"sets.{self.module.sets[declared_set.name]}"
 
     def _named(self, declared_set: DeclaredSet) -> str:
         """Return the set, without its model if that does not fit the sample."""
-        has_other = declared_set.name in self.module.parts.models and self._model(declared_set) is None
+        has_other = declared_set.name in self.module.models and self._model(declared_set) is None
         return f"{self._bare(declared_set)}.without_model()" if has_other else self._bare(declared_set)
 
     def _model(self, declared_set: DeclaredSet) -> str | None:
         """Return the model; None if the sample has only some of its fields, as of an entity too large for a row."""
         entity = self.account.samples[declared_set.name].spare[0]
         is_whole = set(entity) == set(declared_set.shape.fields)
-        return self.module.parts.models.get(declared_set.name) if is_whole else None
+        return self.module.models.get(declared_set.name) if is_whole else None
 
     def _shares_rows(self, declared_set: DeclaredSet) -> bool:
         """Whether other sets write the same entities, such as their totals."""
@@ -139,7 +139,7 @@ class Tests:
         if measured.rejected is not None:
             return None
         if isinstance(measured.of, DeclaredLog):
-            lines, most = calls_of_test(measured.of, measured.access, self.module.parts.sets[measured.of.name])
+            lines, most = calls_of_test(measured.of, measured.access, self.module.sets[measured.of.name])
             return CostTest(lines, check="found" if isinstance(measured.access, Query) else "", most=most)
         if self.account.rejected or not self.account.samples[measured.of.name].stored:
             return None
@@ -153,7 +153,7 @@ class Tests:
 
     def _move(self, declared_set: DeclaredSet) -> CostTest:
         """Return the test that archives an entity, after one for which the queue and the archive are created."""
-        archive = f"sets.{self.module.parts.archives[declared_set.name]}"
+        archive = f"sets.{self.module.archives[declared_set.name]}"
         stored = self.account.samples[declared_set.name].stored
         before, calls = (
             [
@@ -166,7 +166,7 @@ class Tests:
 
     def _archived(self, declared_set: DeclaredSet) -> CostTest:
         """Return the test that reads an entity from the archive."""
-        archive = f"sets.{self.module.parts.archives[declared_set.name]}"
+        archive = f"sets.{self.module.archives[declared_set.name]}"
         key = literal(_part(self.account.samples[declared_set.name].stored[0], declared_set.key.fields))
         before = [call(f"{archive}.archive", key), f"Worker(storage, [{archive}]).run_once()"]
         return CostTest([f"found = {call(f'{archive}.get', key)}"], before, "found is not None")
@@ -196,7 +196,7 @@ class Tests:
         if via is None:
             return None
         number = next(at for at, derived in enumerate(declared_set.derived) if derived.name == via.name)
-        return self.module.parts.derived[declared_set.name, number]
+        return self.module.derived[declared_set.name, number]
 
     def _write(self, declared_set: DeclaredSet, write: Write) -> CostTest | None:
         sample, kind = self.account.samples[declared_set.name], kind_of(declared_set)

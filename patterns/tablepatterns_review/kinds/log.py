@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache, partial
 from typing import Final, TypeVar
@@ -17,7 +17,7 @@ from tablepatterns.recipes.blob_log.entry import LogEntry
 from tablepatterns.storage import Storage, connect
 from tablepatterns_engine import Clock, Engine
 
-from ..design.model import DAY, YEAR, DeclaredLog, LogOptions, LogRead, LogWrite, Query, Write
+from ..design.model import DAY, YEAR, DeclaredLog, LogOptions, LogWrite, Query, Write
 from ..measure.account import rejection
 from ..measure.sample import NOW
 from ..measure.scaling import CallCost, metered
@@ -261,61 +261,35 @@ class SampleLog:
         return sum(1 for _ in self.log.between(at, at + timedelta(minutes=1)))
 
 
-@dataclass(frozen=True)
-class _Units:
-    """What the requests of a log take.
-
-    :param first: the first flush of an hour
-    :param taken: the same, where another writer has the number of the blob
-    :param following: a flush after it
-    :param widened: a flush that widens the metadata of its blob
-    :param page: a page of a list of blobs
-    :param listed: a blob in a list
-    :param piece: a piece of a blob that is read
-    :param deletion: the deletion of a blob
-    :param rejected: why an entry is rejected; None if it is not
-    """
-
-    first: CallCost
-    taken: CallCost
-    following: CallCost
-    widened: CallCost
-    page: CallCost
-    listed: CallCost
-    piece: CallCost
-    deletion: CallCost
-    rejected: str | None
-
-
 @lru_cache(maxsize=64)
-def _units(container: str, service: str, size: int) -> _Units:
-    """Measure each kind of request with the recipe, on an account of its own."""
+def _units(container: str, service: str, size: int) -> tuple[Mapping[str, CallCost], str | None]:
+    """Measure each kind of request with the recipe; return what it takes, and why an entry is rejected, if it is."""
     storage = connect(Engine(clock=Clock(_AT)))
     declared = DeclaredLog(name=container, container=container, service=service, size=size)
-    log, other_sample_log, short = (SampleLog(storage, declared) for _ in range(3))
+    log, other_log, short = (SampleLog(storage, declared) for _ in range(3))
     rejected: list[str | None] = []
 
-    def took(call: Callable[[], object]) -> CallCost:
-        with metered(storage) as found:
+    def cost_of(call: Callable[[], object]) -> CallCost:
+        with metered(storage) as metering:
             rejected.append(rejection(call))
-        return found.taken
+        return metering.taken
 
-    first, call_cost, following, widened = (
-        took(partial(sample_log.flush, at))
-        for sample_log, at in ((log, _AT), (other_sample_log, _AT), (log, _AT), (log, _AT + timedelta(minutes=5)))
-    )
+    # Another writer finds the first number of a blob used; a later entry widens the metadata of its blob
+    first, used, following = (cost_of(partial(of.flush, _AT)) for of in (log, other_log, log))
+    widened = cost_of(partial(log.flush, _AT + timedelta(minutes=5)))
     earlier = _AT - timedelta(days=1)
     short.flush(earlier, message="")
     whole, passed, empty = (
-        took(partial(short.read, earlier + timedelta(minutes=minutes))) for minutes in (0, 30, -120)
+        cost_of(partial(short.read, earlier + timedelta(minutes=minutes))) for minutes in (0, 30, -120)
     )
-    dropped = took(partial(short.log.drop_before, earlier + timedelta(hours=2)))
+    dropped = cost_of(partial(short.log.drop_before, earlier + timedelta(hours=2)))
     listed, piece, deletion = (
-        _combined(CallCost, [(one, 1.0), (other_call_cost, -1.0)])
-        for one, other_call_cost in ((passed, empty), (whole, passed), (dropped, passed))
+        _combined(CallCost, [(cost, 1.0), (other_cost, -1.0)])
+        for cost, other_cost in ((passed, empty), (whole, passed), (dropped, passed))
     )
-    return _Units(
-        first, call_cost, following, widened, empty, listed, piece, deletion, next(filter(None, rejected), None)
+    flushes = {"first": first, "used": used, "following": following, "widened": widened}
+    return {**flushes, "page": empty, "listed": listed, "piece": piece, "deletion": deletion}, next(
+        filter(None, rejected), None
     )
 
 
@@ -326,71 +300,52 @@ def measured_log(log: DeclaredLog) -> Iterator[Measured]:
 
     :raises BadInput: a name or a number is out of range
     """
-    units = _units(log.container, log.prefix, log.size)
+    units, rejected = _units(log.container, log.prefix, log.size)
     for access in log.calls:
-        if isinstance(access, Query):
-            read = log.read(access)
-            call_cost, how = _read(log, units, read), f"between(...), {span(read.seconds)}"
-        elif access.operation == "insert":
-            pace = pace_of(log, log.write(access))
-            call_cost, how = _entry(log, units, pace), _how(log, pace)
-        else:
-            call_cost, how = _expired(log, units), "drop_before(...)"
+        how, counts, more = _requests(log, access)
+        cost = _combined(CallCost, ((units[name], times) for name, times in counts.items()))
+        is_read, is_entry = isinstance(access, Query), isinstance(access, Write) and access.operation == "insert"
         yield Measured(
             of=log,
             access=access,
             how=how,
             via=None,
             query_class=None,
-            follows=isinstance(access, Query) and not log.write_through,
+            follows=is_read and not log.write_through,
             sample=1,
-            is_implied=isinstance(access, Write) and access.operation == "delete",
-            rejected=units.rejected if isinstance(access, Write) and access.operation == "insert" else None,
-            **call_cost.figures,
+            is_implied=not is_read and not is_entry,
+            rejected=rejected if is_entry else None,
+            **{**cost.figures, **{name: getattr(cost, name) + size for name, size in more.items()}},
         )
 
 
-def _how(log: DeclaredLog, pace: Pace) -> str:
-    if log.write_through or not pace.entries:
-        return "append(...)"
-    return f"append(...), flush() of {counted(pace.buffered, 'entry')} each {span(pace.seconds)}"
-
-
-def _entry(log: DeclaredLog, units: _Units, pace: Pace) -> CallCost:
-    """Return what one entry takes, on average."""
+def _requests(log: DeclaredLog, access: Query | Write) -> tuple[str, Mapping[str, float], Mapping[str, float]]:
+    """Return a call, how many requests of each kind it takes on average, and the bytes besides those of the sample."""
+    if isinstance(access, Query):
+        seconds = log.read(access).seconds
+        found = reading(log, seconds)
+        counts = {"page": found.lists, "listed": found.listed, "piece": found.pieces}
+        return f"between(...), {span(seconds)}", counts, {"bytes_out": found.size}
+    if access.operation == "delete":
+        # A list of the blobs of a day, and a delete of each
+        blobs = _HOURS_OF_A_DAY * blobs_an_hour(log)
+        pages = max(1, math.ceil(blobs / MAX_PAGE_BLOBS))
+        return "drop_before(...)", {"page": pages, "listed": blobs, "deletion": blobs}, {}
+    pace, used = pace_of(log, log.write(access)), taken_share(log)
     if not pace.entries:
         # It is alone in its hour
-        return units.first
-    taken, began = taken_share(log), pace.blobs / pace.entries
-    followed = (pace.blocks - pace.blobs - pace.widened) / pace.entries
-    call_cost = _combined(
-        CallCost,
-        [
-            (units.first, began * (1 - taken)),
-            (units.taken, began * taken),
-            (units.following, followed),
-            (units.widened, pace.widened / pace.entries),
-        ],
-    )
+        return "append(...)", {"first": 1.0}, {}
+    flush = f"append(...), flush() of {counted(pace.buffered, 'entry')} each {span(pace.seconds)}"
+    requests = {
+        "first": pace.blobs * (1 - used),
+        "used": pace.blobs * used,
+        "following": pace.blocks - pace.blobs - pace.widened,
+        "widened": pace.widened,
+    }
+    counts = {name: number / pace.entries for name, number in requests.items()}
     # Of the sample, each flush has one entry
     more = line_bytes(log) * (1 - pace.blocks / pace.entries)
-    return replace(call_cost, bytes_in=call_cost.bytes_in + more)
-
-
-def _read(log: DeclaredLog, units: _Units, read: LogRead) -> CallCost:
-    """Return what a read of a time span takes: as many lists and pieces of blobs as its hours have."""
-    found = reading(log, read.seconds)
-    call_cost = _combined(
-        CallCost, [(units.page, found.lists), (units.listed, found.listed), (units.piece, found.pieces)]
-    )
-    return replace(call_cost, bytes_out=call_cost.bytes_out + found.size)
-
-
-def _expired(log: DeclaredLog, units: _Units) -> CallCost:
-    """Return what the deletes of a day take: a list, and a delete of each blob."""
-    blobs = _HOURS_OF_A_DAY * blobs_an_hour(log)
-    pages = max(1, math.ceil(blobs / MAX_PAGE_BLOBS))
-    return _combined(CallCost, [(units.page, pages), (units.listed, blobs), (units.deletion, blobs)])
+    return "append(...)" if log.write_through else flush, counts, {"bytes_in": more}
 
 
 # -- A few blobs, for the simulation
