@@ -316,11 +316,11 @@ def owner_of(values: Mapping[str, Any], path: TomlPath) -> str:
 
 def _at(values: Any, path: TomlPath) -> Any:
     """Return the value at a path, or None."""
-    for step in path:
-        try:
+    try:
+        for step in path:
             values = values[step]
-        except (KeyError, IndexError, TypeError):
-            return None
+    except (KeyError, IndexError, TypeError):
+        return None
     return values
 
 
