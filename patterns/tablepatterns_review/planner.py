@@ -24,7 +24,7 @@ from tablepatterns_engine import Engine
 from .design.model import DeclaredSet, Field, FieldType, Match, Query
 from .key_parts import Piece, pieces_of
 from .kinds import kind_of
-from .kinds.kind import Method, Plan
+from .kinds.kind import Method
 
 _LEVELS: Final[Mapping[Method, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
@@ -429,7 +429,7 @@ def _check_accepted(declared_set: DeclaredSet, index: Derived) -> None:
     others = [derived for derived, profile in declared_set.profiles() if profile.finder is not None]
     # An account of its own, since those of two sets of one table have to fit each other
     with connect(Engine()) as storage:
-        kind_of(declared_set).make(storage, Plan.of(declared_set), [*others, index])
+        kind_of(declared_set).make(storage, declared_set, [*others, index])
 
 
 def is_shared(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
