@@ -15,7 +15,7 @@ import tablepatterns as tp
 from support.declared_objects import Make, Verdict, all_public_objects
 from support.queue_workers import RecordingHandler
 from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, WideEntity
-from tablepatterns.catalogue import ENTRIES
+from tablepatterns.catalog import ENTRIES
 from tablepatterns.connection import in_memory
 from tablepatterns.errors import BadDesign
 from tablepatterns.jobs import recount, verify

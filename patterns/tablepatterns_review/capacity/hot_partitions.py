@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final
 
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
@@ -18,7 +19,8 @@ from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTI
 from ..design.model import Design
 from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
 from .day import BUSIEST, STEP, STEPS, day_curve
-from .load import Load, loads_of, seconds_until_over, shares, throttled_share
+from .load import Load, loads_of
+from .partitions import shares
 
 SHOWN: Final = 12
 """The number of partitions of a table that are listed individually."""
@@ -179,3 +181,34 @@ def _account(measured_sets: Iterable[Measured]) -> AccountLoad:
 
 def _requests(measured_set: Measured) -> float:
     return max(measured_set.requests, measured_set.transactions)
+
+
+def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
+    """Return the share of the work that is throttled, from 0 to 1.
+
+    Throttled requests are not sent again.
+
+    >>> throttled_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
+    0.24833333333333332
+
+    :param rates: entities per second, step by step
+    :param target: entities per second that are served
+    :param step: the length of a step in seconds
+    """
+    if max(rates, default=0.0) <= target:
+        return 0.0
+    left = target
+    refused = 0.0
+    for rate, steps in groupby(rates):
+        seconds = step * sum(1 for _ in steps)
+        # The bucket holds only one second's worth, so idle time does not help at busy times
+        over = (rate - target) * seconds
+        refused += max(0.0, over - left)
+        left = min(target, max(0.0, left - over))
+    asked = sum(rates) * step
+    return refused / asked if asked else 0.0
+
+
+def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:
+    """Return the seconds until the load first exceeds the target; None if it never does."""
+    return next((number * step for number, rate in enumerate(rates) if rate > target), None)

@@ -2,138 +2,23 @@
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import groupby, product
-from typing import Final, Literal
+from typing import Final
 
 from tablepatterns.entity_set.derived import Derived, RowLayout, profile_of
 from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 
 from ..design.archives import archive_set, is_of_archive
-from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Write
-from ..key_parts import pieces_of
+from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Shape, Write
 from ..kinds import kind_of
+from ..measure.sample import coincidence_of, names_one, values_of
 from ..model import Measured
 from ..zipf import Zipf
-from .day import SECONDS, STEP, STEPS, day_curve, moment_of
-from .partitions import Clock, Dimension, Partitions
-
-Choice = Literal["new", "entity", "partition", "all"]
-"""What a call uses: a new entity, an existing one, a whole partition, or everything."""
-
-_EXPLICIT: Final = 32
-"""The number of the busiest partitions of a key that are simulated individually."""
-_EXPLICIT_AT_A_TIME: Final = 8
-"""The same, if each period has its own partition; and for buckets, which are all equal."""
-
-
-@dataclass(frozen=True)
-class Share:
-    """The share of calls of a partition during a part of the day.
-
-    :param first: the first step
-    :param last: the step after the last one
-    """
-
-    partition: str
-    first: int
-    last: int
-    of: float
-
-
-@lru_cache(maxsize=32)
-def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Share]:
-    """Return the shares of the busiest partitions, which are the same at other rates.
-
-    Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
-    less even both are. A call that uses everything loads every partition by its size.
-
-    :param choice: what a call uses
-    :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
-    """
-    clock, shares = partitions.clock, list[Share]()
-    moments = list(_moments(clock, choice, skew))
-    most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
-    for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
-        for first, last, start, of in moments:
-            name = _name(partitions, ranks, start)
-            for bucket in _buckets(partitions.buckets):
-                shares.append(Share(bucket + name, first, last, share * of / partitions.buckets))
-    return tuple(shares)
-
-
-def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> list[tuple[Mapping[str, int], float]]:
-    """Return the values of the busiest partitions, as ranks by field, and the share of each."""
-    largest = max(partitions.dimensions, key=lambda dimension: dimension.values.count, default=None)
-    ranges: list[list[tuple[int, float]]] = []
-    for dimension in partitions.dimensions:
-        chosen = _chosen(dimension, choice, skew if dimension is largest else 0.0)
-        ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
-    found = [(tuple(rank for rank, _ in each), math.prod(share for _, share in each)) for each in product(*ranges)]
-    names = [dimension.names for dimension in partitions.dimensions]
-    return [
-        ({name: rank for group, rank in zip(names, ranks, strict=True) for name in group}, share)
-        for ranks, share in heapq.nsmallest(most, found, key=lambda each: (-each[1], each[0]))
-    ]
-
-
-def _chosen(dimension: Dimension, choice: Choice, skew: float) -> Zipf:
-    """Return the distribution of the requested values: as often as they occur, unless partitions are requested."""
-    if choice == "all":
-        return dimension.values
-    occurs = 0.0 if choice == "partition" else dimension.values.exponent
-    return Zipf(dimension.values.count, occurs + skew)
-
-
-def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple[int, int, int, float]]:
-    """Yield the first and last step of a partition, the step at which its time starts, and its share."""
-    if clock is None:
-        yield 0, STEPS, 0, 1.0
-        return
-    recent = Zipf(clock.values, 0.0 if choice == "all" else skew)
-    if clock.seconds is None:
-        yield 0, STEPS, 0, 1.0 if choice == "new" else recent.share(1)
-        return
-    length = round(min(clock.seconds, SECONDS) / STEP)
-    for now in range(0, STEPS, length):
-        last = min(now + length, STEPS)
-        if choice == "new":
-            yield now, last, now, 1.0
-        else:
-            for start in range(now, -1, -length):
-                yield now, last, start, recent.share((now - start) // length + 1)
-
-
-def _name(partitions: Partitions, ranks: Mapping[str, int], start: int) -> str:
-    """Return the name of a partition in reports: values by their rank, times of the simulated day."""
-    clock = partitions.clock
-    text = ""
-    for piece in pieces_of(partitions.template):
-        text += piece.literal
-        if piece.name and piece.name in ranks:
-            text += f"{piece.name} {ranks[piece.name]}"
-        elif piece.name and clock and clock.seconds is not None:
-            text += moment_of(start).strftime(piece.spec)
-        elif piece.name:
-            text += f"newest {piece.name}"
-    return text
-
-
-def _buckets(count: int) -> list[str]:
-    """Return the prefixes of the PartitionKeys of the first buckets."""
-    if count == 1:
-        return [""]
-    width = max(2, len(str(count - 1)))
-    return [f"{number:0{width}d}_" for number in range(min(count, _EXPLICIT_AT_A_TIME))]
-
-
-_SPREAD_BUCKETS: Final = 16
-"""The default number of buckets of a `PartitionSpread`."""
+from .day import day_curve
+from .partitions import Choice, Partitions
 
 
 @dataclass(frozen=True)
@@ -175,6 +60,11 @@ def loads_of(design: Design, measured_set: Measured) -> Iterator[Load]:
         yield from _read(design, measured_set.of, measured_set, measured_set.access, curve)
     else:
         yield from _written(design, measured_set.of, measured_set, measured_set.access, curve)
+
+
+def via_of(declared_set: DeclaredSet, call: Measured) -> Derived | None:
+    """Return the derived data that a query reads; None for the primary rows."""
+    return next((derived for derived in declared_set.derived if derived.name == call.via), None)
 
 
 def key_of(derived: Derived, primary: Key) -> Key | None:
@@ -219,13 +109,18 @@ def partitions_of(declared_set: DeclaredSet, key: Key, *, buckets: int = 1) -> P
     shape = declared_set.shape
     if not shape.count:
         # A set that is still empty is simulated as after a year
-        shape = replace(shape, count=round(shape.net_growth) or round(inserts * SECONDS))
+        shape = replace(shape, count=round(shape.net_growth) or round(inserts * DAY))
     return Partitions.of(key, shape, inserts=inserts, buckets=buckets)
 
 
 def primaries(declared_set: DeclaredSet) -> Partitions:
     """Return the partitions of the primary rows of a set."""
     return partitions_of(declared_set, declared_set.key, buckets=kind_of(declared_set).buckets(declared_set))
+
+
+def busiest_share(shape: Shape, names: Iterable[str]) -> float:
+    """Return the share of the entities that have the most frequent value of each field."""
+    return math.prod(values_of(shape, name).share(1) for name in names)
 
 
 def _read(
@@ -237,7 +132,7 @@ def _read(
         if target is not None:
             yield Load(target.table, primaries(target), "entity", query.skew, curve, work)
         return
-    via = next((derived for derived in declared_set.derived if derived.name == measured_set.via), None)
+    via = via_of(declared_set, measured_set)
     profile = declared_set.profile(via) if via else None
     is_list = profile is not None and profile.finder == "find_all"
     choice: Choice = "partition"
@@ -301,32 +196,48 @@ def _besides(
                 yield other_set.table, primaries(other_set), "new" if belonging.operation == "insert" else "entity", 1.0
 
 
-def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
-    """Return the share of the work that is throttled, from 0 to 1.
+# -- Retries of writers that conflict
 
-    Throttled requests are not sent again.
+ROUND_TRIP: Final = 0.02
+"""The assumed seconds between two requests of a writer in the account's region."""
+RETRY_REQUESTS: Final = 2
+"""The requests of a retry: the read, and the rejected write."""
 
-    >>> throttled_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
-    0.24833333333333332
 
-    :param rates: entities per second, step by step
-    :param target: entities per second that are served
-    :param step: the length of a step in seconds
+def retries_at(rate: float) -> float:
+    """Return the average number of retries of a change, if writers change the row at this rate.
+
+    An attempt reads the row and writes it a round trip later. It conflicts with the changes in the round trips before
+    and after that write.
+
+    >>> retries_at(25)
+    1.0
+
+    :param rate: changes of the row per second
     """
-    if max(rates, default=0.0) <= target:
-        return 0.0
-    left = target
-    refused = 0.0
-    for rate, steps in groupby(rates):
-        seconds = step * sum(1 for _ in steps)
-        # The bucket holds only one second's worth, so idle time does not help at busy times
-        over = (rate - target) * seconds
-        refused += max(0.0, over - left)
-        left = min(target, max(0.0, left - over))
-    asked = sum(rates) * step
-    return refused / asked if asked else 0.0
+    return 2 * rate * ROUND_TRIP
 
 
-def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:
-    """Return the seconds until the load first exceeds the target; None if it never does."""
-    return next((number * step for number, rate in enumerate(rates) if rate > target), None)
+def retries_of(declared_set: DeclaredSet, write: Write) -> float:
+    """Return the average number of retries of one call of a write, at its average rate.
+
+    Rows of lists and totals are retried too: in the entity's partition with the whole transaction, otherwise by the
+    writer that updates them afterwards.
+    """
+    retries = 0.0
+    if write.operation == "update" and write.writers > 1 and not write.overwrite:
+        retries += retries_at(write.rate * Zipf(max(1, declared_set.shape.count), write.skew).coincidence)
+    for derived in touched(declared_set, write):
+        profile = declared_set.profile(derived)
+        writes = [write for write in declared_set.writes if derived in touched(declared_set, write)]
+        if profile.is_shared and max(write.writers for write in writes) > 1:
+            rate = sum(write.rate for write in writes)
+            retries += retries_at(rate * _coincidence(declared_set, profile.groups) / profile.spread)
+    return retries
+
+
+def _coincidence(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
+    """Return the share of pairs of entities that have the same values of these fields."""
+    if names_one(declared_set.shape, names):
+        return 1 / max(1, declared_set.shape.count)
+    return coincidence_of(declared_set.shape, names)
