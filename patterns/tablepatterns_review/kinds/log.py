@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache, partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from tablepatterns.figures import counted, span
@@ -136,7 +136,7 @@ Sum = TypeVar("Sum", "Reading", CallCost)
 
 def _combined(kind: type[Sum], parts: Iterable[tuple[Sum, float]]) -> Sum:
     """Return the sums of all figures, each part so many times."""
-    sums = dict.fromkeys((figure.name for figure in fields(kind) if figure.default == 0), 0.0)
+    sums: dict[str, Any] = {figure.name: 0.0 for figure in fields(kind) if figure.default == 0}
     for part, times in parts:
         for name in sums:
             sums[name] += getattr(part, name) * times

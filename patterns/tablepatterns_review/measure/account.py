@@ -155,7 +155,8 @@ class SampleDesign(SizedDesign):
     def part(self, names: Collection[str]) -> SampleDesign:
         """Return the sample of some sets, by their names."""
         sets = tuple(declared_set for declared_set in self.design.sets if declared_set.name in names)
-        tables, spans = ({of.name: figures[of.name] for of in sets} for figures in (self.tables, self.spans))
+        tables = {declared_set.name: self.tables[declared_set.name] for declared_set in sets}
+        spans = {declared_set.name: self.spans[declared_set.name] for declared_set in sets}
         return SampleDesign(replace(self.design, sets=sets), tables, spans)
 
 
