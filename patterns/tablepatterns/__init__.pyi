@@ -61,8 +61,8 @@ from .recipes.inter_partition_index import InterPartitionIndex as InterPartition
 from .recipes.intra_partition_index import IntraPartitionIndex as IntraPartitionIndex
 from .recipes.large_properties.large_properties import Large as Large
 from .recipes.large_properties.large_properties import LargeProperties as LargeProperties
-from .recipes.large_properties.large_values import LargePropertyStore as LargePropertyStore
 from .recipes.large_properties.large_properties import Upload as Upload
+from .recipes.large_properties.large_values import LargePropertyStore as LargePropertyStore
 from .recipes.log_tail import LogTail as LogTail
 from .recipes.lookup import Lookup as Lookup
 from .recipes.one_to_many import OneToMany as OneToMany

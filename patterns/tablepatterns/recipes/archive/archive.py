@@ -16,9 +16,10 @@ from ...entity_set.internals import (
     check_not_moved,
     check_read_from,
     is_read_from,
-    key_of,
     mappings_of,
     primary_keys,
+    stored_fields,
+    stored_form,
 )
 from ...entity_set.model_recipes import E
 from ...errors import NOT_SHOWN, BadDesign, BadMessage
@@ -106,7 +107,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         entity_set: EntitySet[Account_co, E],
         target: EntitySet[Account_co, Any] | Store,
         *,
-        children: Mapping[OneToMany[Account_co], EntitySet[Account_co, Any] | Store] | None = None,
+        children: Mapping[OneToMany[Account_co, Any, Any], EntitySet[Account_co, Any] | Store] | None = None,
         queue: str | None = None,
         kind: str | None = None,
         base64: bool = False,
@@ -150,7 +151,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises LimitExceeded: the target is blobs or files, and the entity's keys make a name that is too long
         """
-        fields = key_of(self._models, entity)
+        fields = stored_form(self._models, entity)
         check_read_from(self.entity_set, fields)
         keys = primary_keys(self.entity_set, fields)
         check_not_moved(self.entity_set, "Archive")
@@ -171,7 +172,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadInput: it was read from another set
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        fields = key_of(self._models, entity)
+        fields = stored_form(self._models, entity)
         place = self._there.entities if isinstance(self._there, Rows) else self.entity_set
         if not is_read_from(place, fields):
             check_read_from(self.entity_set, fields)
@@ -244,7 +245,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
                 raise BadMessage("entity", NOT_SHOWN, rule, "send it with `archive` or `restore`")
 
     def _key(self, fields: Mapping[str, Any]) -> Keys:
-        return self.entity_set.key.format(fields if self._models is None else self._models.model.key_fields(fields))
+        return self.entity_set.key.format(stored_fields(self._models, fields))
 
 
 def _entity(key: Key, keys: Keys, snapshot: Snapshot) -> Entity:
@@ -252,7 +253,7 @@ def _entity(key: Key, keys: Keys, snapshot: Snapshot) -> Entity:
 
 
 def _children(
-    entity_set: EntitySet[Any], target: object, relation: OneToMany[Any], to: EntitySet[Any] | Store
+    entity_set: EntitySet[Any], target: object, relation: OneToMany[Any, Any, Any], to: EntitySet[Any] | Store
 ) -> Children:
     """Return where one kind of children is moved; reject a target in which they could not be found."""
     one, many = relation.parents, relation.children

@@ -11,7 +11,7 @@ from ...argument_types import checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none, check_read_from, key_of, mappings_of
+from ...entity_set.internals import adapter_or_none, check_read_from, mappings_of, stored_form
 from ...entity_set.model_recipes import E
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...recipe import Account_co, Pattern, recipe, stream
@@ -144,7 +144,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         Guide: large entities pattern.
         """
         self._check_readable(name)
-        fields = key_of(self._models, entity)
+        fields = stored_form(self._models, entity)
         check_read_from(self.entity_set, fields)
         keys = self._rows.key(fields)
         stored = await self._rows.stored(keys, [name])
