@@ -164,7 +164,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
     @property
     def location(self) -> str:
-        """The table and the key, for errors."""
         return f"table {self.table.name}"
 
     def _set_profile(self) -> SetProfile | None:

@@ -96,7 +96,6 @@ class CopiedFields(Copies):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the copied fields, and of those that locate the copies."""
         return {*self.key.fields, *self.copies}
 
     @property
@@ -112,7 +111,6 @@ class CopiedFields(Copies):
         return FilledCopies(self, entity_set)
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that an entity with copies has the fields that refer to another."""
         check_partition(self.name, self.key, key, self.placement)
         for name in self.refers:
             if name not in key.fields:
@@ -121,7 +119,6 @@ class CopiedFields(Copies):
                 )
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the entity that may refer to this one."""
         values = {name: fields.get(name) for name in self.key.fields}
         if any(value is None for value in values.values()):
             return []
@@ -139,7 +136,6 @@ class CopiedFields(Copies):
         return super().affected_keys(change)
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that updates the copies, if the entity with these keys refers to this one."""
         if row is None or self.referred(primary.key, RowLayout(self.key).entity(row)) != primary.row:
             return None
         copies = self.copied({} if primary.fields is None else primary.fields)

@@ -50,7 +50,6 @@ class EntityGroupTransaction(Pattern[Account_co]):
 
     @property
     def location(self) -> str:
-        """The table, for errors."""
         return f"table {self.table.name}"
 
     @recipe

@@ -91,17 +91,14 @@ class IndexEntity(Lists):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields in the keys of the lists."""
         return {*self.fields, *(self._key.fields if self._key else ())}
 
     def row_store(self, account: Account) -> RowStore | None:
-        """Return the container of the lists; None if they are in a table."""
         if not isinstance(self.placement, InBlobs):
             return None
         return BlobRows(account, self.placement.container, self.key_list.name)
 
     def layout(self, primary: Key) -> Key:
-        """Return the key of the rows, for entities with that primary key."""
         if self._key is None:
             return _default(primary, self.fields, is_eventual=self.is_eventual, spread=self.spread)
         return spread_key(self._key) if self.spread > 1 else self._key
@@ -111,7 +108,6 @@ class IndexEntity(Lists):
         return self.layout(key)
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that the rows are where the store says, and that entities have the fields of their key."""
         layout = self.layout(key)
         check_partition(self.name, layout, key, self.placement)
         for field in self.fields:
@@ -120,7 +116,6 @@ class IndexEntity(Lists):
                 raise BadDesign(self.name, field, rule, "add the field to the key, or leave out the key")
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the row that lists an entity; none if a field is missing."""
         return self.rows_of(self.layout(key), key, fields)
 
     def affected_keys(self, change: Change) -> list[Keys]:
@@ -129,7 +124,6 @@ class IndexEntity(Lists):
         return [] if old == new else [*old, *new]
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that adds the entity to a list, or removes it."""
         entries = self.entries_in(keys, row)
         belongs = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
         if belongs == (primary.row in entries):

@@ -83,7 +83,6 @@ class InterPartitionIndex(Index):
         self.name = name or f"{key.partition_template}/{key.row_template}"
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that the copies are outside the primary's partition."""
         if self.placement == InTable() and self.key.partition_template == key.partition_template:
             rule = "its copies would share the primary's partition"
             raise BadDesign(f"index {self.name}", self.key.partition_template, rule, "use an IntraPartitionIndex")

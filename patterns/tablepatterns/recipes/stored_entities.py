@@ -93,30 +93,24 @@ class RowsOfSet(StoredEntities):
 
     @property
     def tables(self) -> frozenset[str]:
-        """The names of the tables with rows of these entities, derived rows included."""
         return super().tables.union(derived.table(self.table.name) for derived in self._entity_set.derived)
 
     def key(self, fields: Mapping[str, Any]) -> Keys:
-        """Return the key of the entity with these fields."""
         return primary_keys(self._entity_set, fields)
 
     def key_of(self, row: Entity) -> Keys | None:
-        """Return the key of a row's entity; None for a row of another kind."""
         return keys_of(row) if primary_layout(self._entity_set).fits(row) else None
 
     def where(self, keys: Collection[Keys]) -> Filter:
-        """Return the filter for the rows of some entities of one partition, which may include rows of others."""
         rows, row_keys = prop("RowKey"), sorted((row for _, row in keys), key=ordinal)
         (partition_key,) = {partition for partition, _ in keys}
         return (prop("PartitionKey") == partition_key) & (rows >= row_keys[0]) & (rows <= row_keys[-1])
 
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
-        """Return all rows of an entity as of one instant. Cost: 1 transaction."""
         row = await self.table.get(*key, select=self.selected(names))
         return [] if row is None else [row]
 
     async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
-        """Return the stored properties of an entity, or None. Cost: 1 transaction."""
         return await self.table.get(*key, select=self.selected(names))
 
 
@@ -130,34 +124,28 @@ class RowsOfWide(StoredEntities):
         self._account = entity_set.account
 
     def fits(self, key: Keys) -> bool:
-        """Return whether an entity may have this key."""
         return super().fits(key) and self._key.parse(*key)[PART] == 1
 
     def selected(self, names: Collection[str]) -> list[str]:
-        """Return the properties to select for some stored properties."""
         return super().selected({PARTS, *names})
 
     def key(self, fields: Mapping[str, Any]) -> Keys:
-        """Return the key of the entity with these fields."""
         names = [name for name in self._key.fields if name != PART]
         return self._key.format({name: fields.get(name) for name in names} | {PART: 1})
 
     def key_of(self, row: Entity) -> Keys | None:
-        """Return the key of a row's entity; None for a row of another kind."""
         partition_key, row_key = keys_of(row)
         head = head_of(row_key)
         key = None if head is None else (partition_key, head)
         return key if key and self.fits(key) else None
 
     def where(self, keys: Collection[Keys]) -> Filter:
-        """Return the filter for the rows of some entities of one partition, which may include rows of others."""
         ranges = [Stored(*key).range for key in keys]
         first = min((key_range.lower or "" for key_range in ranges), key=ordinal)
         behind = max((key_range.upper or "" for key_range in ranges), key=ordinal)
         return range_filter(KeyRange(ranges[0].partition_key, first, True, behind, False))
 
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
-        """Return all rows of an entity as of one instant. Cost: 1 transaction."""
         where = range_filter(Stored(*key).range)
 
         async def attempt() -> list[Entity]:
@@ -167,7 +155,6 @@ class RowsOfWide(StoredEntities):
         return [row for row in rows if self.key_of(row) == key]
 
     async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
-        """Return the stored properties of an entity, or None. Cost: 1 transaction."""
         value = stored(*key, await self.rows_of(key, names), is_whole=False)
         return value.fields if value.parts else None
 

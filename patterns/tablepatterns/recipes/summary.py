@@ -106,12 +106,10 @@ class Summary(Totals):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields that make the groups, and of those that are added up."""
         return {*self.layout.fields, *self.sums}
 
     @property
     def properties(self) -> list[str]:
-        """The names of the properties that hold totals."""
         return [*([self.count] if self.count else []), *self.sums.values()]
 
     def row_key_pattern(self, key: Key) -> Key | None:
@@ -119,11 +117,9 @@ class Summary(Totals):
         return self.layout if self.is_eventual else None
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that the rows are where the store says."""
         check_partition(self.name, self.layout, key, self.placement)
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the row of an entity's group, if it is in one."""
         return self.rows_of(self.layout, key, fields)
 
     def affected_keys(self, change: Change) -> list[Keys]:
@@ -143,7 +139,6 @@ class Summary(Totals):
         }
 
     async def operations(self, change: Change, rows: RowReader) -> list[Operation]:
-        """Return the operations that update the totals for a change."""
         parts = self._parts(change)
         return [self._added(keys, await rows.get(*keys), old, new) for keys, (old, new) in parts.items()]
 
@@ -153,7 +148,6 @@ class Summary(Totals):
         return {} if old == new else {keys: (old.get(keys), new.get(keys)) for keys in [*old, *new]}
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that lists an entity with what it adds, or removes it, and updates the sums."""
         if row is not None and not self.key_list.is_in(row):
             text = f"{self.name}: the row {keys} has no list {self.key_list.name}, so it belongs to something else"
             raise DerivedDataMismatch(text)

@@ -220,7 +220,6 @@ class EncryptedProperties(PropertyMapping):
             self._check()
 
     def of_model(self, model: type[Any]) -> EncryptedProperties:
-        """Return this mapping for the fields of a model that are `Encrypted`, unless it was given names."""
         if not self.needs_model:
             return self
         mapping = copy.copy(self)
@@ -242,20 +241,16 @@ class EncryptedProperties(PropertyMapping):
 
     @property
     def name(self) -> str:
-        """The name that errors use."""
         return "encrypted properties"
 
     @property
     def fields(self) -> Collection[str]:
-        """The names of the properties that may be encrypted."""
         return self._names
 
     def stored(self, name: str) -> Collection[str]:
-        """Return the properties that one is decrypted from: itself and the header."""
         return (name, ENCRYPTED_WITH) if name in self._names else (name,)
 
     def written_names(self, name: str) -> Collection[str]:
-        """Return the properties that one is written to: itself, the header, and its hash, if any."""
         hashed = self._blind.names.get(name)
         return (*self.stored(name), *([hashed] if hashed else []))
 
@@ -313,7 +308,6 @@ class EncryptedProperties(PropertyMapping):
         )
 
     async def encode(self, fields: Fields, place: Place) -> Encoded:
-        """Return the fields with encrypted values, the header and the hashes."""
         for name in sorted({ENCRYPTED_WITH, *self._blind.names.values()}.intersection(fields)):
             raise BadProperty(name, fields[name], f"the name is reserved for {self.name}", "rename the property")
         plain_values = {

@@ -103,23 +103,19 @@ class LargeProperties(PropertyMapping):
         self.above = above
 
     def of_model(self, model: type[Any]) -> LargeProperties:
-        """Return this mapping for the fields of a model that are `Large`, unless it was given names."""
         if not self.needs_model:
             return self
         return LargeProperties(annotated(model, Large), container=self.container, above=self.above)
 
     @property
     def name(self) -> str:
-        """The name that errors use."""
         return "large properties"
 
     @property
     def fields(self) -> Collection[str]:
-        """The names of the properties that may be large."""
         return self._names
 
     async def encode(self, fields: Fields, place: Place) -> Encoded:
-        """Return the fields with addresses in place of large values, and the uploads that must come first."""
         stored = {name: self._plain(name, value) for name, value in fields.items()}
         container = place.account.container(self.container)
         before: list[Action] = []
