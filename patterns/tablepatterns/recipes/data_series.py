@@ -392,8 +392,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :param fields: a value for every other field of the key
         :raises BadInput: the points do not divide the period evenly, or there is no such field
         :raises BadKey: a key field is missing, or its value cannot be part of a key
-
-        Guide: data series pattern.
         """
         if at not in self.key.fields:
             rule = "it names the key field that holds the period of a series"

@@ -89,8 +89,6 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
-
-        Guide: join in the client.
         """
         (entity,) = await self.get_many([fields_of(key, fields)])
         return entity
@@ -103,8 +101,6 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
 
         :param keys: for each entity, a value for every field of the key; duplicates are allowed
         :raises BadKey: a key field is missing, or its value cannot be part of a key
-
-        Guide: join in the client.
         """
         field_lists = [stored_fields(self._models, fields) for fields in keys]
         keys_and_fields = [(self.entity_set.key.format(fields), fields) for fields in field_lists]
@@ -123,8 +119,6 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
         :param on: for a field of the key, its name in the rows, if different
         :raises BadInput: the key has no such field
         :raises BadKey: a row has a value that cannot be part of a key
-
-        Guide: join in the client.
         """
         names = {field: field for field in self.entity_set.key.fields} | dict(on or {})
         for field in names.keys() - set(self.entity_set.key.fields):
@@ -137,10 +131,7 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
 
     @recipe
     async def refresh(self) -> None:
-        """Empty the cache, and with `whole_table` read the table now. Cost: none, or 1 transaction per 1,000 rows.
-
-        Guide: join in the client.
-        """
+        """Empty the cache, and with `whole_table` read the table now. Cost: none, or 1 transaction per 1,000 rows."""
         self.forget()
         if self.whole_table:
             await self._entities_by_key({})

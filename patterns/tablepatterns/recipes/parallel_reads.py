@@ -118,8 +118,6 @@ class ParallelReads(Pattern[Account_co], Generic[Account_co, E]):
         :param select: the properties to read
         :raises BadKey: the fields do not make a range; nothing was read
         :raises BadFilter: `where` cannot be applied to the rows, or needs a scan
-
-        Guide: asynchronous and parallel operations.
         """
 
         async def read(fields: Mapping[str, Any]) -> list[E]:

@@ -206,8 +206,6 @@ class BlobLog(Pattern[Account_co]):
         :param latest: an aware datetime; None for now, by the account's clock
         :param levels: the levels to read, such as `["ERROR", "CRITICAL"]`; None for all
         :raises BadInput: an instant has no time zone, or a line of a blob is not a log entry
-
-        Guide: log data anti-pattern.
         """
         begin, end = in_utc("earliest", earliest), in_utc("latest", latest or self.account.now())
         entry_filter = _EntryFilter(begin, end, None if levels is None else frozenset(levels))

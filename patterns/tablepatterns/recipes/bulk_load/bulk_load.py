@@ -299,8 +299,6 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
             it, if any, and `__cause__` is the reason
         :raises BadToken: the token is invalid, or the input does not start with the same entities
         :raises BadInput: an argument has the wrong type or value
-
-        Guide: entity group transactions; writing efficiently.
         """
         check_retry_for(retry_for)
         if isinstance(entities, Mapping):
