@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final
 from uuid import UUID
 
-from .edm import Int64, Ticks
+from .edm import FROM_JSON, Int64, Ticks
 from .entity import typed
 from .errors import BadInput, message_of
 
@@ -74,19 +74,7 @@ def _typed_value(value: Any) -> tuple[str | None, Any]:
     return None, value
 
 
-def _instant(text: str) -> datetime | Ticks:
-    ticks = Ticks.parse(text)
-    return ticks if ticks % 10 else ticks.datetime()
-
-
-_READERS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "Edm.Int64": lambda text: Int64(int(text)),
-    "Edm.DateTime": _instant,
-    "Edm.Guid": UUID,
-    "Edm.Binary": lambda text: b64decode(text, validate=True),
-    "Edm.Double": float,
-}
-
-
 def _read(value: Any, kind: str | None) -> Any:
-    return value if kind is None else _READERS[kind](value)
+    if kind == "Edm.Binary":
+        return b64decode(value, validate=True)
+    return value if kind is None else FROM_JSON[kind](value)

@@ -20,8 +20,9 @@ from ..catalogue.entries import ENTRIES
 from ..catalogue.find import describe, listing
 from ..errors import BadInput
 from ..messages.stop_signal import stop_on_signals
+from ..recipe import bound_async
 from ..recipes.worker import Worker
-from .declared import load
+from .declared import load, run
 from .design import design
 from .help import names, section
 from .help import render_help as help_on
@@ -31,7 +32,6 @@ from .poison import poison
 from .rekey import rekey
 from .status import status
 from .traffic import traffic
-from .worker import work
 
 _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
@@ -177,7 +177,7 @@ def worker(
         found: Worker[Any] = load(name, Worker, "worker")
         if not as_json:
             Result(None, (f"working on {', '.join(found.queues)}; stop with Ctrl+C",)).print(as_json=False)
-        report = work(found, stopping)
+        report = run(found.account, bound_async(found).run(stopping))
     line = f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned"
     return Result(asdict(report), (line,))
 

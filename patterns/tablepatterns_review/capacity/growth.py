@@ -14,10 +14,10 @@ from tablepatterns.recipes.blob_log.blob_log import BLOCK_BYTES, MAX_NUMBER
 
 from ..design.archives import archive_write
 from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape, Write
+from ..estimate import pages
 from ..kinds import kind_of
 from ..measure.log_pace import blobs_an_hour, entries_of, line_bytes
 from ..measure.sample import names_one, values_in, values_of
-from ..measure.scaling import pages
 from ..model import LimitUse, Measured
 from .load import key_of, moves, moves_away, partitions_of, primaries, touched
 from .sizes import archived_size, derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of

@@ -42,6 +42,7 @@ GROWTH_MISMATCH: Final = Rule(
     severity="a warning if one is more than twice the other",
     why="Estimate both capacity and transactions when you evaluate a design.",
     guide="Cost considerations",
+    why_not_automatic="which of the figures is right, only you know",
 )
 RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
 
