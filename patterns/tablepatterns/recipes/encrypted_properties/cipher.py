@@ -1,4 +1,4 @@
-"""AES-256-GCM encryption and AES key wrap of typed values, from the `cryptography` package."""
+"""AES-256-GCM encryption of typed values, with the `cryptography` package."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def need_cryptography() -> None:
 
 
 def new_content_key() -> bytes:
-    """Return a new random key."""
     return os.urandom(CONTENT_KEY_BYTES)
 
 
@@ -57,26 +56,6 @@ def decrypt(key: bytes, sealed: bytes, associated: bytes) -> bytes:
         return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
     except InvalidTag:
         raise ValueError("it was altered, or encrypted for another entity or with another key") from None
-
-
-def wrap(key_encryption_key: bytes, content_key: bytes) -> bytes:
-    """Return a key, encrypted with another by AES key wrap (RFC 3394)."""
-    from cryptography.hazmat.primitives.keywrap import aes_key_wrap
-
-    return aes_key_wrap(key_encryption_key, content_key)
-
-
-def unwrap(key_encryption_key: bytes, wrapped: bytes) -> bytes:
-    """Return the key that `wrap` encrypted.
-
-    :raises ValueError: it was wrapped with another key, or altered
-    """
-    from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap
-
-    try:
-        return aes_key_unwrap(key_encryption_key, wrapped)
-    except InvalidUnwrap:
-        raise ValueError("it was wrapped with another key, or altered") from None
 
 
 _STRUCTS: Final = {b"?": "?", b"i": ">i", b"l": ">q", b"d": ">d", b"t": ">q"}
