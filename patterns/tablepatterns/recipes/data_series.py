@@ -117,8 +117,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
     Writers of one entity contend for its ETag.
 
-    Cost, in storage transactions: `set`, `set_many`, `read` 1. `add` 2 for each attempt, `clear` the same.
-
     :param account: where the table is
     :param table: the table's name; the first write creates it
     :param key: the key; its fields name a series and its period

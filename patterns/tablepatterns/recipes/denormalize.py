@@ -45,10 +45,9 @@ class CopiedFields(Copies):
     The copied entity (the employee) has the fields that locate the entity with the copies (its department), and that
     one has the fields that say which entity it refers to (its manager's number).
 
-    Consistency: in the same partition, the copies change in one entity group transaction with their source, on
-    condition of both ETags. So readers never see stale copies, even when an entity starts to refer to another. In
-    another table, copies are eventually consistent; see docs/protocols/intents.md. A change that would refer to an
-    entity that does not exist is rejected. When the source is deleted, its copies are removed.
+    Consistency: in the same partition, the copies change in one transaction with their source, so readers never see
+    stale copies. In another table, copies are eventually consistent; see docs/protocols/intents.md. A change that would
+    refer to an entity that does not exist is rejected. When the source is deleted, its copies are removed.
 
     There can be only one entity to copy into. Writes made without the sets are not copied: declare it for both,
     `manager` for the employees and `manager.filled_from(employees)` for the departments. Values that callers give for

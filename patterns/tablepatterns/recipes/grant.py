@@ -201,9 +201,7 @@ def grant(
     ['by ann']
 
     The service rejects everything outside the range, the permissions and the lifetime. The range is exactly that of
-    `EntitySet.range`; a plain signature would include the end of a prefix. A grant raises `BadDesign` if other rows
-    could be in the range, such as copies of other entities, or rows of the sets in `excluding`; or if the client may
-    write, but could not keep derived data consistent. Tokens do not contain the account key, and no repr shows a token.
+    `EntitySet.range`. Tokens do not contain the account key, and no repr shows a token.
 
     A token cannot be revoked unless you name a `policy`; let it expire soon. Blobs and queues are not covered. Sets
     that are not in `excluding` are not checked. A client that may write can put any row in the range, of any shape.

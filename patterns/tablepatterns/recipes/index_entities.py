@@ -39,11 +39,9 @@ class IndexEntity(Lists):
     that PartitionKey elsewhere. In the partition it lists the RowKeys of the employees in order, elsewhere both keys.
     When the last employee leaves the list, the row is deleted.
 
-    Consistency: in the partition, the list changes in one entity group transaction with the entity, on condition of
-    both ETags; if another writer of the list was faster, the write is retried. In a table or in blobs, lists are
-    eventually consistent: if a process crashes at any point, draining the intents queue leaves each list correct; see
+    Consistency: in the partition, the list changes in one transaction with the entity; if another writer of the list
+    was faster, the write is retried. In a table or in blobs, lists are eventually consistent; see
     docs/protocols/intents.md. `find_all` reads the entities too, so it never returns one that no longer has the value.
-    No entity is listed twice.
 
     Writers of one list contend with each other; `spread` reduces that. A row holds 1 MiB, some 20,000 keys. In the
     partition a write beyond that is rejected; elsewhere its message goes to the poison queue. Spread the list, or keep

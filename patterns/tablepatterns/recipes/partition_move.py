@@ -52,8 +52,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
 
     Consistency: the entity is always in at least one of the two places, and during the move in both. Once `move` has
     returned it is in the new place only. If a process crashes at any point, draining the queue leaves the entity in one
-    place, complete, without a marker, and with the changes that others made to it in time. Only one of two concurrent
-    moves of an entity begins. An entity that has the new key already is never overwritten: the move is rejected.
+    place, with the changes that others made to it in time. Only one of two concurrent moves of an entity begins. An
+    entity that has the new key already is never overwritten: the move is rejected.
 
     A copy cannot be moved on until its move is completed by its caller or a worker. If an entity is deleted between the
     copy and the end of the move, such as by an `Archive`, the copy stays, and the archive has the entity too. If both

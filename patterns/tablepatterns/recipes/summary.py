@@ -39,10 +39,9 @@ class Summary(Totals):
     such as the department itself: only the summary's own properties are written. Elsewhere it is a row of its own,
     which lists the group's entities and what each adds.
 
-    Consistency: in the partition, counts and sums change in one entity group transaction with the entity, on condition
-    of both ETags, so they are always exact; if another writer of the group was faster, the write is retried. Elsewhere
-    they are eventually consistent; see docs/protocols/intents.md. Each entity is listed with what it adds, so it is
-    never counted twice, however often a message is delivered.
+    Consistency: in the partition, counts and sums change in one transaction with the entity, so they are always exact;
+    if another writer of the group was faster, the write is retried. Elsewhere they are eventually consistent, and each
+    entity is counted once, however often a message is delivered; see docs/protocols/intents.md.
 
     Only whole numbers are added, since floats would drift. In the partition, the summary does not know entities that
     are older than it or were changed without the set: a count that would fall below zero is rejected, and `recount`

@@ -170,10 +170,9 @@ class EncryptedProperties(PropertyMapping):
     entity and property: if it was moved, altered or removed, reading raises `DecryptionFailed`, without showing
     plaintext. It is not bound to the account, so tables can be copied. Indexes copy the ciphertext.
 
-    Encryption does not hide the names and lengths of properties or the times of writes, and does not detect that a
-    complete old entity was restored. Look up encrypted values with a blind index, which reveals which entities have
-    equal values. `merge` is rejected, since it would leave properties under the old content key. A plain value in a
-    declared property is accepted unless `require` is set. See docs/patterns/encrypted_properties.md.
+    Look up encrypted values with a blind index, which reveals which entities have equal values. `merge` is rejected,
+    since it would leave properties under the old content key. A plain value in a declared property is accepted unless
+    `require` is set. What encryption does not hide: docs/patterns/encrypted_properties.md.
 
     Cost: no storage transactions. One operation of the key per entity written or read, which is a request for a key in
     a vault. A property takes 33 bytes more than its value in UTF-8, and `EncryptedWith` some 150.
