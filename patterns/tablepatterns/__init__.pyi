@@ -31,7 +31,7 @@ from .key import at_most as at_most
 from .key import below as below
 from .key import between as between
 from .key import prefix as prefix
-from .messages.handler import Observer as Observer
+from .messages.delivery import Observer as Observer
 from .models.annotations import Stored as Stored
 from .recipes.archive.archive import Archive as Archive
 from .recipes.archive.stores import BlobArchive as BlobArchive

@@ -24,6 +24,7 @@ from ..entity_set.internals import (
     stored_form,
 )
 from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
+from ..jobs.walk import WalkReport
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, is_sync, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, contended
@@ -177,7 +178,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
 
 
 @dataclass(frozen=True)
-class Changed:
+class Changed(WalkReport):
     """The progress of a change of shared fields.
 
     :param entities: how many entities were checked so far
@@ -277,8 +278,7 @@ class SharedFields(Pattern[Account_co]):
         total = Changed(0, 0, resume)
         while True:
             step = partial(self._change_chunk, changes, chunk, total.token, key_fields, retry_for)
-            now = await contended(self.account, step, retry_for)
-            total = Changed(total.entities + now.entities, total.written + now.written, now.token)
+            total += await contended(self.account, step, retry_for)
             if progress is not None:
                 check_has_run("progress", progress(total))
             if total.token is None:

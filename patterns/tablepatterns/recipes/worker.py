@@ -14,9 +14,8 @@ from azure.core.exceptions import AzureError, HttpResponseError
 from .. import limits
 from ..argument_types import checked, is_async
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
-from ..messages.delivery import Delivery, Outcome, ServedQueue, Settings, log
+from ..messages.delivery import Delivery, Handler, Observer, Outcome, ServedQueue, Settings, log
 from ..messages.envelope import Envelope
-from ..messages.handler import Handler, Observer
 from ..messages.lease import ExternalLease
 from ..messages.poison import PoisonMessage, Reason
 from ..messages.stop_signal import ShouldStop, StopSignal, stop_on_signals
