@@ -98,14 +98,7 @@ class ServedQueue:
 
 
 class Delivery:
-    """One received message.
-
-    :param account: the account whose clock counts
-    :param served: the queue, its poison queue and its handlers
-    :param settings: those of the worker
-    :param message: as it was received
-    :param requested_at: when it was requested
-    """
+    """One received message."""
 
     def __init__(
         self, account: Account, served_queue: ServedQueue, settings: Settings, message: Message, requested_at: datetime
@@ -122,8 +115,6 @@ class Delivery:
         """Process the message, and return the result.
 
         Cost: that of the handler, and 1 transaction to delete or release the message; 2 to move it to the poison queue.
-
-        :raises BadDesign: the handler's `handle` is not `async def`; the message is delivered again
         """
         try:
             lease = self._new_lease()

@@ -181,12 +181,7 @@ class CopiedFields(Copies):
 
 
 class FilledCopies(LookedUpFields):
-    """Maintain the copies in the set of the entities that hold them.
-
-    :param copies: what is copied
-    :param source: the set that is copied from
-    :raises BadDesign: that set does not declare the copies
-    """
+    """Maintain the copies in the set of the entities that hold them."""
 
     def __init__(self, copies: CopiedFields, source: EntitySet[Any, Any]) -> None:
         if copies not in source.derived:
@@ -217,10 +212,7 @@ class FilledCopies(LookedUpFields):
             raise BadDesign(self.name, table, f"the copies are in {expected!r}", "use that table")
 
     async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with the copies of the entity that it refers to.
-
-        :raises ReferenceNotFound: it starts to refer to an entity that does not exist
-        """
+        """Return a change with the copies of the entity that it refers to."""
         if change.new is None:
             return change, []
         old, new = (None if side is None else self._referred(side) for side in (change.old, change.new))

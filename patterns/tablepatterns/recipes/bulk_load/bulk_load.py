@@ -87,8 +87,6 @@ class LoadPosition:
 
         >>> LoadPosition.parse(LoadPosition("ab").with_window(3, "cd").with_done([1]).text())
         LoadPosition(digest='cd', first=0, read=3, open=5)
-
-        :raises BadToken: the text is not a token of a load
         """
         try:
             text = zlib.decompress(base64.b64decode(token, altchars=b"-_", validate=True))
@@ -149,11 +147,7 @@ class LoadResult(Progress):
 
 
 class Tally:
-    """The counts of one load; its partitions report from several threads or tasks.
-
-    :param mark: the position to start from
-    :param report: called after every change, one call at a time
-    """
+    """The counts of one load; its partitions report from several threads or tasks."""
 
     def __init__(self, mark: LoadPosition, report: Callable[[Progress], None] | None) -> None:
         self.progress = Progress(mark.done, mark)

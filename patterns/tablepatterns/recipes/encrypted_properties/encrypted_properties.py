@@ -109,9 +109,6 @@ class _BlindIndex:
     """HMAC-SHA-256 of encrypted properties, for looking them up by value.
 
     The hashes are truncated to 128 bits, as 32 hexadecimal digits, so that collisions are expected after 2**64 values.
-
-    :param names: for each hashed property, the name of the property with the hash
-    :param key: at least 32 random bytes; not one of the encryption keys
     """
 
     def __init__(self, names: Mapping[str, str], key: bytes | None) -> None:

@@ -156,12 +156,7 @@ class Wrapped(NamedTuple):
 
 
 class KeyRing:
-    """The keys of one mapping: the first one encrypts, all of them decrypt.
-
-    :param keys: a key, or several
-    :param resolve: returns the key with another id, or None
-    :raises BadDesign: there are no keys, two have the same id, or one is not a key
-    """
+    """The keys of one mapping: the first one encrypts, all of them decrypt."""
 
     def __init__(self, keys: KeyEncryptionKey | Sequence[KeyEncryptionKey], resolve: Resolve | None = None) -> None:
         key_list = list(keys) if isinstance(keys, Sequence) else [keys]
@@ -191,8 +186,6 @@ class KeyRing:
         """Return a stored content key, decrypted.
 
         :param whose: the name of the entity in errors
-        :raises UnknownKey: its key is not among the keys
-        :raises DecryptionFailed: the key rejects it
         """
         key = self._keys.get(wrapped.kid) or (self._resolve(wrapped.kid) if self._resolve else None)
         if key is None:
