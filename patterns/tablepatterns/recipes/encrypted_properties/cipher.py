@@ -58,7 +58,7 @@ _STRUCTS: Final = {b"?": "?", b"i": ">i", b"l": ">q", b"d": ">d", b"t": ">q"}
 def to_bytes(name: str, value: Any) -> bytes:
     r"""Return a typed value in a stable binary form.
 
-    Text and bytes may be longer than a property; every other type must be a property type. Errors do not show the value.
+    Text and bytes may be longer than a property; every other type must be a property type. Errors do not show values.
 
     >>> to_bytes("Salary", Int64(5))
     b'l\x00\x00\x00\x00\x00\x00\x00\x05'
