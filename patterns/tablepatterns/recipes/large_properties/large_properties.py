@@ -224,12 +224,13 @@ class _Sending:
     async def __call__(self) -> None:
         if self._is_done:
             return
-        value, content_type = self._value, None
-        if isinstance(value, Upload):
-            value, content_type = value.content(self._name), value.content_type
-        elif isinstance(value, str):
-            value, content_type = value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8"
-        await self._container.upload(self._blob, value, content_type=content_type)
+        content: Any = self._value
+        content_type: str | None = None
+        if isinstance(self._value, Upload):
+            content, content_type = self._value.content(self._name), self._value.content_type
+        elif isinstance(self._value, str):
+            content, content_type = self._value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8"
+        await self._container.upload(self._blob, content, content_type=content_type)
         self._is_done = True
 
 
