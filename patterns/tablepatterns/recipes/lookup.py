@@ -10,9 +10,9 @@ from typing import Any, Final, Generic, TypeVar, cast
 from ..argument_types import check_least, checked
 from ..arguments import fields_of
 from ..entity import Entity
+from ..entity_set.commit import E
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import adapter_or_none, primary_keys, returned, stored_fields
-from ..entity_set.model_recipes import E
+from ..entity_set.internals import adapter_or_none, entity_or_instance, primary_keys, stored_fields
 from ..errors import BadDesign, BadInput
 from ..recipe import Account, Account_co, Pattern, new_lock, recipe
 
@@ -106,7 +106,7 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
         keys_and_fields = [(self.entity_set.key.format(fields), fields) for fields in field_lists]
         entities = await self._entities_by_key(dict(keys_and_fields))
         rows = [entities[row_keys] for row_keys, _ in keys_and_fields]
-        return [None if row is None else returned(self._models, row.copy()) for row in rows]
+        return [None if row is None else entity_or_instance(self._models, row.copy()) for row in rows]
 
     @recipe
     async def join(self, rows: Iterable[Row], *, on: Mapping[str, str] | None = None) -> list[tuple[Row, E | None]]:

@@ -19,7 +19,7 @@ from ..entity_set.internals import (
     adapter_or_none,
     check_not_moved,
     check_read_from,
-    returned,
+    entity_or_instance,
     stored_fields,
     stored_form,
 )
@@ -136,7 +136,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
         check_read_from(self.children, child)
         fields = {field: child.get(name) for field, name in self.names.items()}
         parent = None if None in fields.values() else await self.parents.get(fields)
-        return None if parent is None else returned(self._parent_models, parent)
+        return None if parent is None else entity_or_instance(self._parent_models, parent)
 
     @stream
     async def children_of(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[C]:
@@ -152,7 +152,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
         self.parents.key.format(key_fields)
         child_fields = {self.names[field]: value for field, value in key_fields.items()}
         async for entity in self.children.range(self.via, child_fields):
-            child = returned(self._child_models, entity)
+            child = entity_or_instance(self._child_models, entity)
             if child is not None:
                 yield child
 
@@ -168,7 +168,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
 
         async def parents() -> list[Any]:
             entity = await self.parents.get(stored_fields(self._parent_models, key_fields))
-            return [None if entity is None else returned(self._parent_models, entity)]
+            return [None if entity is None else entity_or_instance(self._parent_models, entity)]
 
         async def children() -> list[Any]:
             return [entity async for entity in self.children_of(key_fields)]

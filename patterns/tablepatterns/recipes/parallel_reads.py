@@ -10,10 +10,10 @@ from typing import Any, Generic, cast
 from azure.core.exceptions import AzureError
 
 from ..argument_types import check_least, checked
+from ..entity_set.commit import E
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, stored_fields
-from ..entity_set.model_recipes import E
 from ..errors import BadDesign, BadInput
 from ..filters import Filter, QueryClass
 from ..recipe import Account, Account_co, Pattern, recipe
