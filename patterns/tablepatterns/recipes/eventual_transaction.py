@@ -42,7 +42,7 @@ class EventualTransaction(Pattern[Account_co]):
     >>> [found["EmployeeId"] for found in by_name.range(LastName="Jones")]
     [223]
 
-    Consistency: once `start` has entity_or_instance, every step runs at least once, in this order, or the message goes to the
+    Consistency: once `start` has returned, every step runs at least once, in this order, or the message goes to the
     poison queue with the step and the reason. If a process crashes at any point, a worker starts again from the first
     step; or with `remember`, after the last step that the message records as done. There is no isolation: readers see
     some steps done and others not, and nothing is undone when a step fails for good.

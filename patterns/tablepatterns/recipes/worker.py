@@ -87,7 +87,7 @@ class Worker(Pattern[Account_co]):
     >>> welcomed
     ['Jones']
 
-    Consistency: a message is deleted only after its handler has entity_or_instance, so it is processed at least once. A failed
+    Consistency: a message is deleted only after its handler has returned, so it is processed at least once. A failed
     message is retried after a delay that doubles each time; after `max_deliveries` it is moved to the poison queue,
     with its original text and the reason. A message that cannot be read, or that its handler rejects with `BadMessage`,
     is moved there at once. It may be there twice, and is never lost. While a handler runs, the lease of its message is

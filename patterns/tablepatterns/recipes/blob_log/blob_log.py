@@ -50,7 +50,7 @@ class BlobLog(Pattern[Account_co]):
     >>> [entry.message for entry in log.between(*span, levels=["ERROR", "CRITICAL"])]
     ['minute 5']
 
-    Consistency: once `flush` has entity_or_instance, or `append` with `write_through`, an entry is read exactly once, even if a
+    Consistency: once `flush` has returned, or `append` with `write_through`, an entry is read exactly once, even if a
     response was lost. A crash loses the entries in the buffer: at most `flush_count` entries and `flush_bytes`. There
     is no background thread: only `append` checks `flush_age`. Each writer creates its own blobs. Entries are read in
     time order, each hour as of the time when its blobs were listed. After a network error, other programs that read the

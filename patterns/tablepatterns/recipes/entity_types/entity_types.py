@@ -396,7 +396,7 @@ def _apply_change(value: T, change: Callable[[T], T | None], entity_classes: tup
     if returned is None:
         return value
     # A value of another declared class is rejected later, with its own error
-    if not isinstance(entity_or_instance, (type(value), *entity_classes)):
+    if not isinstance(returned, (type(value), *entity_classes)):
         rule = f"it must change the {type(value).__name__} in place and return None, or return a changed one"
         hint = f"return None or a {type(value).__name__}, from a function without async"
         raise BadInput("change", type(returned).__name__, rule, hint)
@@ -405,7 +405,7 @@ def _apply_change(value: T, change: Callable[[T], T | None], entity_classes: tup
 
 def _close(returned: object) -> None:
     """Close a coroutine that will not be awaited, so that Python does not warn."""
-    if isinstance(entity_or_instance, Coroutine):
+    if isinstance(returned, Coroutine):
         returned.close()
 
 

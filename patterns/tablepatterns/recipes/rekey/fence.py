@@ -177,7 +177,7 @@ def fenced_table(entity_set: EntitySet[Any]) -> FencedTable:
 
 
 def under_lease(entity_set: EntitySet[Account], lease: Lease) -> EntitySet[Account]:
-    """Return a view of what `fenced` entity_or_instance, for the writes of the process that has a lease."""
+    """Return a view of what `fenced` returned, for the writes of the process that has a lease."""
     return with_table(entity_set, fenced_table(entity_set).under(lease))
 
 
