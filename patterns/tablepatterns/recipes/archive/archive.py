@@ -134,7 +134,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         :param entity: an entity of the set, or the fields of its key
         :raises BadInput: it was read from another set
         :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises LimitExceeded: the target is blobs or files, and the entity's keys make a name that is too long
+        :raises LimitExceeded: the target is blobs, and the entity's keys make a name that is too long
         """
         fields = stored_form(self._models, entity)
         check_read_from(self.entity_set, fields)
