@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from itertools import compress
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -150,12 +150,12 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
         async with self._lock:
             now, version = self.account.now(), self._cache.version
             until = self._until(now)
+            if self.whole_table and not self._cache.is_complete(now):
+                rows = [row async for row in self.entity_set.scan()]
+                everything = {primary_keys(self.entity_set, row): row for row in rows}
+                self._cache.put_all(everything, until, version)
+                return {keys: everything.get(keys) for keys in fields_by_key}
             if self.whole_table:
-                if not self._cache.is_complete(now):
-                    rows = [row async for row in self.entity_set.scan()]
-                    everything = {primary_keys(self.entity_set, row): row for row in rows}
-                    self._cache.put_all(everything, until, version)
-                    return {keys: everything.get(keys) for keys in fields_by_key}
                 return {keys: self._cache.get(keys, now) for keys in fields_by_key}
             missing = [keys for keys in fields_by_key if not self._cache.is_fresh(keys, now)]
             fresh = await self.entity_set.get_many(
@@ -167,12 +167,11 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
             self._cache.put(read, until, version)
             return entities
 
-    def _until(self, now: datetime) -> datetime | None:
+    def _until(self, now: datetime) -> datetime:
         try:
-            return None if self.expires is None else now + self.expires
+            return now + (self.expires or timedelta.max)
         except OverflowError:
-            # Later than the last datetime
-            return None
+            return datetime.max.replace(tzinfo=timezone.utc)
 
 
 class _Cache:
@@ -180,20 +179,20 @@ class _Cache:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._rows: dict[Keys, tuple[Entity | None, datetime | None]] = {}
-        self._whole_until: tuple[datetime | None] | None = None
+        self._rows: dict[Keys, tuple[Entity | None, datetime]] = {}
+        self._whole_until: datetime | None = None
         self.version = 0
 
     def is_fresh(self, keys: Keys, now: datetime) -> bool:
-        return keys in self._rows and _is_valid(self._rows[keys][1], now)
+        return keys in self._rows and now < self._rows[keys][1]
 
     def get(self, keys: Keys, now: datetime) -> Entity | None:
         return self._rows[keys][0] if self.is_fresh(keys, now) else None
 
     def is_complete(self, now: datetime) -> bool:
-        return self._whole_until is not None and _is_valid(self._whole_until[0], now)
+        return self._whole_until is not None and now < self._whole_until
 
-    def put(self, read: Mapping[Keys, Entity | None], until: datetime | None, version: int) -> None:
+    def put(self, read: Mapping[Keys, Entity | None], until: datetime, version: int) -> None:
         if version != self.version:
             return
         for keys, entity in read.items():
@@ -202,10 +201,10 @@ class _Cache:
         while len(self._rows) > self._capacity:
             del self._rows[next(iter(self._rows))]
 
-    def put_all(self, read: Mapping[Keys, Entity], until: datetime | None, version: int) -> None:
+    def put_all(self, read: Mapping[Keys, Entity], until: datetime, version: int) -> None:
         if version == self.version:
             self._rows = {keys: (entity, until) for keys, entity in read.items()}
-            self._whole_until = (until,)
+            self._whole_until = until
 
     def drop(self, keys: Keys | None) -> None:
         self.version += 1
@@ -217,7 +216,3 @@ class _Cache:
 
 def _value(row: object, name: str) -> Any:
     return cast("Mapping[str, Any]", row).get(name) if isinstance(row, Mapping) else getattr(row, name, None)
-
-
-def _is_valid(until: datetime | None, now: datetime) -> bool:
-    return until is None or now < until
