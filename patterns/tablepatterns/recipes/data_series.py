@@ -198,7 +198,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         Guide: data series pattern; merge or replace (insert-or-merge).
         """
-        await self._set({slot: value}, fields_of(key, fields))
+        await self.set_many({slot: value}, fields_of(key, fields))
 
     @recipe
     async def set_many(self, values: Mapping[int, V], key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
@@ -208,10 +208,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         Raises the errors of `set`.
         """
-        await self._set(values, fields_of(key, fields))
-
-    async def _set(self, values: Mapping[int, V], fields: Mapping[str, Any]) -> None:
-        partition_key, row_key = self._keys_of(fields)
+        partition_key, row_key = self._keys_of(fields_of(key, fields))
         rows: dict[int, dict[str, Any]] = {}
         for slot, value in values.items():
             name, row = self._name_of(slot), self._row_of(slot)
