@@ -31,7 +31,7 @@ from .key import at_most as at_most
 from .key import below as below
 from .key import between as between
 from .key import prefix as prefix
-from .messages.handler import Observer as Observer
+from .messages.delivery import Observer as Observer
 from .models.annotations import Stored as Stored
 from .models.options import OneOf as OneOf
 from .recipes.archive.archive import Archive as Archive
@@ -73,7 +73,6 @@ from .recipes.parallel_reads import ParallelResult as ParallelResult
 from .recipes.partition_move import PartitionMove as PartitionMove
 from .recipes.partition_spread.hot_partitions import anti_pattern as anti_pattern
 from .recipes.partition_spread.hot_partitions import hot_partitions as hot_partitions
-from .recipes.partition_spread.hot_partitions import sequence_of as sequence_of
 from .recipes.partition_spread.partition_spread import PartitionSpread as PartitionSpread
 from .recipes.period_tables.period import Period as Period
 from .recipes.period_tables.period_tables import PeriodTables as PeriodTables

@@ -24,8 +24,11 @@ from tablepatterns import (
     IntraPartitionIndex,
     Key,
     LogTail,
+    Lookup,
     OneOf,
+    OneToMany,
     Page,
+    ParallelReads,
     PartitionMove,
     QueryClass,
     Storage,
@@ -265,6 +268,12 @@ def sets_with_a_model(storage: Storage) -> None:
     assert_type(archive.archive(jones), str)
     assert_type(archive.get(Department="Sales", EmployeeId=1), Employee | None)
     assert_type(BulkLoad(people).load([jones]).entities, int)
+    assert_type(ParallelReads(people).points([]).entities, list[Employee])
+    assert_type(Lookup(people).get(Department="Sales", EmployeeId=1), Employee | None)
+    assert_type(Lookup(people).join([jones]), list[tuple[Employee, Employee | None]])
+    staff = OneToMany(EntitySet(storage, "Staff", KEY), people)
+    assert_type(staff.parent_of(jones), Entity | None)
+    assert_type(staff.children_of(Department="Sales", EmployeeId=1), Iterator[Employee])
     skipping = EntitySet(storage, "Staff", KEY, model=Employee, on_unrecognized="skip")
     assert_type(skipping.take(1, Department="Sales"), list[Employee])
     log = LogTail(storage, "Log", "{Department}", model=Employee)
