@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,17 +140,17 @@ def test_the_types_in_errors_are_names_that_callers_know(call: Call) -> None:
 
 def test_every_public_class_has_an_object_or_a_reason() -> None:
     engine = Engine()
-    objects = made(connect(engine), Path("archive"))
+    objects = made(connect(engine))
     classes = {name for name in tablepatterns.__all__ if inspect.isclass(getattr(tablepatterns, name))}
     assert classes == {*objects, *EXEMPT}
     assert not {*objects} & {*EXEMPT}
 
 
 @pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Made]]:
+def account() -> Iterator[tuple[Engine, Made]]:
     engine = Engine()
     with connect(engine) as storage:
-        yield engine, made(storage, tmp_path_factory.mktemp("archive"))
+        yield engine, made(storage)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
@@ -189,10 +188,10 @@ AWAITED = [
 ]
 
 
-async def test_awaited_calls_reject_a_wrong_argument_before_any_request(tmp_path: Path) -> None:
+async def test_awaited_calls_reject_a_wrong_argument_before_any_request() -> None:
     engine = Engine()
     storage: Any = tablepatterns.aio.connect(engine)
-    objects, failures = made(storage, tmp_path), []
+    objects, failures = made(storage), []
     for call in AWAITED:
         kinds = parameter_kinds(call.function)
         for parameter in parameters(call):
@@ -223,9 +222,9 @@ def public_name(call: Call) -> str:
 
 @pytest.mark.parametrize("form", ["sync", "aio"])
 @pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
-async def test_a_call_that_does_not_fit_names_the_public_function(call: Call, form: str, tmp_path: Path) -> None:
+async def test_a_call_that_does_not_fit_names_the_public_function(call: Call, form: str) -> None:
     engine = Engine()
-    objects = made(connect(engine) if form == "sync" else tablepatterns.aio.connect(engine), tmp_path)  # type: ignore[arg-type]
+    objects = made(connect(engine) if form == "sync" else tablepatterns.aio.connect(engine))  # type: ignore[arg-type]
     function, failures = target(call, objects), []
     kinds = {each.kind for each in inspect.signature(call.function).parameters.values()}
     required = [

@@ -97,7 +97,7 @@ async def test_an_entity_of_one_mebibyte_is_written(storage: Any, table_name: st
 @pytest.mark.guide("G-027")
 def test_none_counts_towards_nothing() -> None:
     many = {f"P{n}": n for n in range(252)}
-    assert len(measure(entity(**many, **{f"N{n}": None for n in range(300)})).sent) == 254
+    assert len(measure(entity(**many, **{f"N{n}": None for n in range(300)})).properties) == 254
 
 
 @pytest.mark.guide("G-025", "G-026", "G-028")

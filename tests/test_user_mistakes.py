@@ -116,7 +116,6 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     ),
     "points as a text": (lambda on, staff: tp.DataSeries(on, "S", STAFF, "24", prefix="H", value_type=int), "an int"),
     "properties of None": (lambda on, staff: tp.WideEntity(on, "Wide", STAFF, properties=None), "properties = None"),
-    "a folder of None": (lambda on, staff: tp.FileArchive(None), "folder = None"),
     "a secret as a text": (lambda on, staff: tp.LocalKey("k", "secret"), "secret = '(not shown)'"),
     "a text for an upload": (lambda on, staff: tp.Upload("text"), "it must be a file"),
     "a move to itself": (lambda on, staff: tp.Rekey(staff, staff), "move to another table"),

@@ -5,6 +5,7 @@ from tablepatterns_review import explain as explain
 from . import aio as aio
 from . import errors as errors
 from . import filters as filters
+from . import jobs as jobs
 from . import limits as limits
 from . import testing as testing
 from .edm import Int64 as Int64
@@ -13,7 +14,6 @@ from .entity import Entity as Entity
 from .entity import as_json as as_json
 from .entity import from_json as from_json
 from .entity_set.entity_set import EntitySet as EntitySet
-from .entity_set.maintenance import Drift as Drift
 from .entity_set.placement import InBlobs as InBlobs
 from .entity_set.placement import InPartition as InPartition
 from .entity_set.placement import InTable as InTable
@@ -23,6 +23,7 @@ from .errors import TablePatternsError as TablePatternsError
 from .filters import QueryClass as QueryClass
 from .filters import parse as parse
 from .filters import prop as prop
+from .jobs.drift import Drift as Drift
 from .key import Key as Key
 from .key import above as above
 from .key import at_least as at_least
@@ -34,7 +35,6 @@ from .messages.handler import Observer as Observer
 from .models.annotations import Stored as Stored
 from .recipes.archive.archive import Archive as Archive
 from .recipes.archive.stores import BlobArchive as BlobArchive
-from .recipes.archive.stores import FileArchive as FileArchive
 from .recipes.blob_log.blob_log import BlobLog as BlobLog
 from .recipes.blob_log.entry import LogEntry as LogEntry
 from .recipes.blob_log.logging_handler import BlobLogHandler as BlobLogHandler
@@ -43,7 +43,6 @@ from .recipes.bulk_load.bulk_load import BulkLoad as BulkLoad
 from .recipes.compound_key import ChildSet as ChildSet
 from .recipes.data_series import DataSeries as DataSeries
 from .recipes.denormalize import CopiedFields as CopiedFields
-from .recipes.encrypted_properties.encrypted_properties import ENCRYPTED as ENCRYPTED
 from .recipes.encrypted_properties.encrypted_properties import Encrypted as Encrypted
 from .recipes.encrypted_properties.encrypted_properties import EncryptedProperties as EncryptedProperties
 from .recipes.encrypted_properties.key_rotation import KeyRotation as KeyRotation
@@ -63,8 +62,8 @@ from .recipes.inter_partition_index import InterPartitionIndex as InterPartition
 from .recipes.intra_partition_index import IntraPartitionIndex as IntraPartitionIndex
 from .recipes.large_properties.large_properties import Large as Large
 from .recipes.large_properties.large_properties import LargeProperties as LargeProperties
+from .recipes.large_properties.large_properties import Upload as Upload
 from .recipes.large_properties.large_values import LargePropertyStore as LargePropertyStore
-from .recipes.large_properties.upload import Upload as Upload
 from .recipes.log_tail import LogTail as LogTail
 from .recipes.lookup import Lookup as Lookup
 from .recipes.one_to_many import OneToMany as OneToMany

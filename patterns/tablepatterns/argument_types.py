@@ -55,7 +55,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "RekeyReport": "a report of verify",
     "Report": "a report of verify",
     "Request": "a request of a ledger or log",
-    "Store": "a BlobArchive or FileArchive",
+    "Store": "a BlobArchive",
     "Totals": "a Summary",
     "Watched": "an account from connect()",
     "Write": "a change (such as inserting() returns)",

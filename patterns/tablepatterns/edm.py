@@ -15,14 +15,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
-from typing import Final
+from json.encoder import encode_basestring_ascii
+from math import isfinite, isnan
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from .argument_types import checked
-from .limits import INT64_MAX, INT64_MIN
+from .limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 _EPOCH: Final = datetime(1, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -167,8 +170,96 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum(c > "\uffff" for c in text)
 
 
-SIZES: Final[dict[type, int]] = {bool: 1, int: 4, float: 8, Int64: 8, datetime: 8, Ticks: 8, UUID: 16}
+class EdmKind(NamedTuple):
+    """How the values of one Python type are stored, written and read."""
+
+    edm: str
+    is_stated: bool
+    """Whether JSON states the type beside the value."""
+    size: int | None
+    """In bytes; None if it depends on the value."""
+    to_json: Callable[[Any], str]
+    """Returns the text of the value in JSON."""
+    from_json: Callable[[Any], Any] | None
+    """Converts a value with a stated type; None if JSON has it as it is."""
+    literal: Callable[[Any], str]
+    """Returns the text of the value in a filter."""
+
+
+def _int32_json(value: int) -> str:
+    if INT32_MIN <= value <= INT32_MAX:
+        return repr(value)
+    raise ValueError(f"{value} does not fit in 32 bits")
+
+
+def _double_json(value: float) -> str:
+    if isfinite(value):
+        return repr(value)
+    return '"NaN"' if isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
+
+
+def _double_literal(value: float) -> str:
+    # Python writes 1e+20; a decimal point makes it unambiguously a double
+    mantissa, e, exponent = repr(value).partition("e")
+    return mantissa + ("" if "." in mantissa else ".0") + e + exponent
+
+
+def _datetime_json(value: datetime) -> str:
+    # A datetime that the SDK has read keeps its text, which has one more digit
+    text: object = getattr(value, "tables_service_value", None)
+    if isinstance(text, str) and text:
+        return encode_basestring_ascii(text)
+    return f'"{value.astimezone(timezone.utc).isoformat(timespec="microseconds")[:26]}Z"'
+
+
+def read_instant(text: str) -> datetime | Ticks:
+    """Return an instant of the service as a datetime, or as `Ticks` if the seventh digit of its fraction is not 0."""
+    if len(text) == 28 and text[26:] == "0Z":
+        return datetime.fromisoformat(f"{text[:26]}+00:00")
+    if len(text) == 20 and text[19] == "Z":
+        return datetime.fromisoformat(f"{text[:19]}+00:00")
+    if text[-1:] != "Z":
+        raise ValueError(text)
+    ticks = ticks_of(text)
+    return ticks if ticks % 10 else ticks.datetime()
+
+
+def _instant_literal(ticks: Ticks) -> str:
+    return f"datetime'{ticks.iso()}'"
+
+
+_BOOLEANS: Final = {True: "true", False: "false"}
+KINDS: Final[Mapping[type, EdmKind]] = {
+    str: EdmKind(
+        "Edm.String", True, None, encode_basestring_ascii, None, lambda text: "'" + text.replace("'", "''") + "'"
+    ),
+    bool: EdmKind("Edm.Boolean", False, 1, _BOOLEANS.__getitem__, None, _BOOLEANS.__getitem__),
+    int: EdmKind("Edm.Int32", False, 4, _int32_json, None, str),
+    Int64: EdmKind("Edm.Int64", True, 8, '"{:d}"'.format, lambda text: Int64(int(text)), "{:d}L".format),
+    float: EdmKind("Edm.Double", True, 8, _double_json, float, _double_literal),
+    datetime: EdmKind(
+        "Edm.DateTime", True, 8, _datetime_json, read_instant, lambda moment: _instant_literal(instant_of(moment))
+    ),
+    Ticks: EdmKind("Edm.DateTime", True, 8, lambda ticks: f'"{ticks.iso()}"', read_instant, _instant_literal),
+    UUID: EdmKind("Edm.Guid", True, 16, '"{}"'.format, UUID, "guid'{}'".format),
+    bytes: EdmKind(
+        "Edm.Binary",
+        True,
+        None,
+        lambda value: f'"{b2a_base64(value, newline=False).decode()}"',
+        a2b_base64,
+        lambda value: f"X'{value.hex()}'",
+    ),
+}
+"""The only table of the types: everything that converts them is made from it."""
+FROM_JSON: Final = {kind.edm: kind.from_json for kind in KINDS.values() if kind.from_json is not None}
+SIZES: Final = {kind: row.size for kind, row in KINDS.items() if row.size is not None}
 """The size of a value of exactly these types."""
+
+
+def type_of(value: object) -> type:
+    """Return the type in `KINDS` of a value, which may be of a subclass."""
+    return next(kind for kind in type(value).__mro__ if kind in KINDS)
 
 
 def value_size(value: object) -> int:
@@ -179,16 +270,9 @@ def value_size(value: object) -> int:
     """
     if isinstance(value, str):
         return 4 + 2 * (len(value) if value.isascii() else utf16_length(value))
-    fixed = SIZES.get(type(value))
-    if fixed is not None:
-        return fixed
     if isinstance(value, bytes):
         return 4 + len(value)
-    if isinstance(value, bool):
-        return 1
-    if isinstance(value, UUID):
-        return 16
-    return 4 if isinstance(value, int) and not isinstance(value, (Int64, Ticks)) else 8
+    return SIZES.get(type(value)) or next((SIZES[kind] for kind in type(value).__mro__ if kind in SIZES), 8)
 
 
 def entity_size(partition_key: str, row_key: str, properties: Mapping[str, object]) -> int:
@@ -226,6 +310,11 @@ def ordinal(text: str) -> str:
     if text.isascii() or max(text) <= "\uffff":
         return text
     return "".join(c if c <= "\uffff" else _surrogates(ord(c) - 0x10000) for c in text)
+
+
+def next_character(character: str) -> str:
+    """Return the next character in UTF-16 order, where the surrogate pairs lie between U+D7FF and U+E000."""
+    return {"\ud7ff": "\U00010000", "\U0010ffff": "\ue000"}.get(character) or chr(ord(character) + 1)
 
 
 def _surrogates(offset: int) -> str:

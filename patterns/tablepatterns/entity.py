@@ -225,9 +225,9 @@ def _int64_or_same(value: Any) -> Any:
 
 
 class Measured(NamedTuple):
-    """An entity in the form that the SDK sends."""
+    """An entity whose values are of the types of `edm`."""
 
-    sent: dict[str, Any]
+    properties: dict[str, Any]
     size: int
     """Its size in bytes, by the published formula."""
     has_room: bool
@@ -235,14 +235,14 @@ class Measured(NamedTuple):
 
 
 def measure(entity: Mapping[str, Any]) -> Measured:
-    """Return the entity in the SDK's form, with its size; raise an error for anything that the service would reject.
+    """Return the entity as it is stored, with its size; raise an error for anything that the service would reject.
 
     A property that is None is omitted, and does not count toward any limit. An `int` beyond 32 bits is stored as
     Edm.Int64. An aware datetime is stored as the same instant in UTC.
 
     >>> entity = {"PartitionKey": "Sales", "RowKey": "1", "Salary": 5_000_000_000, "Manager": None}
-    >>> measure(entity).sent["Salary"].value
-    5000000000
+    >>> measure(entity).properties["Salary"]
+    Int64(5000000000)
 
     :raises BadKey: PartitionKey or RowKey is missing, not a string, too long, or has a forbidden character
     :raises BadProperty: a property has a name or a value that the service does not store
@@ -267,9 +267,8 @@ def measure(entity: Mapping[str, Any]) -> Measured:
         elif kind is bool or kind is float or (kind is int and limits.INT32_MIN <= value <= limits.INT32_MAX):
             size += _name_size(name) + SIZES[kind]
         else:
-            stored = storable(name, value)
-            size += _name_size(name) + value_size(stored)
-            value = _sdk_value(stored)
+            value = storable(name, value)
+            size += _name_size(name) + value_size(value)
         properties[name] = value
     count = len(properties) - 2
     if count > limits.MAX_CUSTOM_PROPERTIES:
@@ -430,14 +429,6 @@ def _explicit(name: str, explicit_property: EntityProperty) -> Any:
     if kind is EdmType.INT32 and not limits.INT32_MIN <= value <= limits.INT32_MAX:
         raise BadProperty(name, value, "Edm.Int32 has 32 bits", "use Int64")
     return float(value) if kind is EdmType.DOUBLE else typed(name, value)
-
-
-def _sdk_value(value: Any) -> Any:
-    if isinstance(value, Int64):
-        return EntityProperty(int(value), EdmType.INT64)
-    if isinstance(value, Ticks):
-        return EntityProperty(value.iso(), EdmType.DATETIME)
-    return value
 
 
 @checked

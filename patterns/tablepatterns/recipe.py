@@ -342,11 +342,11 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
                     adapted: AsyncGenerator[T, None] = pattern._adapter.iterate(located, pattern, args, kwargs)
                     return AsyncStream(pattern, function.__name__, adapted)
                 check((pattern, *args), kwargs)
+                # An `async def` with a `yield` is declared as an iterator, and makes a generator
+                items = cast("AsyncGenerator[T, None]", function(pattern, *args, **kwargs))
             except TablePatternsError as error:
                 error.locate(pattern.location)
                 raise
-            # An `async def` with a `yield` is declared as an iterator, and makes a generator
-            items = cast("AsyncGenerator[T, None]", function(pattern, *args, **kwargs))
             return AsyncStream(pattern, function.__name__, items)
 
         self._function = located

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from math import isnan
-from typing import Any, Final
-from uuid import UUID
+from typing import Any
 
-from .edm import Int64, Ticks
+from .edm import Ticks, type_of
 from .entity import typed
-
-_KINDS: Final = (bool, Int64, Ticks, int, float, str, bytes, UUID)
-"""The kind of a value is the first that fits: in Python a bool is an int, and so are the two 64-bit types."""
 
 
 def same_value(some: Mapping[str, Any], more: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> bool:
@@ -45,6 +41,6 @@ def _typed(value: Any) -> tuple[type, Any]:
         # The SDK's datetimes keep the service's own text beside a value that lacks its seventh digit
         text = getattr(value, "tables_service_value", "")
         value = Ticks.parse(text) if text else Ticks.of(value)
-    kind = next(kind for kind in _KINDS if isinstance(value, kind))
+    kind = type_of(value)
     # NaN is not equal to itself, but is stored the same
     return kind, "NaN" if isinstance(value, float) and isnan(value) else value

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final
 from uuid import UUID
 
-from .edm import Int64, Ticks
+from .edm import FROM_JSON, Int64, Ticks
 from .entity import typed
 from .errors import BadInput, message_of
 
@@ -22,13 +22,12 @@ VERSION: Final = 1
 _TYPE: Final = "@odata.type"
 
 
-def encoded(keys: tuple[str, str], properties: Mapping[str, Any], **more: str) -> bytes:
+def encoded(keys: tuple[str, str], properties: Mapping[str, Any]) -> bytes:
     r"""Return an entity as JSON in UTF-8; equal entities give equal bytes.
 
     >>> encoded(("Sales", "000223"), {"Salary": Int64(5_000)})
     b'{"v":1,"PartitionKey":"Sales","RowKey":"000223","properties":{"Salary":"5000","Salary@odata.type":"Edm.Int64"}}'
 
-    :param more: further members, which `decoded` ignores
     :raises BadProperty: a value is not one that an entity can hold
     """
     fields: dict[str, Any] = {}
@@ -36,7 +35,7 @@ def encoded(keys: tuple[str, str], properties: Mapping[str, Any], **more: str) -
         kind, fields[name] = _typed_value(typed(name, value))
         if kind:
             fields[name + _TYPE] = kind
-    document = {"v": VERSION, "PartitionKey": keys[0], "RowKey": keys[1], "properties": fields, **more}
+    document = {"v": VERSION, "PartitionKey": keys[0], "RowKey": keys[1], "properties": fields}
     return json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -75,19 +74,7 @@ def _typed_value(value: Any) -> tuple[str | None, Any]:
     return None, value
 
 
-def _instant(text: str) -> datetime | Ticks:
-    ticks = Ticks.parse(text)
-    return ticks if ticks % 10 else ticks.datetime()
-
-
-_READERS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "Edm.Int64": lambda text: Int64(int(text)),
-    "Edm.DateTime": _instant,
-    "Edm.Guid": UUID,
-    "Edm.Binary": lambda text: b64decode(text, validate=True),
-    "Edm.Double": float,
-}
-
-
 def _read(value: Any, kind: str | None) -> Any:
-    return value if kind is None else _READERS[kind](value)
+    if kind == "Edm.Binary":
+        return b64decode(value, validate=True)
+    return value if kind is None else FROM_JSON[kind](value)

@@ -28,8 +28,8 @@ What a request passes, in order:
 Each service has these files:
 
     call         one request: what its URL names, and the permissions that its operations require
-    sas          shared access signatures of the service's own resources
-    api          the operations as REST requests and responses (also in modules that end in `_api`)
+    api          the operations as REST requests and responses (also in modules that end in `_api`), and the service's
+                 shared access signatures
     json, xml    request and response bodies
     service      the rules: one method per operation, each atomic under one lock
     state        the data that the rules work on

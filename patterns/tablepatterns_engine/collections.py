@@ -78,7 +78,6 @@ class TimerQueue(Generic[T]):
         return len(self._entries)
 
     def add(self, moment: int, number: int, thing: T) -> None:
-        """Add an item for a time."""
         self._entries.add((moment, number, thing))
 
     def remove(self, moment: int, number: int, thing: T) -> None:

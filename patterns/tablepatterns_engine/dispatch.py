@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 from .account import Engine
-from .http.api import Api
+from .http.api import Api, Service
 from .http.bearer_token import TrustTokens
 from .http.message import Request, Response
-from .tables.api import TableApi
+from .tables.api import TABLES
 
 _HOST: Final = re.compile(r"https?://(?:[^/?#.]+\.(table|queue|blob)\.)?[^/?#:]*(?::(\d+))?", re.IGNORECASE)
 _PORTS: Final[Mapping[str | None, str]] = {"10000": "blob", "10001": "queue", "10002": "table"}
@@ -47,26 +47,25 @@ class AccountApi:
         """Return the maximum size of a request to a service in bytes; longer requests are rejected."""
         return self._api(service).max_body
 
-    def _api(self, service: str) -> Api[Any]:
-        api = self._apis.get(service)
+    def _api(self, name: str) -> Api[Any]:
+        api = self._apis.get(name)
         if api is None:
-            created = _api_of(service)(self._engine, trust_tokens=self._trust_tokens)
             # Another thread may have been faster
-            api = self._apis.setdefault(service, created)
+            api = self._apis.setdefault(name, Api(self._engine, _service(name), trust_tokens=self._trust_tokens))
         return api
 
 
-def _api_of(service: str) -> Callable[..., Api[Any]]:
-    """Return the class for a service; the code of queues and blobs is loaded on first use."""
-    if service == "queue":
-        from .queues.api import QueueApi
+def _service(name: str) -> Service[Any]:
+    """Return a service; the code of queues and blobs is loaded on first use."""
+    if name == "queue":
+        from .queues.api import QUEUES
 
-        return QueueApi
-    if service == "blob":
-        from .blobs.api import BlobApi
+        return QUEUES
+    if name == "blob":
+        from .blobs.api import BLOBS
 
-        return BlobApi
-    return TableApi
+        return BLOBS
+    return TABLES
 
 
 def service_of(url: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
 
 
 class ServiceError(Exception):
@@ -50,13 +50,14 @@ class TransactionError(ServiceError):
 
 @dataclass(frozen=True, slots=True)
 class ErrorMessage:
-    """The code and the message of an error.
+    """The HTTP status, the code and the message of an error.
 
     :param storage: whether the storage of a partition reports it, rather than the front end before it: in a transaction
         of one operation, the message then has no index
     :param details: names and values that the response has in addition to the message
     """
 
+    status: int
     code: str
     text: str
     storage: bool = False
@@ -79,332 +80,283 @@ class ErrorMessage:
         return replace(self, details=self.details + tuple((name, str(value)) for name, value in details.items()))
 
 
+def _error(text: str, *, storage: bool = False) -> ErrorMessage:
+    """Return the error of a line with its status, its code and its message."""
+    status_and_code, _, message = text.partition(": ")
+    status, code = status_and_code.split()
+    return ErrorMessage(int(status), code, message, storage)
+
+
+_storage_error = partial(_error, storage=True)
+
 # -- Tables
 
-TABLE_NOT_FOUND: Final = ErrorMessage("TableNotFound", "The table specified does not exist.")
-TABLE_ALREADY_EXISTS: Final = ErrorMessage("TableAlreadyExists", "The table specified already exists.")
-TABLE_BEING_DELETED: Final = ErrorMessage(
-    "TableBeingDeleted", "The specified table is being deleted. Try operation later."
-)
-TABLE_NAME_CHARACTERS: Final = ErrorMessage(
-    "InvalidResourceName", "The specifed resource name contains invalid characters."
-)
+TABLE_NOT_FOUND = _error("404 TableNotFound: The table specified does not exist.")
+TABLE_ALREADY_EXISTS = _error("409 TableAlreadyExists: The table specified already exists.")
+TABLE_BEING_DELETED = _error("409 TableBeingDeleted: The specified table is being deleted. Try operation later.")
+TABLE_NAME_CHARACTERS = _error("400 InvalidResourceName: The specifed resource name contains invalid characters.")
 
 # -- Entities
 
-RESOURCE_NOT_FOUND: Final = ErrorMessage("ResourceNotFound", "The specified resource does not exist.", storage=True)
-ENTITY_ALREADY_EXISTS: Final = ErrorMessage("EntityAlreadyExists", "The specified entity already exists.", storage=True)
-UPDATE_CONDITION_NOT_SATISFIED: Final = ErrorMessage(
-    "UpdateConditionNotSatisfied",
-    "The update condition specified in the request was not satisfied.",
-    storage=True,
+RESOURCE_NOT_FOUND = _storage_error("404 ResourceNotFound: The specified resource does not exist.")
+ENTITY_ALREADY_EXISTS = _storage_error("409 EntityAlreadyExists: The specified entity already exists.")
+UPDATE_CONDITION_NOT_SATISFIED = _storage_error(
+    "412 UpdateConditionNotSatisfied: The update condition specified in the request was not satisfied."
 )
-ENTITY_TOO_LARGE: Final = ErrorMessage(
-    "EntityTooLarge", "The entity is larger than the maximum size permitted.", storage=True
-)
+ENTITY_TOO_LARGE = _storage_error("400 EntityTooLarge: The entity is larger than the maximum size permitted.")
 
 # -- Properties
 
-PROPERTIES_NEED_VALUE: Final = ErrorMessage(
-    "PropertiesNeedValue", "The values are not specified for all properties in the entity."
+PROPERTIES_NEED_VALUE = _error(
+    "400 PropertiesNeedValue: The values are not specified for all properties in the entity."
 )
-PROPERTY_NAME_INVALID: Final = ErrorMessage("PropertyNameInvalid", "The property name is invalid.")
-PROPERTY_NAME_TOO_LONG: Final = ErrorMessage(
-    "PropertyNameTooLong", "The property name exceeds the maximum allowed length (255)."
+PROPERTY_NAME_INVALID = _error("400 PropertyNameInvalid: The property name is invalid.")
+PROPERTY_NAME_TOO_LONG = _error("400 PropertyNameTooLong: The property name exceeds the maximum allowed length (255).")
+PROPERTY_VALUE_TOO_LARGE = _storage_error(
+    "400 PropertyValueTooLarge: The property value exceeds the maximum allowed size (64KB). If the property value is a"
+    " string, it is UTF-16 encoded and the maximum number of characters should be 32K or less."
 )
-PROPERTY_VALUE_TOO_LARGE: Final = ErrorMessage(
-    "PropertyValueTooLarge",
-    "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 "
-    "encoded and the maximum number of characters should be 32K or less.",
-    storage=True,
-)
-DUPLICATE_PROPERTIES: Final = ErrorMessage(
-    "DuplicatePropertiesSpecified", "A property is specified more than one time."
-)
-TOO_MANY_PROPERTIES: Final = ErrorMessage(
-    "TooManyProperties",
-    "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. "
-    "Each entity also has 3 system properties.",
+DUPLICATE_PROPERTIES = _error("400 DuplicatePropertiesSpecified: A property is specified more than one time.")
+TOO_MANY_PROPERTIES = _error(
+    "400 TooManyProperties: The entity contains more properties than allowed. Each entity can include up to 252 "
+    "properties to store data. Each entity also has 3 system properties."
 )
 
 # -- Requests
 
-INVALID_URI: Final = ErrorMessage("InvalidUri", "The requested URI does not represent any resource on the server.")
-KEY_COUNT: Final = ErrorMessage(
-    "InvalidInput",
-    "The number of keys specified in the URI does not match number of key properties for the resource.",
+INVALID_URI = _error("400 InvalidUri: The requested URI does not represent any resource on the server.")
+KEY_COUNT = _error(
+    "400 InvalidInput: The number of keys specified in the URI does not match number of key properties for the "
+    "resource."
 )
-UNSUPPORTED_VERB: Final = ErrorMessage("UnsupportedHttpVerb", "The resource doesn't support specified Http Verb.")
+UNSUPPORTED_VERB = _error("405 UnsupportedHttpVerb: The resource doesn't support specified Http Verb.")
 
-INVALID_INPUT: Final = ErrorMessage("InvalidInput", "One of the request inputs is not valid.")
-OUT_OF_RANGE_INPUT: Final = ErrorMessage("OutOfRangeInput", "One of the request inputs is out of range.")
-PARAMETER_OUT_OF_RANGE: Final = ErrorMessage(
-    "OutOfRangeInput", "The '{name}' parameter of value '{value}' is out of range."
+INVALID_INPUT = _error("400 InvalidInput: One of the request inputs is not valid.")
+OUT_OF_RANGE_INPUT = _error("400 OutOfRangeInput: One of the request inputs is out of range.")
+PARAMETER_OUT_OF_RANGE = _error("400 OutOfRangeInput: The '{name}' parameter of value '{value}' is out of range.")
+QUERY_SYNTAX = _error("400 InvalidInput: Bad Request - Error in query syntax.")
+FILTER_SYNTAX = _error("400 InvalidInput: Syntax error at position {position} in '{filter}'.")
+ETAG_INVALID = _error(
+    "400 InvalidInput: The etag value '{etag}' specified in one of the request headers is not valid. Please make sure "
+    "only one etag value is specified and is valid."
 )
-QUERY_SYNTAX: Final = ErrorMessage("InvalidInput", "Bad Request - Error in query syntax.")
-FILTER_SYNTAX: Final = ErrorMessage("InvalidInput", "Syntax error at position {position} in '{filter}'.")
-ETAG_INVALID: Final = ErrorMessage(
-    "InvalidInput",
-    "The etag value '{etag}' specified in one of the request headers is not valid. Please make sure only one etag "
-    "value is specified and is valid.",
+IF_NONE_MATCH = _error("400 InvalidInput: If-None-Match HTTP header cannot be specified for {verb} operations.")
+NOT_IMPLEMENTED = _error("501 NotImplemented: The requested operation is not implemented on the specified resource.")
+MEDIA_TYPE_NOT_SUPPORTED = _error("415 MediaTypeNotSupported: None of the provided media types are supported")
+ATOM_NOT_SUPPORTED = _error("415 AtomFormatNotSupported: Atom format is not supported.")
+REQUEST_BODY_TOO_LARGE = _error(
+    "413 RequestBodyTooLarge: The request body is too large and exceeds the maximum permissible limit."
 )
-IF_NONE_MATCH: Final = ErrorMessage(
-    "InvalidInput", "If-None-Match HTTP header cannot be specified for {verb} operations."
+INVALID_XML_DOCUMENT = _error("400 InvalidXmlDocument: XML specified is not syntactically valid.")
+MISSING_XML_NODE = _error("400 MissingRequiredXmlNode: An XML node that's mandatory for this request is not specified.")
+INVALID_QUERY_PARAMETER_VALUE = _error(
+    "400 InvalidQueryParameterValue: Value for one of the query parameters specified in the request URI is invalid."
 )
-NOT_IMPLEMENTED: Final = ErrorMessage(
-    "NotImplemented", "The requested operation is not implemented on the specified resource."
+OUT_OF_RANGE_QUERY_PARAMETER_VALUE = _error(
+    "400 OutOfRangeQueryParameterValue: One of the query parameters specified in the request URI is outside the "
+    "permissible range."
 )
-MEDIA_TYPE_NOT_SUPPORTED: Final = ErrorMessage(
-    "MediaTypeNotSupported", "None of the provided media types are supported"
+MISSING_QUERY_PARAMETER = _error(
+    "400 MissingRequiredQueryParameter: A query parameter that's mandatory for this request is not specified."
 )
-ATOM_NOT_SUPPORTED: Final = ErrorMessage("AtomFormatNotSupported", "Atom format is not supported.")
-REQUEST_BODY_TOO_LARGE: Final = ErrorMessage(
-    "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit."
-)
-INVALID_XML_DOCUMENT: Final = ErrorMessage("InvalidXmlDocument", "XML specified is not syntactically valid.")
-MISSING_XML_NODE: Final = ErrorMessage(
-    "MissingRequiredXmlNode", "An XML node that's mandatory for this request is not specified."
-)
-INVALID_QUERY_PARAMETER_VALUE: Final = ErrorMessage(
-    "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid."
-)
-OUT_OF_RANGE_QUERY_PARAMETER_VALUE: Final = ErrorMessage(
-    "OutOfRangeQueryParameterValue",
-    "One of the query parameters specified in the request URI is outside the permissible range.",
-)
-MISSING_QUERY_PARAMETER: Final = ErrorMessage(
-    "MissingRequiredQueryParameter", "A query parameter that's mandatory for this request is not specified."
-)
-RESOURCE_NAME_CHARACTERS: Final = ErrorMessage(
-    "InvalidResourceName", "The specified resource name contains invalid characters."
-)
-RESOURCE_NAME_LENGTH: Final = ErrorMessage(
-    "OutOfRangeInput", "The specified resource name length is not within the permissible limits."
+RESOURCE_NAME_CHARACTERS = _error("400 InvalidResourceName: The specified resource name contains invalid characters.")
+RESOURCE_NAME_LENGTH = _error(
+    "400 OutOfRangeInput: The specified resource name length is not within the permissible limits."
 )
 
 # -- Metadata
 
-EMPTY_METADATA_KEY: Final = ErrorMessage(
-    "EmptyMetadataKey", "The key for one of the metadata key-value pairs is empty."
+EMPTY_METADATA_KEY = _error("400 EmptyMetadataKey: The key for one of the metadata key-value pairs is empty.")
+INVALID_METADATA = _error(
+    "400 InvalidMetadata: The metadata specified is invalid. It has characters that are not permitted."
 )
-INVALID_METADATA: Final = ErrorMessage(
-    "InvalidMetadata", "The metadata specified is invalid. It has characters that are not permitted."
-)
-METADATA_TOO_LARGE: Final = ErrorMessage(
-    "MetadataTooLarge", "The metadata specified exceeds the maximum permissible limit (8KB)."
-)
+METADATA_TOO_LARGE = _error("400 MetadataTooLarge: The metadata specified exceeds the maximum permissible limit (8KB).")
 
 # -- Queues
 
-QUEUE_NOT_FOUND: Final = ErrorMessage("QueueNotFound", "The specified queue does not exist.")
-QUEUE_ALREADY_EXISTS: Final = ErrorMessage("QueueAlreadyExists", "The specified queue already exists.")
-QUEUE_BEING_DELETED: Final = ErrorMessage("QueueBeingDeleted", "The specified queue is being deleted.")
-MESSAGE_NOT_FOUND: Final = ErrorMessage("MessageNotFound", "The specified message does not exist.")
-POP_RECEIPT_MISMATCH: Final = ErrorMessage(
-    "PopReceiptMismatch", "The specified pop receipt did not match the pop receipt for a dequeued message."
+QUEUE_NOT_FOUND = _error("404 QueueNotFound: The specified queue does not exist.")
+QUEUE_ALREADY_EXISTS = _error("409 QueueAlreadyExists: The specified queue already exists.")
+QUEUE_BEING_DELETED = _error("409 QueueBeingDeleted: The specified queue is being deleted.")
+MESSAGE_NOT_FOUND = _error("404 MessageNotFound: The specified message does not exist.")
+POP_RECEIPT_MISMATCH = _error(
+    "400 PopReceiptMismatch: The specified pop receipt did not match the pop receipt for a dequeued message."
 )
-INVALID_MARKER: Final = ErrorMessage("InvalidMarker", "The specified marker is invalid.")
+INVALID_MARKER = _error("400 InvalidMarker: The specified marker is invalid.")
 
 # -- Entity group transactions
 
-DUPLICATE_ROW: Final = ErrorMessage(
-    "InvalidDuplicateRow",
-    "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.",
+DUPLICATE_ROW = _error(
+    "400 InvalidDuplicateRow: The batch request contains multiple changes with same row key. An entity can appear only"
+    " once in a batch request."
 )
-DIFFERENT_PARTITIONS: Final = ErrorMessage(
-    "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group."
+DIFFERENT_PARTITIONS = _error(
+    "400 CommandsInBatchActOnDifferentPartitions: All commands in a batch must operate on same entity group."
 )
-TOO_MANY_OPERATIONS: Final = ErrorMessage(
-    "InvalidInput", "The batch request operation exceeds the maximum 100 changes per change set."
+TOO_MANY_OPERATIONS = _error(
+    "400 InvalidInput: The batch request operation exceeds the maximum 100 changes per change set."
 )
 
 # -- Throttling and timeouts
 
-SERVER_BUSY: Final = ErrorMessage("ServerBusy", "The server is busy.")
-OVER_ACCOUNT_LIMIT: Final = ErrorMessage("ServerBusy", "Operations per second is over the account limit.")
-OPERATION_TIMED_OUT: Final = ErrorMessage(
-    "OperationTimedOut", "Operation could not be completed within the specified time."
-)
+SERVER_BUSY = _error("503 ServerBusy: The server is busy.")
+OVER_ACCOUNT_LIMIT = _error("503 ServerBusy: Operations per second is over the account limit.")
+OPERATION_TIMED_OUT = _error("500 OperationTimedOut: Operation could not be completed within the specified time.")
 
 # -- Authentication and authorization
 
-AUTHENTICATION_FAILED: Final = ErrorMessage(
-    "AuthenticationFailed",
-    "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly "
-    "including the signature.",
+AUTHENTICATION_FAILED = _error(
+    "403 AuthenticationFailed: Server failed to authenticate the request. Make sure the value of Authorization header "
+    "is formed correctly including the signature."
 )
-NO_AUTHENTICATION_INFORMATION: Final = ErrorMessage(
-    "NoAuthenticationInformation",
-    "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+NO_AUTHENTICATION_INFORMATION = _error(
+    "401 NoAuthenticationInformation: Server failed to authenticate the request. Please refer to the information in "
+    "the www-authenticate header."
 )
-AUTHORIZATION_FAILURE: Final = ErrorMessage(
-    "AuthorizationFailure", "This request is not authorized to perform this operation."
+AUTHORIZATION_FAILURE = _error("403 AuthorizationFailure: This request is not authorized to perform this operation.")
+AUTHORIZATION_PERMISSION_MISMATCH = _error(
+    "403 AuthorizationPermissionMismatch: This request is not authorized to perform this operation using this "
+    "permission."
 )
-AUTHORIZATION_PERMISSION_MISMATCH: Final = ErrorMessage(
-    "AuthorizationPermissionMismatch",
-    "This request is not authorized to perform this operation using this permission.",
+AUTHORIZATION_RESOURCE_TYPE_MISMATCH = _error(
+    "403 AuthorizationResourceTypeMismatch: This request is not authorized to perform this operation using this "
+    "resource type."
 )
-AUTHORIZATION_RESOURCE_TYPE_MISMATCH: Final = ErrorMessage(
-    "AuthorizationResourceTypeMismatch",
-    "This request is not authorized to perform this operation using this resource type.",
+AUTHORIZATION_SERVICE_MISMATCH = _error(
+    "403 AuthorizationServiceMismatch: This request is not authorized to perform this operation using this service."
 )
-AUTHORIZATION_SERVICE_MISMATCH: Final = ErrorMessage(
-    "AuthorizationServiceMismatch", "This request is not authorized to perform this operation using this service."
+WRITES_NOT_ALLOWED = _error("403 InsufficientAccountPermissions: Write operations are not allowed.")
+INVALID_TOKEN = _error(
+    "401 InvalidAuthenticationInfo: Server failed to authenticate the request. Please refer to the information in the "
+    "www-authenticate header."
 )
-WRITES_NOT_ALLOWED: Final = ErrorMessage("InsufficientAccountPermissions", "Write operations are not allowed.")
-INVALID_TOKEN: Final = ErrorMessage(
-    "InvalidAuthenticationInfo",
-    "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+PROTOCOL_MISMATCH = _error(
+    "403 AuthorizationProtocolMismatch: This request is not authorized to perform this operation using this protocol."
 )
-PROTOCOL_MISMATCH: Final = ErrorMessage(
-    "AuthorizationProtocolMismatch",
-    "This request is not authorized to perform this operation using this protocol.",
-)
-SOURCE_IP_MISMATCH: Final = ErrorMessage(
-    "AuthorizationSourceIPMismatch",
-    "This request is not authorized to perform this operation using this source IP {address}.",
+SOURCE_IP_MISMATCH = _error(
+    "403 AuthorizationSourceIPMismatch: This request is not authorized to perform this operation using this source IP "
+    "{address}."
 )
 
 # -- Containers and blobs
 
-CONTAINER_NOT_FOUND: Final = ErrorMessage("ContainerNotFound", "The specified container does not exist.")
-CONTAINER_ALREADY_EXISTS: Final = ErrorMessage("ContainerAlreadyExists", "The specified container already exists.")
-CONTAINER_BEING_DELETED: Final = ErrorMessage("ContainerBeingDeleted", "The specified container is being deleted.")
-BLOB_NOT_FOUND: Final = ErrorMessage("BlobNotFound", "The specified blob does not exist.")
-BLOB_ALREADY_EXISTS: Final = ErrorMessage("BlobAlreadyExists", "The specified blob already exists.")
-INVALID_BLOB_TYPE: Final = ErrorMessage("InvalidBlobType", "The blob type is invalid for this operation.")
-UNAUTHORIZED_OVERWRITE: Final = ErrorMessage(
-    "UnauthorizedBlobOverwrite", "This request is not authorized to perform blob overwrites."
+CONTAINER_NOT_FOUND = _error("404 ContainerNotFound: The specified container does not exist.")
+CONTAINER_ALREADY_EXISTS = _error("409 ContainerAlreadyExists: The specified container already exists.")
+CONTAINER_BEING_DELETED = _error("409 ContainerBeingDeleted: The specified container is being deleted.")
+BLOB_NOT_FOUND = _error("404 BlobNotFound: The specified blob does not exist.")
+BLOB_ALREADY_EXISTS = _error("409 BlobAlreadyExists: The specified blob already exists.")
+INVALID_BLOB_TYPE = _error("409 InvalidBlobType: The blob type is invalid for this operation.")
+UNAUTHORIZED_OVERWRITE = _error(
+    "403 UnauthorizedBlobOverwrite: This request is not authorized to perform blob overwrites."
 )
-SNAPSHOTS_PRESENT: Final = ErrorMessage(
-    "SnapshotsPresent", "This operation is not permitted because the blob has snapshots."
-)
+SNAPSHOTS_PRESENT = _error("409 SnapshotsPresent: This operation is not permitted because the blob has snapshots.")
 
 # -- Headers and tags
 
-INVALID_HEADER: Final = ErrorMessage(
-    "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format."
-)
-MISSING_HEADER: Final = ErrorMessage(
-    "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified."
-)
-INVALID_LEASE_DURATION: Final = INVALID_HEADER.with_details(HeaderName="x-ms-lease-duration")
-INVALID_BREAK_PERIOD: Final = INVALID_HEADER.with_details(HeaderName="x-ms-lease-break-period")
-INVALID_CONTENT_LENGTH: Final = INVALID_HEADER.with_details(HeaderName="Content-Length")
-INVALID_TAGS: Final = ErrorMessage("InvalidTag", "The specified tags are invalid.")
+INVALID_HEADER = _error("400 InvalidHeaderValue: The value for one of the HTTP headers is not in the correct format.")
+MISSING_HEADER = _error("400 MissingRequiredHeader: An HTTP header that's mandatory for this request is not specified.")
+INVALID_LEASE_DURATION = INVALID_HEADER.with_details(HeaderName="x-ms-lease-duration")
+INVALID_BREAK_PERIOD = INVALID_HEADER.with_details(HeaderName="x-ms-lease-break-period")
+INVALID_CONTENT_LENGTH = INVALID_HEADER.with_details(HeaderName="Content-Length")
+INVALID_TAGS = _error("400 InvalidTag: The specified tags are invalid.")
 
 # -- Checksums
 
-INVALID_MD5: Final = ErrorMessage(
-    "InvalidMd5", "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded."
+INVALID_MD5 = _error(
+    "400 InvalidMd5: The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded."
 )
-MD5_MISMATCH: Final = ErrorMessage(
-    "Md5Mismatch",
-    "The MD5 value specified in the request did not match with the MD5 value calculated by the server.",
+MD5_MISMATCH = _error(
+    "400 Md5Mismatch: The MD5 value specified in the request did not match with the MD5 value calculated by the server."
 )
-INVALID_CRC64: Final = ErrorMessage(
-    "InvalidCrc64",
-    "The CRC64 value specified in the request is invalid. CRC64 value must be 64 bits and base64 encoded.",
+INVALID_CRC64 = _error(
+    "400 InvalidCrc64: The CRC64 value specified in the request is invalid. CRC64 value must be 64 bits and base64 "
+    "encoded."
 )
-CRC64_MISMATCH: Final = ErrorMessage(
-    "Crc64Mismatch",
-    "The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.",
+CRC64_MISMATCH = _error(
+    "400 Crc64Mismatch: The CRC64 value specified in the request did not match with the CRC64 value calculated by the "
+    "server."
 )
-BOTH_CHECKSUMS: Final = ErrorMessage(
-    "BothCrc64AndMd5HeaderPresent", "Both x-ms-content-crc64 header and Content-MD5 header are present."
+BOTH_CHECKSUMS = _error(
+    "400 BothCrc64AndMd5HeaderPresent: Both x-ms-content-crc64 header and Content-MD5 header are present."
 )
 
 # -- Conditions
 
-CONDITION_NOT_MET: Final = ErrorMessage(
-    "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met."
+CONDITION_NOT_MET = _error("412 ConditionNotMet: The condition specified using HTTP conditional header(s) is not met.")
+NOT_MODIFIED = replace(CONDITION_NOT_MET, status=304)
+SOURCE_CONDITION_NOT_MET = _error(
+    "412 SourceConditionNotMet: The source condition specified using HTTP conditional header(s) is not met."
 )
-NOT_MODIFIED: Final = ErrorMessage(CONDITION_NOT_MET.code, CONDITION_NOT_MET.text)
-"""The same message for a read, which has another status."""
-SOURCE_CONDITION_NOT_MET: Final = ErrorMessage(
-    "SourceConditionNotMet", "The source condition specified using HTTP conditional header(s) is not met."
+TARGET_CONDITION_NOT_MET = _error(
+    "412 TargetConditionNotMet: The target condition specified using HTTP conditional header(s) is not met."
 )
-TARGET_CONDITION_NOT_MET: Final = ErrorMessage(
-    "TargetConditionNotMet", "The target condition specified using HTTP conditional header(s) is not met."
+UNSATISFIABLE_CONDITION = _error(
+    "400 UnsatisfiableCondition: The request includes an unsatisfiable condition for this operation."
 )
-UNSATISFIABLE_CONDITION: Final = ErrorMessage(
-    "UnsatisfiableCondition", "The request includes an unsatisfiable condition for this operation."
-)
-CONDITIONS_NOT_SUPPORTED: Final = ErrorMessage("ConditionHeadersNotSupported", "Condition headers are not supported.")
-MULTIPLE_CONDITIONS: Final = ErrorMessage(
-    "MultipleConditionHeadersNotSupported", "Multiple condition headers are not supported."
-)
-INVALID_RANGE: Final = ErrorMessage(
-    "InvalidRange", "The range specified is invalid for the current size of the resource."
-)
+CONDITIONS_NOT_SUPPORTED = _error("400 ConditionHeadersNotSupported: Condition headers are not supported.")
+MULTIPLE_CONDITIONS = _error("400 MultipleConditionHeadersNotSupported: Multiple condition headers are not supported.")
+INVALID_RANGE = _error("416 InvalidRange: The range specified is invalid for the current size of the resource.")
 
 # -- Blocks
 
-INVALID_BLOB_OR_BLOCK: Final = ErrorMessage("InvalidBlobOrBlock", "The specified blob or block content is invalid.")
-INVALID_BLOCK_LIST: Final = ErrorMessage("InvalidBlockList", "The specified block list is invalid.")
-BLOCK_LIST_TOO_LONG: Final = ErrorMessage("BlockListTooLong", "The block list may not contain more than 50,000 blocks.")
-TOO_MANY_UNCOMMITTED_BLOCKS: Final = ErrorMessage(
-    "BlockCountExceedsLimit", "The uncommitted block count cannot exceed the maximum limit of 100,000 blocks."
+INVALID_BLOB_OR_BLOCK = _error("400 InvalidBlobOrBlock: The specified blob or block content is invalid.")
+INVALID_BLOCK_LIST = _error("400 InvalidBlockList: The specified block list is invalid.")
+BLOCK_LIST_TOO_LONG = _error("400 BlockListTooLong: The block list may not contain more than 50,000 blocks.")
+TOO_MANY_UNCOMMITTED_BLOCKS = _error(
+    "409 BlockCountExceedsLimit: The uncommitted block count cannot exceed the maximum limit of 100,000 blocks."
 )
-TOO_MANY_BLOCKS: Final = ErrorMessage(
-    "BlockCountExceedsLimit", "The committed block count cannot exceed the maximum limit of 50,000 blocks."
+TOO_MANY_BLOCKS = _error(
+    "409 BlockCountExceedsLimit: The committed block count cannot exceed the maximum limit of 50,000 blocks."
 )
-APPEND_POSITION_NOT_MET: Final = ErrorMessage(
-    "AppendPositionConditionNotMet", "The append position condition specified was not met."
+APPEND_POSITION_NOT_MET = _error(
+    "412 AppendPositionConditionNotMet: The append position condition specified was not met."
 )
-MAX_SIZE_NOT_MET: Final = ErrorMessage(
-    "MaxBlobSizeConditionNotMet", "The max blob size condition specified was not met."
+MAX_SIZE_NOT_MET = _error("412 MaxBlobSizeConditionNotMet: The max blob size condition specified was not met.")
+BLOB_IS_SEALED = _error(
+    "409 BlobIsSealed: The specified blob is sealed, and its contents can't be modified unless the blob is re-created "
+    "after a delete."
 )
-BLOB_IS_SEALED: Final = ErrorMessage(
-    "BlobIsSealed",
-    "The specified blob is sealed, and its contents can't be modified unless the blob is re-created after a delete.",
-)
-BLOB_ARCHIVED: Final = ErrorMessage("BlobArchived", "This operation is not permitted on an archived blob.")
+BLOB_ARCHIVED = _error("409 BlobArchived: This operation is not permitted on an archived blob.")
 
 # -- Copies
 
-CANNOT_VERIFY_COPY_SOURCE: Final = ErrorMessage("CannotVerifyCopySource", "Could not verify copy source.")
+CANNOT_VERIFY_COPY_SOURCE = _error("400 CannotVerifyCopySource: Could not verify copy source.")
 """The response has the message of the source instead."""
-NO_PENDING_COPY: Final = ErrorMessage("NoPendingCopyOperation", "There is currently no pending copy operation.")
+NO_PENDING_COPY = _error("409 NoPendingCopyOperation: There is currently no pending copy operation.")
 
 # -- Leases; {resource} is blob or container
 
-LEASE_ALREADY_PRESENT: Final = ErrorMessage("LeaseAlreadyPresent", "There is already a lease present.")
-LEASE_NOT_PRESENT: Final = ErrorMessage(
-    "LeaseNotPresentWithLeaseOperation", "There is currently no lease on the {resource}."
+LEASE_ALREADY_PRESENT = _error("409 LeaseAlreadyPresent: There is already a lease present.")
+LEASE_NOT_PRESENT = _error("409 LeaseNotPresentWithLeaseOperation: There is currently no lease on the {resource}.")
+LEASE_ID_MISMATCH = _error(
+    "409 LeaseIdMismatchWithLeaseOperation: The lease ID specified did not match the lease ID for the {resource}."
 )
-LEASE_ID_MISMATCH: Final = ErrorMessage(
-    "LeaseIdMismatchWithLeaseOperation", "The lease ID specified did not match the lease ID for the {resource}."
+LEASE_ID_MISSING = _error(
+    "412 LeaseIdMissing: There is currently a lease on the {resource} and no lease ID was specified in the request."
 )
-LEASE_ID_MISSING: Final = ErrorMessage(
-    "LeaseIdMissing", "There is currently a lease on the {resource} and no lease ID was specified in the request."
+LEASE_LOST = _error("412 LeaseLost: A lease ID was specified, but the lease for the {resource} has expired.")
+LEASE_IS_BREAKING = _error(
+    "409 LeaseIsBreakingAndCannotBeAcquired: The lease ID matched, but the lease is currently in breaking state and "
+    "cannot be acquired until it is broken."
 )
-LEASE_LOST: Final = ErrorMessage("LeaseLost", "A lease ID was specified, but the lease for the {resource} has expired.")
-LEASE_IS_BREAKING: Final = ErrorMessage(
-    "LeaseIsBreakingAndCannotBeAcquired",
-    "The lease ID matched, but the lease is currently in breaking state and cannot be acquired until it is broken.",
+LEASE_CANNOT_BE_CHANGED = _error(
+    "409 LeaseIsBreakingAndCannotBeChanged: The lease ID matched, but the lease is currently in breaking state and "
+    "cannot be changed."
 )
-LEASE_CANNOT_BE_CHANGED: Final = ErrorMessage(
-    "LeaseIsBreakingAndCannotBeChanged",
-    "The lease ID matched, but the lease is currently in breaking state and cannot be changed.",
+LEASE_IS_BROKEN = _error(
+    "409 LeaseIsBrokenAndCannotBeRenewed: The lease ID matched, but the lease has been broken explicitly and cannot be"
+    " renewed."
 )
-LEASE_IS_BROKEN: Final = ErrorMessage(
-    "LeaseIsBrokenAndCannotBeRenewed",
-    "The lease ID matched, but the lease has been broken explicitly and cannot be renewed.",
+INFINITE_LEASE_REQUIRED = _error(
+    "412 InfiniteLeaseDurationRequired: The lease ID matched, but the specified lease must be an infinite-duration "
+    "lease."
 )
-INFINITE_LEASE_REQUIRED: Final = ErrorMessage(
-    "InfiniteLeaseDurationRequired",
-    "The lease ID matched, but the specified lease must be an infinite-duration lease.",
+BLOB_LEASE_NOT_PRESENT = _error("412 LeaseNotPresentWithBlobOperation: There is currently no lease on the blob.")
+BLOB_LEASE_MISMATCH = _error(
+    "412 LeaseIdMismatchWithBlobOperation: The lease ID specified did not match the lease ID for the blob."
 )
-BLOB_LEASE_NOT_PRESENT: Final = ErrorMessage(
-    "LeaseNotPresentWithBlobOperation", "There is currently no lease on the blob."
+CONTAINER_LEASE_NOT_PRESENT = _error(
+    "412 LeaseNotPresentWithContainerOperation: There is currently no lease on the container."
 )
-BLOB_LEASE_MISMATCH: Final = ErrorMessage(
-    "LeaseIdMismatchWithBlobOperation", "The lease ID specified did not match the lease ID for the blob."
-)
-CONTAINER_LEASE_NOT_PRESENT: Final = ErrorMessage(
-    "LeaseNotPresentWithContainerOperation", "There is currently no lease on the container."
-)
-CONTAINER_LEASE_MISMATCH: Final = ErrorMessage(
-    "LeaseIdMismatchWithContainerOperation", "The lease ID specified did not match the lease ID for the container."
+CONTAINER_LEASE_MISMATCH = _error(
+    "412 LeaseIdMismatchWithContainerOperation: The lease ID specified did not match the lease ID for the container."
 )

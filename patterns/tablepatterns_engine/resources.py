@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -124,8 +126,8 @@ class Metrics:
 class CorsRule:
     """A rule for requests from browsers; every list may be empty."""
 
-    allowed_origins: tuple[str, ...]
-    allowed_methods: tuple[str, ...]
+    allowed_origins: tuple[str, ...] = ()
+    allowed_methods: tuple[str, ...] = ()
     allowed_headers: tuple[str, ...] = ()
     exposed_headers: tuple[str, ...] = ()
     max_age_in_seconds: int = 0
@@ -186,6 +188,34 @@ def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
     if any(set(policy.permission or "") - set(letters) for policy in policies):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
+
+
+class Settings(ABC):
+    """What the state of every service has: service properties, and the access policies of its resources.
+
+    :param clock: the account's clock
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._properties = ServiceProperties()
+
+    @abstractmethod
+    def get_policies(self, name: str, /) -> Sequence[AccessPolicy]:
+        """Return the stored access policies of a table, a queue or a container."""
+
+    @abstractmethod
+    def set_policies(self, name: str, policies: Sequence[AccessPolicy], /) -> None:
+        """Replace the stored access policies of a table, a queue or a container."""
+
+    def get_service_properties(self) -> ServiceProperties:
+        return self._properties
+
+    def set_service_properties(self, properties: ServiceProperties) -> None:
+        """Replace the properties of the service."""
+        properties.check()
+        self._properties = properties
 
 
 class Deletions:

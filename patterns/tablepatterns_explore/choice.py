@@ -48,7 +48,6 @@ class Choice:
 
     @property
     def is_fault(self) -> bool:
-        """Whether this is a fault."""
         return self.kind in FAULTS
 
     def __str__(self) -> str:

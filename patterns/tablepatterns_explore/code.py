@@ -87,7 +87,6 @@ class Node:
 
     @property
     def before(self) -> Node:
-        """The previous place."""
         assert self.parent is not None  # noqa: S101 - only the start has none
         return self.parent
 
@@ -157,7 +156,6 @@ class Code:
         self._swapped_turns: set[tuple[Turn, Turn]] = set()
 
     def begin(self) -> Node:
-        """Return where the code waits first."""
         return self._child(self.start, 0, None, False)
 
     def node_after(
@@ -292,7 +290,6 @@ class Actor:
 
     @property
     def name(self) -> str:
-        """Its name in schedules."""
         return self.code.name
 
     @property
@@ -322,12 +319,10 @@ class Actor:
 
     @property
     def calls(self) -> list[Call]:
-        """The requests that it is about to send."""
         return [point for point in self.points if isinstance(point, Call)]
 
     @property
     def sleeps(self) -> list[Sleep]:
-        """The times that it sleeps until."""
         return [point for point in self.points if isinstance(point, Sleep)]
 
     def label(self, point: Point) -> str:
@@ -349,7 +344,6 @@ class Actor:
         return self.state, ending, sorted(map(repr, self.points)), sorted(call.content() for call in self.calls)
 
     def ending(self) -> str:
-        """Return how it ended, as text."""
         if self.state == "returned":
             result = repr(self.result)
             return f"{self.name} returned {result if len(result) <= _MAX_REPR else result[:_MAX_REPR] + '…'}"

@@ -46,7 +46,6 @@ class Stamps(Clock):
         return self._number > 0
 
     def move_to(self, moment: Ticks) -> None:
-        """Set the clock."""
         self._offset = int(moment)
 
     def stamp(self) -> Ticks:

@@ -24,21 +24,17 @@ class ReadyLoop(asyncio.AbstractEventLoop):
         self._ready: deque[Callable[[], object]] = deque()
 
     def get_debug(self) -> bool:
-        """Return False: the loop has no debug mode."""
         return False
 
     def create_future(self) -> asyncio.Future[Any]:
-        """Return a future of this loop."""
         return asyncio.Future(loop=self)
 
     def create_task(self, coro: Coroutine[Any, Any, T], **options: Any) -> asyncio.Task[T]:  # type: ignore[override]
-        """Return a task of this loop."""
         return asyncio.Task(coro, loop=self, **options)
 
     def call_soon(  # type: ignore[override]  # the loop's own type takes variadic generics, which are Python 3.11's
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        """Schedule a callback."""
         context = context or copy_context()
         handle = asyncio.Handle(callback, args, self, context)
         self._ready.append(lambda: handle.cancelled() or context.run(callback, *args))

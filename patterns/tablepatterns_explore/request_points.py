@@ -126,7 +126,6 @@ class Point:
         self._response: ResponseOrError | None = None
 
     def settle(self, response: ResponseOrError | None) -> None:
-        """Resume the coroutine with a response."""
         self._response = response
 
     def __await__(self) -> Generator[tuple[Point, ...], object, Any]:
@@ -181,7 +180,6 @@ class Call(Point):
             return error
 
     def result(self) -> Any:
-        """Return the response, or raise the error of the network."""
         if isinstance(self._response, Exception):
             # The same error may be received by several coroutines
             raise copy(self._response)
@@ -204,7 +202,6 @@ class Sleep(Point):
 
 
 def in_event_loop() -> bool:
-    """Return whether the caller is run by an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -141,12 +141,10 @@ class Run:
 
     @property
     def faults(self) -> int:
-        """The number of faults so far."""
         return len(self._fault_kinds)
 
     @property
     def length(self) -> int:
-        """The number of choices so far."""
         return self._last.length
 
     @property
@@ -156,7 +154,6 @@ class Run:
 
     @property
     def events(self) -> list[Event]:
-        """The events so far."""
         return [event for step in _steps(self._last) for event in step.events]
 
     def state(self) -> bytes:
@@ -239,7 +236,6 @@ class Run:
         self.take(choice)
 
     def check_always(self) -> None:
-        """Check the condition `always`."""
         check = self.group.scenario.always
         if check is not None:
             self._check(check, "invariant violated")
@@ -253,7 +249,6 @@ class Run:
             self._check(check, "final check failed")
 
     def endings(self) -> str:
-        """Return how each actor ended, as text."""
         return ", ".join(actor.ending() for actor in self.actors)
 
     def _check(self, check: Check, condition: str) -> None:

@@ -99,7 +99,6 @@ class Bound:
 
 
 def _write_labels(run: Run) -> Iterator[str]:
-    """Yield the labels of the requests that may write."""
     for actor in run.running:
         yield from (actor.label(call) for call in actor.calls if call.may_write)
 
@@ -180,7 +179,6 @@ class Search:
         self._repeated_at = 1
 
     def close(self) -> None:
-        """End all coroutines."""
         if self._group is not None:
             self._group.close()
 
@@ -232,7 +230,6 @@ class Search:
         self._choices += run.length
 
     def result(self, exhaustive: bool, seconds: float) -> Explored:
-        """Return what was tried."""
         counts = self._schedules, self._pruned, len(self._states), self._samples, self._choices
         return Explored(*counts, exhaustive, seconds)
 

@@ -85,7 +85,6 @@ class _Place:
         self.label = f"{type(part).__name__} {number}, {name}, {key}"
 
     def get(self) -> Any:
-        """Return what is there, None if there is nothing."""
         value = getattr(self.part, self.name)
         return value if self.key is None else value.get(self.key)
 
@@ -97,7 +96,6 @@ class _Place:
             getattr(self.part, self.name)[self.key] = value
 
     def remove(self) -> None:
-        """Remove what is there under the key."""
         del getattr(self.part, self.name)[self.key]
 
     def is_within(self, scope: Scope | None) -> bool:
@@ -228,7 +226,6 @@ class Snapshots:
             del present[place]
 
     def _within(self, scope: Scope) -> Iterator[tuple[_Place, Any]]:
-        """Yield the places that a request with this scope can reach, and what is there."""
         if scope.resource is None:
             yield from ((place, value) for place, value in self._walk() if place.is_within(scope))
             return
@@ -279,7 +276,6 @@ class Snapshots:
         return saver(value)
 
     def _saver_of(self, kind: Any) -> Callable[[Any], _SavedValue]:
-        """Return how values of a class are kept."""
         savers: list[tuple[Any, Callable[[Any], _SavedValue]]] = [
             (_ATOMS, self._save_atom),
             (_PARTS, self._save_identity),

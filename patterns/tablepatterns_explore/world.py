@@ -106,11 +106,9 @@ class SteppedStorage(Storage):
         return self._tables_by_name[name]
 
     def now(self) -> datetime:
-        """Return the world's time."""
         return self._world.now()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait in the world's time."""
         await self._world.sleep(seconds)
 
     async def gather(
@@ -172,11 +170,9 @@ class SyncSteppedStorage(SyncStorage):
         return storage
 
     def now(self) -> datetime:
-        """Return the world's time."""
         return self._world.now()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait in the world's time."""
         self._world.wait(self._world.new_sleep(seconds))
 
 

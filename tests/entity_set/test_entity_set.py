@@ -255,7 +255,7 @@ async def test_update_loses_no_change_of_another_writer(employees: Any) -> None:
     class Meddled(EntitySet[Any]):
         """Another writer comes between the first reads and their writes."""
 
-    async def get(key: dict[str, Any]) -> Entity | None:
+    async def current(key: dict[str, Any]) -> Entity | None:
         found = await employees.get(key)
         if meddling[0]:
             meddling[0] -= 1
@@ -263,7 +263,7 @@ async def test_update_loses_no_change_of_another_writer(employees: Any) -> None:
         return found
 
     mine = Meddled(employees.account, employees.table.name, BY_ID, derived=employees.derived)
-    mine.get = get
+    mine._current = current
     await mine.update(lambda each: each.update(Age=each["Age"] + 1), **ID)
     assert (await employees.get(**ID))["Age"] == 31
 
@@ -278,12 +278,12 @@ async def test_update_gives_up_when_its_time_is_over(employees: Any) -> None:
     first = await employees.get(**ID)
     await employees.merge(await employees.get(**ID), {"Age": 1})
 
-    async def get(key: dict[str, Any]) -> Entity | None:
+    async def current(key: dict[str, Any]) -> Entity | None:
         calls.append(key)
         return first
 
     stale = Stale(employees.account, employees.table.name, BY_ID, derived=employees.derived)
-    stale.get = get
+    stale._current = current
     with pytest.raises(TooMuchContention, match="attempts in") as refusal:
         await stale.update(lambda each: None, retry_for=0.5, **ID)
     assert len(calls) == refusal.value.attempts > 1

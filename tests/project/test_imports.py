@@ -29,8 +29,9 @@ LAYERS = (
     ("rate_limit", "retry"),
     ("messages",),
     ("entity_set", "inventory"),
+    ("jobs",),
     ("recipes",),
-    ("storage", "aio"),
+    ("account", "storage", "aio"),
     ("testing",),
     ("tablepatterns_explore",),
     ("tablepatterns_review",),
@@ -51,6 +52,7 @@ NEVER = (
     ("retry", ("tablepatterns_engine", "catalog")),
     ("messages", ("tablepatterns_engine", "catalog")),
     ("entity_set", ("tablepatterns_engine", "catalog")),
+    ("jobs", ("tablepatterns_engine", "catalog")),
     ("recipes", ("tablepatterns_engine", "catalog")),
 )
 """What a module does not import although it lies below: the engine and the recipes do not know each other."""

@@ -40,9 +40,9 @@ def classes() -> dict[str, type]:
 
 
 @pytest.fixture(scope="module")
-def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def objects() -> Iterator[dict[str, Any]]:
     with connect() as storage:
-        yield made(storage, tmp_path_factory.mktemp("members")) | {
+        yield made(storage) | {
             "Storage": storage,
             "aio.Storage": tablepatterns.aio.connect(),
         }

@@ -13,9 +13,8 @@ from support.guarantees import explore_guarantee
 from tablepatterns.errors import EntityNotFound
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.archive import archive as recipe
-from tablepatterns.recipes.archive import children
-from tablepatterns.recipes.archive.children import FamilyMove
-from tablepatterns.recipes.archive.move import Move
+from tablepatterns.recipes.archive import move as moves
+from tablepatterns.recipes.archive.move import FamilyMove, Move
 from tablepatterns.recipes.archive.stores import BlobArchive, Keys, Rows, Snapshot
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.typed_json import decoded
@@ -340,7 +339,7 @@ BROKEN = [
         {"crashes": 1},
         "left behind|not moved",
     ),
-    (children, "Move", DeletesChildrenBeforeTheyAreCopied, Place, moving("archive", workers=("ann",)), {}, "neither"),
+    (moves, "Move", DeletesChildrenBeforeTheyAreCopied, Place, moving("archive", workers=("ann",)), {}, "neither"),
     (recipe, "Rows", CopiesTheTotals, Counted, moving("archive", workers=("ann",)), {}, "the count is wrong"),
     (
         recipe,

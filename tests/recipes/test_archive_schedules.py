@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support import archive_targets as archives_stepped
 from support.archive_moves import ID
-from support.archive_targets import InBlobs, InFiles, InTable, Place, ages
+from support.archive_targets import InBlobs, InTable, Place, ages
 from support.guarantees import explore_guarantee
 from tablepatterns.errors import EntityNotFound
 from tablepatterns.messages.lease import Lease
@@ -105,8 +104,6 @@ ALL_THREE: dict[str, Any] = {}
         (InTable, WORKER_AND_WRITER, {"lost_responses": 1}),
         (InBlobs, TWO_WORKERS, {"lost_responses": 1}),
         (InBlobs, WORKER_AND_WRITER, {"crashes": 1}),
-        pytest.param(InFiles, TWO_WORKERS, {"crashes": 1}, marks=pytest.mark.nightly),
-        (InFiles, WORKER_AND_WRITER, {"lost_responses": 1}),
         (InTable, ALL_THREE, {"crashes": 1}),
         pytest.param(InTable, ALL_THREE, {"lost_responses": 1}, marks=pytest.mark.nightly),
         pytest.param(InBlobs, ALL_THREE, {"crashes": 1}, marks=pytest.mark.nightly),
@@ -114,41 +111,39 @@ ALL_THREE: dict[str, Any] = {}
     ],
     ids=str,
 )
-@pytest.mark.guarantee("Archive", f"{GUARANTEE}, after any crash or lost response: in a table, blobs or files")
+@pytest.mark.guarantee("Archive", f"{GUARANTEE}, after any crash or lost response: in a table or blobs")
 def test_the_entity_is_moved_and_no_change_to_it_is_lost(
-    tmp_path: Path, place: type[Place], who: dict[str, Any], faults: dict[str, Any]
+    place: type[Place], who: dict[str, Any], faults: dict[str, Any]
 ) -> None:
-    explored(place(tmp_path), moving("archive", **who), is_archived_as_it_was_last, at_least=20, **faults)
+    explored(place(), moving("archive", **who), is_archived_as_it_was_last, at_least=20, **faults)
 
 
 @pytest.mark.guide("G-152", "G-158", "G-161")
 @pytest.mark.parametrize("place", [InTable, pytest.param(InBlobs, marks=pytest.mark.nightly)])
 @pytest.mark.guarantee("Archive", f"{GUARANTEE}, even if a lease expires at any point: in a table or blobs")
-def test_after_an_expired_lease_no_late_worker_overwrites_a_change(tmp_path: Path, place: type[Place]) -> None:
-    explored(place(tmp_path), moving("archive"), is_archived_as_it_was_last, at_least=100, stalls=[OVER])
+def test_after_an_expired_lease_no_late_worker_overwrites_a_change(place: type[Place]) -> None:
+    explored(place(), moving("archive"), is_archived_as_it_was_last, at_least=100, stalls=[OVER])
 
 
 @pytest.mark.nightly
 @pytest.mark.guide("G-152", "G-158", "G-161")
-def test_a_worker_that_crashes_after_its_lease_expired_does_not_leave_an_old_version(tmp_path: Path) -> None:
+def test_a_worker_that_crashes_after_its_lease_expired_does_not_leave_an_old_version() -> None:
     bound: dict[str, Any] = {"crashes": 1, "preemptions": 2, "stalls": [OVER]}
-    explored(InTable(tmp_path), moving("archive"), is_archived_as_it_was_last, at_least=1_000, **bound)
+    explored(InTable(), moving("archive"), is_archived_as_it_was_last, at_least=1_000, **bound)
 
 
 @pytest.mark.guide("G-150", "G-161")
-@pytest.mark.parametrize(
-    "place", [InTable, *(pytest.param(each, marks=pytest.mark.nightly) for each in (InBlobs, InFiles))]
-)
-@pytest.mark.guarantee("Archive", "a message that is delivered twice moves an entity once: in a table, blobs or files")
-def test_two_messages_for_one_entity_move_it_once(tmp_path: Path, place: type[Place]) -> None:
+@pytest.mark.parametrize("place", [InTable, pytest.param(InBlobs, marks=pytest.mark.nightly)])
+@pytest.mark.guarantee("Archive", "a message that is delivered twice moves an entity once: in a table or blobs")
+def test_two_messages_for_one_entity_move_it_once(place: type[Place]) -> None:
     make = moving("archive", "archive", writer=False)
-    explored(place(tmp_path), make, is_archived_as_it_was_last, at_least=10)
+    explored(place(), make, is_archived_as_it_was_last, at_least=10)
 
 
-@pytest.mark.parametrize("place", [InTable, pytest.param(InFiles, marks=pytest.mark.nightly)])
-@pytest.mark.guarantee("Archive", "a move and a move back at once leave the entity in one place: in a table or files")
-def test_a_move_and_a_move_back_at_once_leave_the_entity_in_one_place(tmp_path: Path, place: type[Place]) -> None:
-    explored(place(tmp_path), moving("archive", "restore", writer=False), is_in_one_place, at_least=50, crashes=1)
+@pytest.mark.parametrize("place", [InTable, pytest.param(InBlobs, marks=pytest.mark.nightly)])
+@pytest.mark.guarantee("Archive", "a move and a move back at once leave the entity in one place: in a table or blobs")
+def test_a_move_and_a_move_back_at_once_leave_the_entity_in_one_place(place: type[Place]) -> None:
+    explored(place(), moving("archive", "restore", writer=False), is_in_one_place, at_least=50, crashes=1)
 
 
 # ------------------------------------------------------------------ broken variants, which must be found
@@ -207,11 +202,11 @@ class PutsAnOldVersionOver(Move):
     ],
 )
 def test_a_move_with_a_step_missing_or_in_another_order_fails(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: type[Move], options: dict[str, Any], what: str
+    monkeypatch: pytest.MonkeyPatch, broken: type[Move], options: dict[str, Any], what: str
 ) -> None:
     monkeypatch.setattr(recipe, "Move", broken)
     with pytest.raises(Counterexample, match=what):
-        explored(InTable(tmp_path), moving("archive"), is_archived_as_it_was_last, **options)
+        explored(InTable(), moving("archive"), is_archived_as_it_was_last, **options)
 
 
 class UploadsOverWhateverIsThere(BlobArchive):
@@ -220,9 +215,7 @@ class UploadsOverWhateverIsThere(BlobArchive):
         return True
 
 
-def test_a_blob_that_is_uploaded_without_a_condition_loses_a_change(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_blob_that_is_uploaded_without_a_condition_loses_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives_stepped, "BlobArchive", UploadsOverWhateverIsThere)
     with pytest.raises(Counterexample, match="a birthday is lost"):
-        explored(InBlobs(tmp_path), moving("archive"), is_archived_as_it_was_last, stalls=[OVER])
+        explored(InBlobs(), moving("archive"), is_archived_as_it_was_last, stalls=[OVER])

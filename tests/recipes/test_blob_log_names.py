@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tablepatterns.errors import LimitExceeded
-from tablepatterns.recipes.blob_log.names import HOUR, LogName, hour_of, prefixes
+from tablepatterns.recipes.blob_log.entry import HOUR, LogName, hour_of, prefixes
 
 SIX = datetime(2014, 7, 31, 18, tzinfo=timezone.utc)
 HOURS = st.datetimes(max_value=datetime(9998, 12, 31, 23), timezones=st.just(timezone.utc)).map(hour_of)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.blob_logs import THREE, blobs_of, fill, log_of, messages, minute
 from support.examples import examples
 from tablepatterns.errors import BadInput
-from tablepatterns.recipes.blob_log import reader as reading
+from tablepatterns.recipes.blob_log import blob_log as reading
 from tablepatterns_engine.account import Engine
 
 ODD = ["", ";", "a;b", "\n", "a\r\nb", "\\", "\\n", "tab\t", '"quoted"', "=", "a=b", "\u2028", "\x85", "\ud800", "ü😀"]

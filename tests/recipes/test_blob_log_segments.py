@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablepatterns.recipes.blob_log.names import HOUR, LogName, hour_of
+from tablepatterns.recipes.blob_log.entry import HOUR, LogName, hour_of
 from tablepatterns.recipes.blob_log.writer import BLOCK_BYTES, Block, Coverage, Line, Segment, Segments, blocks
 
 NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)

@@ -15,9 +15,9 @@ from tablepatterns import EntitySet, IndexEntity, Key, Summary, limits
 from tablepatterns.entity_set.commit import Step, Write, all_steps, execute_steps
 from tablepatterns.entity_set.pending import Pending
 from tablepatterns.errors import LoadInterrupted
-from tablepatterns.recipes.bulk_load import shared_rows as share
+from tablepatterns.recipes.bulk_load import plan
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
-from tablepatterns.recipes.bulk_load.chunk import Chunk
+from tablepatterns.recipes.bulk_load.plan import Chunk
 from tablepatterns.sdk.operation import ANY
 from tablepatterns_explore import Counterexample, World
 
@@ -166,6 +166,6 @@ async def whatever_is_there(pending: Pending, write: Write, own: Sequence[Step])
 
 
 def test_a_load_that_replaces_unconditionally_makes_totals_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share, "all_steps", whatever_is_there)
+    monkeypatch.setattr(plan, "all_steps", whatever_is_there)
     with pytest.raises(Counterexample, match="the totals are not exact"):
         explored(a_load_over_one_who_gets_a_raise)

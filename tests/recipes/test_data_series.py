@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -257,26 +256,6 @@ async def test_several_days_are_one_range_query(series: Any, engine: Engine) -> 
     assert [fields for fields, _ in found] == [{"Employee": "000223", "Day": day} for day in days[1:4]]
     assert [(values[0], values[-1]) for _, values in found] == [(1, 11), (2, 12), (3, 13)]
     assert [each async for each in series.range(Employee="nobody")] == []
-
-
-async def test_pandas_sees_the_missing_as_missing(series: Any) -> None:
-    await series.set_many({0: 1, 3: 7}, **TODAY)
-    found = await series.to_pandas(range(5), **TODAY)
-    assert (str(found.dtype), found.name, list(found.index)) == ("Int32", "Hour", [0, 1, 2, 3, 4])
-    assert found.sum() == 8
-    assert list(found.isna()) == [False, True, True, False, True]
-    assert len(await series.to_pandas(**TODAY)) == series.points
-
-
-@pytest.mark.parametrize(("of", "dtype"), [(Int64, "Int64"), (float, "Float64"), (bool, "boolean")])
-async def test_pandas_has_the_type_of_the_series(storage: Any, table_name: str, of: Any, dtype: str) -> None:
-    assert str((await series_of(storage, table_name, value_type=of).to_pandas(**TODAY)).dtype) == dtype
-
-
-async def test_without_pandas_the_error_says_what_to_install(messages: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r"\.\[plot\]"):
-        await messages.to_pandas(**TODAY)
 
 
 # ------------------------------------------------------------------ whatever the steps

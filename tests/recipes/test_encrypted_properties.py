@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
@@ -13,8 +14,9 @@ from support.employees import BY_ID, jones
 from support.encrypted_staff import KEY, NEW, OLD, SECRET, encrypted, staff_of
 from tablepatterns import BulkLoad, Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Schema, prop
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DuplicateIndexValue
+from tablepatterns.jobs import verify
 from tablepatterns.recipes.denormalize import CopiedFields
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import ENCRYPTED, EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encrypted, EncryptedProperties
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
@@ -105,14 +107,19 @@ async def test_what_is_encrypted_can_depend_on_the_entity_and_the_property(stora
 
 @pytest.mark.guide("G-284")
 async def test_a_class_can_declare_what_is_encrypted(storage: Any, table_name: str) -> None:
+    @dataclass
     class Employee:
         Department: str
         EmployeeId: int
-        Salary: Annotated[int, ENCRYPTED]
+        Salary: Annotated[int, Encrypted()]
         Age: Annotated[int, "in years"]
 
-    mapping = EncryptedProperties.of(Employee, keys=OLD)
-    assert set(mapping.fields) == {"Salary"}
+    key = Key("{Department}", "{EmployeeId:06d}")
+    staff: Any = EntitySet(storage, table_name, key, model=Employee, mappings=[EncryptedProperties(keys=OLD)])
+    await staff.insert(Employee("Sales", 223, 90_000, 34))
+    stored = await staff.table.get("Sales", "000223")
+    assert (type(stored["Salary"]), stored["Age"]) == (bytes, 34)
+    assert await staff.get(Department="Sales", EmployeeId=223) == Employee("Sales", 223, 90_000, 34)
 
 
 @pytest.mark.guide("G-287")
@@ -192,7 +199,7 @@ async def test_copies_in_other_partitions_and_tables_are_decrypted_by_the_keys_o
     found["Salary"] = 1
     await staff.replace(found)
     assert (await staff.find(by_email, **asked))["Salary"] == 1
-    assert (await staff.verify(by_email)).is_clean
+    assert (await verify(staff, by_email)).is_clean
 
 
 async def test_an_index_on_an_encrypted_field_is_rejected(storage: Any, table_name: str) -> None:

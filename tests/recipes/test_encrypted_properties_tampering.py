@@ -18,8 +18,7 @@ from support.employees import BY_ID, jones
 from tablepatterns import EntitySet
 from tablepatterns.errors import BadDesign, DecryptionFailed, UnknownKey
 from tablepatterns.recipes.encrypted_properties.cipher import decrypt, encrypt, from_bytes, unwrap, wrap
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.encrypted_properties.header import Header, associated
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties, Header, associated
 from tablepatterns.recipes.encrypted_properties.keys import KeyRing, LocalKey, VaultKey, Wrapped
 
 SSN, OTHER_SSN = "078-05-1120", "219-09-9999"

@@ -23,8 +23,7 @@ from tablepatterns.errors import (
     LimitExceeded,
 )
 from tablepatterns.recipes.large_properties.blobs import BlobName, escaped
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.upload import Upload
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties, Upload
 
 PHOTO = bytes(range(256)) * 300
 

@@ -14,14 +14,13 @@ from tablepatterns.errors import BadDesign, BadInput, DecryptionFailed, EntityNo
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.large_properties import blobs as kept
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties, Upload
 from tablepatterns.recipes.large_properties.large_values import (
     BlobReference,
     CollectionReport,
     LargePropertyReport,
     LargePropertyStore,
 )
-from tablepatterns.recipes.large_properties.upload import Upload
 
 PHOTO = bytes(range(256)) * 300
 AT_ONCE = timedelta(0)

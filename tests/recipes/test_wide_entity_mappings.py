@@ -22,8 +22,7 @@ from tablepatterns.errors import (
     LimitExceeded,
     UnknownKey,
 )
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.upload import Upload
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties, Upload
 from tablepatterns_engine.account import Engine
 
 REVERSED = PHOTO[::-1]

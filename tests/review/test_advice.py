@@ -19,7 +19,6 @@ from tablepatterns_review.rules import RULES
 
 DESIGNS = [
     "faulty/accounts_with_shared_email",
-    "faulty/clicks_without_growth",
     "faulty/clicks_written_through",
     "faulty/country_lists",
     "faulty/customers_share_an_index_key",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -18,14 +17,11 @@ from schedules.schedule import schedule
 from support.archive_targets import InTable
 from tablepatterns.recipes.archive import archive as recipe
 
-NOWHERE = Path()
-"""The folder for archives in a table."""
-
 
 def broken(move: type[Any], workers: tuple[str, ...] = ("ann", "bob"), **options: Any) -> object:
     """Explore the archive with another move."""
     with patch.object(recipe, "Move", move):
-        return explored(InTable(NOWHERE), moving("archive", workers=workers), is_archived_as_it_was_last, **options)
+        return explored(InTable(), moving("archive", workers=workers), is_archived_as_it_was_last, **options)
 
 
 @schedule("archive")

@@ -10,13 +10,13 @@ from uuid import uuid4
 import pytest
 
 from tablepatterns import Key
-from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
+from tablepatterns.recipes.archive.stores import BlobArchive
 from tablepatterns.recipes.worker import Report, Worker
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 ID = {"Department": "Sales", "EmployeeId": 456}
 KEYS = ("Sales", "empid_000456")
-PLACES = ("table", "blobs", "files")
+PLACES = ("table", "blobs")
 Work: TypeAlias = Callable[..., Coroutine[Any, Any, Report]]
 
 
@@ -25,13 +25,11 @@ def jones(**more: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def place(kind: str, backend: Any, storage: Any, table: Any, folder: Any) -> Iterator[Any]:
+def place(kind: str, backend: Any, storage: Any, table: Any) -> Iterator[Any]:
     """Yield an empty target of this kind, and clean up afterwards."""
     name = f"c{uuid4().hex}"
     if kind == "table":
         yield table
-    elif kind == "files":
-        yield FileArchive(folder)
     else:
         yield BlobArchive(storage, name, prefix="former/")
         if backend.kind != "memory":

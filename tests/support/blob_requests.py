@@ -8,8 +8,9 @@ from uuid import UUID
 
 from support.queue_requests import QueueWire
 from tablepatterns_engine.account import Engine
-from tablepatterns_engine.blobs.api import BlobApi
+from tablepatterns_engine.blobs.api import BLOBS
 from tablepatterns_engine.blobs.crc64 import crc64
+from tablepatterns_engine.http.api import Api
 from tablepatterns_engine.http.bearer_token import TrustTokens
 
 STRUCTURED = {"x-ms-structured-body": "XSM/1.0; properties=crc64"}
@@ -26,7 +27,7 @@ class BlobWire(QueueWire):
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         super().__init__(engine)
         self.base = f"https://{engine.account_name}.blob.core.windows.net"
-        self._api = BlobApi(engine, trust_tokens=trust_tokens)
+        self._api = Api(engine, BLOBS, trust_tokens=trust_tokens)
 
 
 def structured(parts: Sequence[bytes], *, flags: int = 1) -> bytes:

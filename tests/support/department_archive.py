@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from tablepatterns import EntitySet, Key, OneToMany
 from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
+from tablepatterns.recipes.archive.stores import BlobArchive
 from tablepatterns.recipes.summary import Summary
 
 DEPARTMENT = Key("{Department}", "department")
@@ -60,12 +60,10 @@ async def fill(family: Family, *numbers: int, **more: Any) -> Mapping[str, Any]:
 
 
 @contextmanager
-def places(kind: str, backend: Any, storage: Any, table: str, folder: Any) -> Iterator[tuple[Any, Any]]:
+def places(kind: str, backend: Any, storage: Any, table: str) -> Iterator[tuple[Any, Any]]:
     """Yield two targets of this kind, for departments and for employees, and clean up afterwards."""
     if kind == "table":
         yield sets_in(storage, table)
-    elif kind == "files":
-        yield FileArchive(folder / "departments"), FileArchive(folder / "employees")
     else:
         name = f"c{uuid4().hex}"
         yield BlobArchive(storage, name, prefix="departments/"), BlobArchive(storage, name, prefix="employees/")

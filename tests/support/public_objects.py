@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -91,7 +90,7 @@ def _sets(storage: tp.Storage) -> Made:
     }
 
 
-def _recipes(storage: tp.Storage, folder: Path, sets: Made) -> Made:
+def _recipes(storage: tp.Storage, sets: Made) -> Made:
     staff, plain, heads = sets["EntitySet"], sets["plain"], sets["heads"]
     typed = tp.EntityType(Employee, tp.EntitySet(storage, "Typed", STAFF))
     by_time = Key("{Department}", "{At:inverted}")
@@ -110,7 +109,6 @@ def _recipes(storage: tp.Storage, folder: Path, sets: Made) -> Made:
         "EntityType": typed,
         "EntityTypes": tp.EntityTypes(typed),
         "EventualTransaction": tp.EventualTransaction(storage, "welcome", "welcome", [len]),
-        "FileArchive": tp.FileArchive(folder),
         "HashDivision": tp.HashDivision(2),
         "Key": STAFF,
         "KeyRotation": tp.KeyRotation(sets["safe"]),
@@ -146,11 +144,11 @@ def _recipes(storage: tp.Storage, folder: Path, sets: Made) -> Made:
     }
 
 
-def made(storage: tp.Storage, folder: Path) -> Made:
+def made(storage: tp.Storage) -> Made:
     """Return an object of each public class, by the name of the class."""
     sets = _sets(storage)
     declared = {name: each.make(storage) for name, each in all_public_objects().items()}
-    everything = sets | _recipes(storage, folder, sets) | declared
+    everything = sets | _recipes(storage, sets) | declared
     return {name: each for name, each in everything.items() if not name[0].islower()}
 
 
@@ -197,7 +195,6 @@ GIVEN: dict[str, Callable[[Made], Any]] = {
     "expires": _is(timedelta(hours=1)),
     "fields": _is(JONES),
     "first": _is(JONES),
-    "folder": _is("archive"),
     "key": _is(STAFF),
     "keys": _is([JONES]),
     "kid": _is("k"),
@@ -247,7 +244,6 @@ MADE_FOR_THE_LIBRARY = {
     "Encrypted": _FOR_SETS,
     "EncryptedProperties": _FOR_SETS,
     "EntityType": "EntityTypes calls its methods",
-    "FileArchive": "an Archive calls its methods",
     "IndexEntity": _FOR_SETS,
     "InterPartitionIndex": _FOR_SETS,
     "IntraPartitionIndex": _FOR_SETS,

@@ -11,9 +11,10 @@ from defusedxml.ElementTree import fromstring
 
 from support.table_requests import as_bytes, sign
 from tablepatterns_engine.account import Engine
+from tablepatterns_engine.http.api import Api
 from tablepatterns_engine.http.bearer_token import TrustTokens
 from tablepatterns_engine.http.message import Request, Response
-from tablepatterns_engine.queues.api import QueueApi
+from tablepatterns_engine.queues.api import QUEUES
 
 DATE = "Fri, 22 Aug 2014 00:00:00 GMT"
 SIGNED_HEADERS = [
@@ -46,7 +47,7 @@ class QueueWire:
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         self.engine = engine
         self.base = f"https://{engine.account_name}.queue.core.windows.net"
-        self._api = QueueApi(engine, trust_tokens=trust_tokens)
+        self._api = Api(engine, QUEUES, trust_tokens=trust_tokens)
 
     def send(
         self,

@@ -13,9 +13,10 @@ from urllib.parse import quote, unquote_plus
 
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.errors import ServiceError
+from tablepatterns_engine.http.api import Api
 from tablepatterns_engine.http.bearer_token import TrustTokens
 from tablepatterns_engine.http.message import Request, Response
-from tablepatterns_engine.tables.api import TableApi
+from tablepatterns_engine.tables.api import TABLES
 
 T = TypeVar("T")
 
@@ -30,7 +31,7 @@ class Wire:
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         self.engine = engine
         self.base = f"https://{engine.account_name}.table.core.windows.net"
-        self._api = TableApi(engine, trust_tokens=trust_tokens)
+        self._api = Api(engine, TABLES, trust_tokens=trust_tokens)
 
     def send(
         self,

@@ -10,12 +10,12 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
@@ -29,11 +29,41 @@ from tablepatterns.cli.main import main
 from tablepatterns.errors import BadInput
 from tablepatterns.extras import how_to_install
 from tablepatterns.traffic import Traffic
-from tablepatterns.traffic.logs import LogRecord, LogSummary, read_logs, summarize, summary
-from tablepatterns.traffic.logs.read import Skipped, log_files
+from tablepatterns.traffic.logs import LogSummary, summarize, summary
+from tablepatterns.traffic.logs.read import Skipped, log_files, requests_table, rows_of
 from tablepatterns.traffic.request import purpose_of
 
 NOW = datetime(2026, 11, 1, 9, 30, tzinfo=timezone.utc)
+
+
+class LogRecord(NamedTuple):
+    """One request of a log."""
+
+    moment: float
+    operation: str
+    table: str | None
+    partition: str | None
+    filter: str | None
+    status: int
+    status_text: str
+    seconds: float
+    server_seconds: float
+    bytes_in: int
+    bytes_out: int
+    user_agent: str
+
+
+def read_logs(
+    paths: Iterable[Path], skipped_records: Skipped | None = None, on_read: Callable[[int], None] | None = None
+) -> Iterator[LogRecord]:
+    """Yield the requests of log files."""
+    rows = """SELECT moment, operation, tbl, partition, filter, status, status_text, seconds, server_seconds, bytes_in,
+        bytes_out, agent FROM requests"""
+    with requests_table(paths, skipped_records or Skipped(), on_read) as database:
+        for row in rows_of(database.execute(rows)):
+            yield LogRecord(*row)
+
+
 SCAN = LogRecord(0.0, "QueryEntities", "Claims", None, "Amount gt 100", 200, "Success", 2.5, 2.4, 0, 900, "sdk")
 
 
@@ -401,9 +431,9 @@ class TestOddRecords:
         program = f"""
 import re
 from pathlib import Path
-from tablepatterns.traffic.logs.read import Skipped, read_logs
-skipped = Skipped()
-print(len(list(read_logs([Path({str(path)!r})], skipped_records=skipped))), skipped.unreadable)
+from tablepatterns.traffic.logs import summarize
+summary = summarize([Path({str(path)!r})])
+print(summary.overall.requests, summary.skipped.unreadable)
 print(int(re.search("VmHWM: *\\s*([0-9]+)", Path("/proc/self/status").read_text())[1]) // 1024)
 """
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

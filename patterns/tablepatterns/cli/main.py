@@ -18,8 +18,9 @@ from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS,
 from ..catalog import ENTRIES, entry
 from ..errors import BadInput
 from ..messages.stop_signal import stop_on_signals
+from ..recipe import bound_async
 from ..recipes.worker import Worker
-from .declared import load
+from .declared import load, run
 from .design import design
 from .help import names, section
 from .help import render_help as help_on
@@ -30,7 +31,6 @@ from .poison import poison
 from .rekey import rekey
 from .status import status
 from .traffic import traffic
-from .worker import work
 
 _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
@@ -176,7 +176,7 @@ def worker(
         found: Worker[Any] = load(name, Worker, "worker")
         if not as_json:
             Result(None, (f"working on {', '.join(found.queues)}; stop with Ctrl+C",)).print(as_json=False)
-        report = work(found, stopping)
+        report = run(found.account, bound_async(found).run(stopping))
     line = f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned"
     return Result(asdict(report), (line,))
 

@@ -1,31 +1,22 @@
-"""`EntitySet`: a logical set of entities in a table, with the data derived from them.
-
-Over 600 lines on purpose: every public method of a set is in this file, most of them a docstring and a call.
-"""
+"""`EntitySet`: a logical set of entities in a table, with the data derived from them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Final, TypeVar, cast
 
-from ..argument_types import check_has_run, check_least, checked
-from ..arguments import condition_of, fields_of, via_and_fields
+from ..argument_types import check_least, checked
 from ..edm import ordinal
-from ..entity import Entity, Modify, modify, reading_of, remember, write_ids_of
+from ..entity import Entity, reading_of, remember, write_ids_of
 from ..errors import (
     BadDesign,
     BadInput,
     BadKey,
-    DuplicateIndexValue,
-    EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
     LeaseLost,
-    ReferenceNotFound,
-    TooMuchContention,
     locating,
 )
 from ..filters import Filter, QueryClass, reject_scans
@@ -33,37 +24,36 @@ from ..key import Key
 from ..key.key_filter import stored_filter
 from ..messages.lease import Lease
 from ..models.model import Upgrade
-from ..rate_limit import Pace
-from ..recipe import Account_co, SetProfile, check_key_order, declared_rows, identity_of, recipe, stream
-from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
+from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
+from ..retry import RETRY_FOR, check_retry_for, contended
 from ..same_value import same_value
-from ..sdk.operation import ANY, Operation
+from ..sdk.operation import Operation
 from ..sdk.paging import filled_page, first_rows
 from ..sdk.table import Page, Table
 from ..set_identity import SetIdentity
+from .calls import SetCalls
 from .commit import Reading, Source, Step, Write, commit, execute_steps
 from .compatibility import check_backfilling, check_compatible, intents_of, kinds_of
 from .consistent_read import one_pass, rows_at_once
-from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, Primary, RowLayout, with_dates
+from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
+from .hooks import Selection
 from .intents import Intents
-from .maintenance import Drift, Inspector, ProgressCallback, Repairer, Report, WalkPage, walk
 from .mapping import Mappings, PropertyMapping
-from .migration import Migration
 from .model_adapter import OnUnrecognized, adapter_of, mapped, names_of
-from .model_recipes import E, Modeled, planning, updating, writing
+from .model_recipes import E
 from .moved_sets import check_unmoved
 from .named_table import NamedTable
 from .range_query import Question, range_filter
-from .reconcile import DerivedRows, Finding
+from .reconcile import DerivedRows
 from .schema import Schema, check_filter
-from .shared_rows import PART, Copies, Lists, Totals, recounted
+from .shared_rows import PART, Copies, Lists, Totals
 from .transit import check_settled
 
 _AT_ONCE: Final = 32
 T = TypeVar("T")
 
 
-class EntitySet(Modeled[Account_co, E]):
+class EntitySet(SetCalls[Account_co, E]):
     """A logical set of entities in a table, with derived data that changes together with each entity.
 
     Use it for every table: it builds keys from fields, guards writes with ETags, and maintains indexes, lists, totals
@@ -214,596 +204,6 @@ class EntitySet(Modeled[Account_co, E]):
         await self.table.drop()
         declared_rows(self.account).forget(self.table.name)
 
-    @recipe
-    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
-        """Return the entity with this primary key, or None. Cost: 1 transaction, a point query.
-
-        >>> employees.get(Department="Sales", EmployeeId=1) is None
-        True
-
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-
-        Guide: point query.
-        """
-        return await self._point(self._primary, fields_of(key, fields))
-
-    @recipe
-    async def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
-        """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
-
-        An index outside the primary's partition is eventually consistent, so the entity may be stale. Writing it back
-        is safe, and costs 1 transaction more.
-
-        :param via: the index, one of the set's own
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the index's key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises BadInput: the index is not one of this set's
-
-        Guide: intra-partition secondary index pattern.
-        """
-        return await self._point(self._shape(via), fields_of(key, fields))
-
-    @recipe
-    async def get_many(self, keys: Iterable[Mapping[str, Any]], *, max_concurrency: int = 8) -> list[E | None]:
-        """Return the entities with these primary keys, in the order of the keys; None for each that does not exist.
-
-        It sends one point query per key; a filter with `or` would scan the partition. Cost: 1 transaction per key.
-
-        :param keys: for each entity, a value for every field of the key
-        :param max_concurrency: how many point queries at a time
-
-        Guide: query classes (the rule about `or`); asynchronous and parallel operations.
-        """
-        check_least("max_concurrency", max_concurrency, 1)
-        primary_keys = [self.key.format(fields) for fields in keys]
-        rows = await self._rows_at(primary_keys, max_concurrency)
-        return [await self._read(self._primary.entity(row), self._primary) if row else None for row in rows]
-
-    @stream
-    async def range(
-        self,
-        via: Index | Mapping[str, Any] | None = None,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        where: Filter | None = None,
-        allow: QueryClass = QueryClass.RANGE,
-        select: Sequence[str] | None = None,
-        **fields: Any,
-    ) -> AsyncIterator[E]:
-        """Yield the entities of one partition, or of a range of its row keys, in key order.
-
-        The fields of the partition are required. Give row fields from left to right; the last may be a `prefix` or a
-        range such as `between`. All continuation tokens are followed. On the Cosmos DB Table API the order is
-        undefined. Cost: 1 transaction per page of up to 1,000 rows.
-
-        :param via: an index to read and order by; None for the primary rows
-        :param where: a further condition on fields; the service checks it on every row of the range
-        :param allow: the worst class of query to allow with `where`; `QueryClass.PARTITION_SCAN` allows reading a whole
-            partition for the rows that match
-        :param select: the properties to read; key fields are always included
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: the partition, and the known fields of the row key
-        :raises BadKey: the fields do not describe a range
-        :raises BadFilter: `where` would need a scan that `allow` does not permit, or the key does not allow a condition
-            on one of its fields
-
-        Guide: range query; server-side projection.
-        """
-        question = self._question(*via_and_fields(via, key, fields), where, select, allow)
-        async for row in self._table(question.shape).query(question.filter, select=question.select):
-            if (entity := question.shape.decode(row)) is not None:
-                yield await self._read(entity, question.shape, select)
-
-    @recipe
-    async def page(
-        self,
-        via: Index | Mapping[str, Any] | None = None,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        size: int = 1000,
-        token: str | None = None,
-        where: Filter | None = None,
-        allow: QueryClass = QueryClass.RANGE,
-        select: Sequence[str] | None = None,
-        **fields: Any,
-    ) -> Page[E]:
-        """Return one page of a range, and the token that continues it.
-
-        Entities are in key order, except on the Cosmos DB Table API. A page holds `size` entities, unless the range
-        ends or the service ends a page early. Cost: 1 transaction; if rows of other sets are in the range, 1 for each
-        further request that fills the page, and 1 to read up to its last entity.
-
-        :param size: how many entities, 1 to 1,000
-        :param token: the token of the previous page; it may be stored, and used in another process
-        :raises BadToken: the token is from another query
-
-        The other parameters are those of `range`. Guide: continuation tokens; page size.
-        """
-        question = self._question(*via_and_fields(via, key, fields), where, select, allow)
-
-        async def choose(row: Entity) -> Entity | None:
-            return question.shape.decode_copy(row)
-
-        table = self._table(question.shape)
-        page = await filled_page(table, question.filter, size=size, token=token, select=question.select, choose=choose)
-        entities = [await self._read(entity, question.shape, select) for entity in page.items]
-        return Page(tuple(entities), page.token)
-
-    @recipe
-    async def take(
-        self,
-        count: int,
-        via: Index | Mapping[str, Any] | None = None,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        where: Filter | None = None,
-        allow: QueryClass = QueryClass.RANGE,
-        select: Sequence[str] | None = None,
-        **fields: Any,
-    ) -> list[E]:
-        """Return exactly the first `count` entities of a range, or all if there are fewer.
-
-        It continues after pages that the service cuts short, and reads no page more than needed. Cost: 1 transaction
-        for up to 1,000 entities, if the service does not cut its pages shorter and no rows of other sets are among
-        them.
-
-        :raises BadDesign: the account does not sort by key, such as the Cosmos DB Table API
-
-        The other parameters are those of `range`. Guide: large result sets (take n).
-        """
-        check_key_order(self.account, "the first ones are those")
-        question = self._question(*via_and_fields(via, key, fields), where, select, allow)
-        table, shape = self._table(question.shape), question.shape
-        entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.decode)
-        return [await self._read(entity, shape, select) for entity in entities]
-
-    @stream
-    async def query(
-        self, where: Filter, *, allow: QueryClass = QueryClass.RANGE, select: Sequence[str] | None = None
-    ) -> AsyncIterator[E]:
-        """Yield the entities that match a filter.
-
-        Raises `BadFilter`, without sending a request, if the query is of a worse class than `allow`, such as a table
-        scan. Cost: 1 transaction per page.
-
-        :param where: any filter on fields, PartitionKey and RowKey; a key field that follows others in its template can
-            be compared only where those have a value, by `==` joined by `&`
-        :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
-        :param select: the properties to read; key fields are always included
-        :raises BadFilter: the query is of a worse class; the error gives the reason and a better query. Or the key does
-            not allow a condition on one of its fields
-
-        Guide: query classes.
-        """
-        where = self._stored_filter(where)
-        reject_scans(where, allow)
-        async for row in self.table.query(
-            where, select=self._primary.selected(None if select is None else self._stored(select))
-        ):
-            if (entity := self._primary.decode(row)) is not None:
-                yield await self._read(entity, self._primary, select)
-
-    @stream
-    async def scan(self, where: Filter | None = None) -> AsyncIterator[E]:
-        """Yield the matching entities of all partitions. The service reads every entity of the table.
-
-        Cost: 1 transaction per page. The service ends a page at 1,000 results, at the end of a partition, or after five
-        seconds of reading, so a large table takes many, however few entities match.
-
-        :param where: as for `query`
-        :raises BadFilter: the key does not allow a condition on one of its fields
-
-        Guide: table scan.
-        """
-        async for row in self.table.query(None if where is None else self._stored_filter(where)):
-            if (entity := self._primary.decode(row)) is not None:
-                yield await self._read(entity, self._primary)
-
-    @recipe
-    async def keys_of(self, via: Lists, key: Mapping[str, Any] | None = None, /, **fields: Any) -> list[dict[str, Any]]:
-        """Return the key fields of all entities with a value, in key order; empty if there are none.
-
-        Lists outside the primary's partition are eventually consistent. Pass the result to `get_many`. Cost: 1
-        transaction; for a list that is spread, 1 for each 1,000 rows.
-
-        :param via: the index entities, one of the set's own
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of their key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises BadInput: the index entities are not this set's
-
-        Guide: index entities pattern.
-        """
-        return [dict(self.key.parse(*keys)) for keys in await self._listed_keys(via, fields_of(key, fields))]
-
-    @recipe
-    async def find_all(
-        self, via: Lists, key: Mapping[str, Any] | None = None, /, *, max_concurrency: int = 8, **fields: Any
-    ) -> list[E]:
-        """Return all entities with a value, in key order; empty if there are none.
-
-        An entity that no longer has the value is left out, even if the list is stale. Cost: that of `keys_of`, and 1
-        transaction for each key, `max_concurrency` at a time.
-
-        :param via: the index entities, one of the set's own
-        :param max_concurrency: how many point queries at a time
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of their key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises BadInput: the index entities are not this set's
-
-        Guide: index entities pattern.
-        """
-        check_least("max_concurrency", max_concurrency, 1)
-        key_fields = fields_of(key, fields)
-        primary_keys = await self._listed_keys(via, key_fields)
-        rows = await self._rows_at(primary_keys, max_concurrency)
-        value_fields = {name: value for name, value in key_fields.items() if name != PART}
-        entities = [self._primary.entity(row) for row in rows if row is not None]
-        return [await self._read(entity, self._primary) for entity in entities if self._has(via, entity, value_fields)]
-
-    @recipe
-    async def totals(
-        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
-    ) -> dict[str, Any]:
-        """Return the count and the sums of a group by property name; each is 0 for an unknown group.
-
-        Totals in the primary's partition are exact, even if they are spread over several rows. Those outside it are
-        eventually consistent. Cost: 1 transaction; if the service answers in several pages, 2 for each.
-
-        :param via: the summary, one of the set's own
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param retry_for: the seconds to keep retrying a read of several pages while others write
-        :param fields: a value for every field of its key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises BadInput: the summary is not this set's
-        :raises TooMuchContention: others changed the totals between the pages during every attempt
-
-        Guide: denormalization pattern; one-to-many relationships.
-        """
-        check_retry_for(retry_for)
-        self._check_own(via)
-        key_fields = fields_of(key, fields)
-
-        async def attempt() -> list[Entity]:
-            return await self._spread_rows(via, via.layout, key_fields, via.properties)
-
-        total_rows = await contended(self.account, attempt, retry_for)
-        rows = [via.totals_in(row) for row in total_rows]
-        return via.as_properties([sum(column) for column in zip(via.totals_in(None), *rows, strict=True)])
-
-    @writing
-    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
-        """Create an entity with all its derived rows, and return it with its ETag. Cost: 1 transaction.
-
-        :param entity: its fields; a field that is None is not stored
-        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
-        :raises EntityAlreadyExists: an entity with this key exists
-        :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises BadProperty: the service cannot store a property
-        :raises LimitExceeded: the entity, or the transaction with its derived rows, is too large
-
-        Guide: modifying entities.
-        """
-        result: E
-        (result,) = await commit(self.account, self.table, self._inserting(entity), retry_for=retry_for)
-        return result
-
-    @writing
-    async def replace(
-        self,
-        entity: Mapping[str, Any],
-        *,
-        etag: str | None = None,
-        force: bool = False,
-        retry_for: float = RETRY_FOR,
-    ) -> E:
-        """Write a complete entity back, unless it changed since it was read; fields that it lacks are removed.
-
-        The given entity gets the new ETag. If the set has derived data, `etag` and `force` read the stored entity
-        first; if its ETag differs from `etag`, `EntityChanged` is raised.
-
-        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
-
-        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
-        >>> if_match = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34}).etag
-        >>> body = {"Department": "Sales", "EmployeeId": 223, "Age": 35}
-        >>> employees.replace(body, etag=if_match)["Age"]
-        35
-
-        :param entity: an entity of this set as it was read, with some of its fields changed; its key must not change
-        :param etag: the ETag that the stored entity must have, such as one from an If-Match header. You may then pass
-            any mapping with the key fields, without reading the entity first
-        :param force: overwrite any stored entity; you may then pass any mapping
-        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
-        :raises EntityChanged: the entity changed since it was read
-        :raises EntityNotFound: the entity does not exist any more
-        :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises BadInput: the entity was not read completely from this set
-
-        Guide: concurrency; merge or replace.
-        """
-        condition = condition_of(etag, force=force)
-        if condition is not None:
-            return await self._overwrite(self._fields(entity), None, retry_for, condition)
-        await self._guard(entity)
-        result: E
-        (result,) = await commit(self.account, self.table, self._replacing(entity), retry_for=retry_for)
-        return result
-
-    @writing
-    async def merge(
-        self,
-        entity: Mapping[str, Any],
-        changes: Mapping[str, Any],
-        *,
-        etag: str | None = None,
-        force: bool = False,
-        retry_for: float = RETRY_FOR,
-    ) -> E:
-        """Overwrite some fields of an entity, unless it changed since it was read; the others stay as they are.
-
-        A change to None keeps the stored value. The given entity gets the changes and the new ETag. Cost: 1
-        transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
-
-        :param entity: an entity of this set as it was read
-        :param changes: the fields to overwrite, except key fields
-        :param etag: as for `replace`; without derived data, the result has only the key and the changes
-        :param force: merge into any stored entity; you may then pass any mapping with the key fields
-        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
-
-        The errors are those of `replace`. Guide: concurrency; merge or replace.
-        """
-        condition = condition_of(etag, force=force)
-        if condition is not None:
-            self._mappings.check_merge()
-            changed_fields, key = self._checked_fields(changes), self._primary.key_fields(entity)
-            self._check_same_key(key, key | changed_fields)
-            return await self._overwrite(key | changed_fields, frozenset(changed_fields), retry_for, condition)
-        await self._guard(entity)
-        result: E
-        (result,) = await commit(self.account, self.table, self._merging(entity, changes), retry_for=retry_for)
-        return result
-
-    @writing
-    async def insert_or_replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
-        """Create an entity, or replace the one that exists.
-
-        If the set has a model, properties that it does not declare stay as they are, as in all its writes.
-
-        Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
-
-        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
-        :raises TooMuchContention: others wrote the same entity during every attempt
-        :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises OutcomeUnknown: the response was lost, and the row does not show whether the write succeeded
-
-        Guide: merge or replace (insert-or-replace).
-        """
-        return await self._overwrite(self._fields(entity), None, retry_for)
-
-    @writing
-    async def insert_or_merge(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
-        """Create an entity, or overwrite the given fields of the one that exists.
-
-        If the set has a model, fields that are None keep their stored values, and an earlier version is upgraded.
-
-        Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
-
-        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
-        :raises TooMuchContention: others wrote the same entity during every attempt
-        :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises OutcomeUnknown: the response was lost, and the row does not show whether the write succeeded
-
-        Guide: merge or replace (insert-or-merge).
-        """
-        self._mappings.check_merge()
-        fields = self._fields(entity, in_part=True)
-        return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), retry_for)
-
-    @writing
-    async def delete(
-        self,
-        entity: Mapping[str, Any],
-        *,
-        etag: str | None = None,
-        force: bool = False,
-        retry_for: float = RETRY_FOR,
-    ) -> None:
-        """Delete an entity with all its derived rows, unless it changed since it was read.
-
-        After a lost response, a delete that finds no entity counts as done, so if two callers delete one entity, both
-        may return. If exactly one caller must succeed, claim the entity first with a conditional write, and delete it
-        only if that write succeeded: `delete(replace(entity | {"TakenBy": worker}))`.
-
-        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
-
-        :param entity: an entity of this set as it was read
-        :param etag: as for `replace`
-        :param force: delete any stored entity; you may then pass any mapping with the key fields
-        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
-        :raises EntityChanged: the entity changed since it was read
-        :raises EntityNotFound: the entity does not exist any more
-
-        Guide: modifying entities; concurrency.
-        """
-        condition = condition_of(etag, force=force)
-        if condition is None:
-            await self._guard(entity)
-            await commit(self.account, self.table, self._deleting(entity), retry_for=retry_for)
-            return
-        check_retry_for(retry_for)
-        fields = self._primary.key_fields(entity)
-        if not self.derived:
-            await self.table.submit(Operation.delete(*self.key.format(fields), condition))
-            return
-
-        async def remove(current: Any) -> None:
-            await self.delete(_existing(current, fields), retry_for=retry_for)
-
-        if condition == ANY:
-            await self._from_current(fields, remove, retry_for)
-        else:
-            await remove(await self._as_of(fields, condition))
-
-    @updating
-    async def update(
-        self,
-        change: Modify,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        retry_for: float = RETRY_FOR,
-        **fields: Any,
-    ) -> E:
-        """Read an entity, change it, and write it back; retry if another writer was faster.
-
-        No lock is held, and no change of another writer is lost. Cost: 1 read and 1 write per attempt.
-
-        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
-        >>> _ = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34})
-        >>> def birthday(employee: Entity) -> None:
-        ...     employee["Age"] += 1
-        >>> employees.update(birthday, Department="Sales", EmployeeId=223)["Age"]
-        35
-
-        :param change: a function that changes the entity in place, or returns all its fields. It is called once for
-            each attempt, and may raise an error to cancel the update
-        :param retry_for: the seconds to keep retrying after conflicts with other writers, including the waits of
-            jittered exponential backoff; 30 by default, 0 for a single attempt
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
-        :raises EntityNotFound: there is no such entity
-        :raises TooMuchContention: another writer was faster during every attempt; the error says how many attempts, and
-            for how long
-
-        Guide: concurrency; modifying heterogeneous types (the update of EmployeeCount).
-        """
-        key_fields = fields_of(key, fields)
-
-        async def write(current: Any) -> E:
-            return await self.replace(_existing(current, key_fields), retry_for=retry_for)
-
-        return await self._from_current(key_fields, write, retry_for, change)
-
-    @writing
-    async def rename(
-        self,
-        entity: Entity,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        retry_for: float = RETRY_FOR,
-        **fields: Any,
-    ) -> E:
-        """Give an entity another RowKey in its partition, unless it changed since it was read.
-
-        One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; readers
-        always see the entity exactly once. Derived data elsewhere is updated as for other writes; the entity keeps its
-        keys in unique indexes. The given entity gets
-        the new key and ETag, and other changes made to it are written too. Large properties are uploaded again, under
-        the new key. For another partition use `PartitionMove`.
-
-        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
-        >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"})
-        >>> employees.rename(jones, EmployeeId=224).row_key
-        'empid_000224'
-
-        Cost: 1 transaction.
-
-        :param entity: a complete entity of this set as it was read
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
-        :param fields: the key fields that change
-        :raises EntityChanged: the entity changed since it was read
-        :raises EntityNotFound: the entity does not exist any more
-        :raises EntityAlreadyExists: another entity has the new key; this one keeps its own
-        :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises BadKey: a field does not belong to the key, or its value cannot be part of a key
-        :raises BadInput: the key stays the same, or is in another partition; or the entity was not read completely from
-            this set, or is being moved to another partition
-
-        Guide: modifying entities; entity group transactions.
-        """
-        await self._guard(entity)
-        deletion, insertion = self._renaming(entity, fields_of(key, fields))
-        renamed: E
-        _, renamed = await commit(self.account, self.table, deletion, insertion, retry_for=retry_for)
-        return renamed
-
-    @planning
-    @checked
-    def inserting(self, entity: Mapping[str, Any]) -> Write[E]:
-        """Return the change that `insert` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        check_unmoved(self._identity, "a transaction")
-        return cast("Write[E]", self._inserting(entity))
-
-    @planning
-    @checked
-    def replacing(self, entity: Mapping[str, Any]) -> Write[E]:
-        """Return the change that `replace` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        check_unmoved(self._identity, "a transaction")
-        return cast("Write[E]", self._replacing(entity))
-
-    def _replacing(self, entity: Mapping[str, Any]) -> Write:
-        reading, read = self._as_read(entity, require_whole=True)
-        fields = self._fields(entity)
-        return self._writing(read, reading, fields)
-
-    @planning
-    @checked
-    def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write[E]:
-        """Return the change that `merge` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        check_unmoved(self._identity, "a transaction")
-        return cast("Write[E]", self._merging(entity, changes))
-
-    def _merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
-        self._mappings.check_merge()
-        changed_fields = self._checked_fields(changes)
-        reading, read = self._as_read(entity, require_whole=bool(self.derived))
-        return self._writing(read, reading, {**reading.fields, **changed_fields}, frozenset(changed_fields))
-
-    @planning
-    @checked
-    def deleting(self, entity: Mapping[str, Any]) -> Write[E]:
-        """Return the change that `delete` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        check_unmoved(self._identity, "a transaction")
-        return cast("Write[E]", self._deleting(entity))
-
-    def _deleting(self, entity: Mapping[str, Any]) -> Write:
-        reading, read = self._as_read(entity, require_whole=bool(self.derived))
-        return self._writing(read, reading, None)
-
-    @planning
-    @checked
-    def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write[E], Write[E]]:
-        """Return the two changes that `rename` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        check_unmoved(self._identity, "a transaction")
-        return cast("tuple[Write[E], Write[E]]", self._renaming(entity, fields))
-
-    def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
-        self._identity.check(entity)
-        check_settled(entity)
-        for name in fields:
-            if name not in self.key.fields:
-                raise BadKey(name, fields[name], f"the key has the fields {', '.join(self.key.fields)}", "leave it out")
-        reading, read = self._as_read(entity, require_whole=True)
-        insertion = self._inserting({**entity, **fields})
-        old, new = self.key.format(self._primary.key_fields(reading.stored)), insertion.key
-        if old == new:
-            raise BadInput("key", new, "the entity has this key already", "use replace, or give another key")
-        if old[0] != new[0]:
-            rule = f"a transaction stays in one partition, and the entity is in {old[0]!r}"
-            raise BadInput("PartitionKey", new[0], rule, "use PartitionMove")
-        return self._deleting(read), replace(insertion, entity=read)
-
     def reconciler(self) -> Intents:
         """Return the handler that processes this set's intents in a `Worker`.
 
@@ -844,241 +244,149 @@ class EntitySet(Modeled[Account_co, E]):
                     intents, Lease(self.account, queue, message, lease, requested_at=since), retry_for
                 )
 
-    @recipe
-    async def backfill(
-        self,
-        derived: Derived,
-        *,
-        resume: str | None = None,
-        progress: ProgressCallback | None = None,
-        max_per_second: float | None = None,
-        max_concurrency: int = 8,
-        retry_for: float = RETRY_FOR,
-    ) -> Report:
-        """Create the derived rows that older entities lack, after you add derived data to a set.
-
-        Declare the derived data first, in every program that writes; if it is in the primary's partition, also as
-        `backfilling`. Correct rows stay as they are, so running it again is safe.
-
-        Cost: a transaction for each page of up to 1,000 rows of the table. In the primary's partition, one for each 100
-        rows to write, of which one per entity guards against concurrent changes, and two for each entity whose rows
-        exist already. Outside the primary's partition, for 100 entities 201 table + 4 queue transactions, as much as
-        245 table operations, if the queue is created too; 401 table + 2 queue transactions, as much as 423 table
-        operations, if their rows exist already.
-
-        :param derived: one of the set's own
-        :param resume: the token of a report of an earlier call, to continue it; None to start
-        :param progress: called after each page with a report, whose `token` resumes from there
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
-        :param retry_for: the seconds to keep retrying while others write the same entity
-        :raises BadInput: the set does not derive this, or a number is not above zero
-        :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
-        :raises BadDesign: the derived data is a `Summary` in the partition: use `recount`
-        :raises BadToken: the token is from other work
-
-        Guide: writing efficiently; eventually consistent transactions.
-        """
-        inspector, repairer = (
-            Inspector(self._rows, derived),
-            self._repairer(derived, max_per_second, max_concurrency, retry_for),
-        )
-        report, pace = Report(), Pace(self.account, max_per_second)
-        async for page in walk(self._rows, derived, "backfill", resume, pace, to_orphans=False):
-            missing_rows = [(entity, keys) for entity in page.entities.values() if (keys := inspector.keys(entity))]
-            await repairer.repair(missing_rows, are_absent=True)
-            report = replace(report, entities=report.entities + len(page.entities), token=page.token)
-            if progress is not None:
-                check_has_run("progress", progress(report))
-        return report
-
-    @recipe
-    async def verify(
-        self,
-        derived: Derived,
-        *,
-        resume: str | None = None,
-        progress: ProgressCallback | None = None,
-        max_per_second: float | None = None,
-        max_concurrency: int = 8,
-    ) -> Report:
-        """Compare derived data with all entities, and report the differences; nothing is written.
-
-        Each difference is checked again before it is reported. Data outside the primary's partition may be reported
-        while a writer is still updating it, and be consistent seconds later.
-
-        Cost: 1 transaction for each page of 1,000 rows. For each entity and each derived row 1, unless both are on one
-        page; 3 for each row that looks wrong.
-
-        :param progress: called after each page with a report of what was found so far
-
-        The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
-        """
-        report = Report()
-        async for page in self._compare_pages(derived, resume, max_per_second, max_concurrency):
-            report += page
-            if progress is not None:
-                check_has_run("progress", progress(report))
-        return report
-
-    async def _compare_pages(
-        self, derived: Derived, resume: str | None, max_per_second: float | None, max_concurrency: int
-    ) -> AsyncIterator[Report]:
-        """Yield the report of each page of rows."""
-        self._check(derived, max_concurrency)
-        inspector, pace = Inspector(self._rows, derived), Pace(self.account, max_per_second)
-
-        async def look_at(page: WalkPage, entity: Primary) -> Sequence[Drift]:
-            await pace.turn()
-            return await inspector.lacks(entity, page.rows)
-
-        async for page in walk(self._rows, derived, "verify", resume, pace, to_orphans=True):
-            lacking = (look_at(page, entity) for entity in page.entities.values())
-            orphaned = (inspector.orphans(row, page.entities) for row in page.rows.values())
-            drifts = await self.account.gather(
-                *lacking, *orphaned, max_concurrency=max_concurrency, independent=pace.is_unlimited
-            )
-            own_rows = sum(of_row is not None for of_row in drifts[len(page.entities) :])
-            yield Report(
-                len(page.entities), own_rows, tuple(drift for of_row in drifts for drift in of_row or ()), page.token
-            )
-
-    @recipe
-    async def repair(
-        self,
-        derived: Derived,
-        report: Report | None = None,
-        *,
-        resume: str | None = None,
-        progress: ProgressCallback | None = None,
-        max_per_second: float | None = None,
-        max_concurrency: int = 8,
-        retry_for: float = RETRY_FOR,
-    ) -> int:
-        """Correct the differences in a report, and return how many rows that were.
-
-        Each row is read again, and updated to match its entity. If two entities have the same key, the row is not
-        changed: give one of them another value.
-
-        Cost: 4 transactions for each row; outside the primary's partition, 2 more for some hundred rows.
-
-        :param derived: one of the set's own
-        :param report: what `verify` returned; None to compare and correct the table page by page
-        :param resume: the token of a report of an earlier call, to continue it; None to start
-        :param progress: called after each page that was corrected with a report of what was found so far
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
-        :param retry_for: the seconds to keep retrying while others write the same entity
-        :raises BadInput: the set does not derive this, or a number is not above zero
-        :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
-        :raises BadToken: the token is from other work
-
-        Guide: eventually consistent transactions.
-        """
-        repairer = self._repairer(derived, max_per_second, max_concurrency, retry_for)
-        if report is not None:
-            return await self._repair_drifts(repairer, derived, report)
-        total, repaired = Report(), 0
-        async for page in self._compare_pages(derived, resume, max_per_second, max_concurrency):
-            repaired += await self._repair_drifts(repairer, derived, page)
-            total += page
-            if progress is not None:
-                check_has_run("progress", progress(total))
-        return repaired
-
-    async def _repair_drifts(self, repairer: Repairer, derived: Derived, report: Report) -> int:
-        rows_by_owner = defaultdict[Keys, list[Keys]](list)
-        for drift in report.drifts:
-            if drift.derived == derived.name and drift.finding is not Finding.CONTESTED:
-                rows_by_owner[drift.owner].append(drift.row)
-        await repairer.repair((Primary(self.key, owner, None), rows) for owner, rows in rows_by_owner.items())
-        return len({row for rows in rows_by_owner.values() for row in rows})
-
-    @recipe
-    async def recount(
-        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
-    ) -> list[Keys]:
-        """Recompute the totals of a partition from its entities, and correct them, while writers keep running.
-
-        Use it for a summary that is newer than the entities, or after writes without the set. Returns the keys of the
-        rows that were corrected. Cost: 1 transaction per 1,000 entities, 1 for each 1,000 rows of totals, 1 for each
-        row to correct; all of it again if a writer changed a row during the recount.
-
-        :param via: a summary in the partition, one of the set's own
-        :param retry_for: the seconds to keep retrying while others write the totals
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the PartitionKey
-        :raises BadInput: the summary is not this set's, or is outside the partition
-        :raises BadKey: a field is missing, or does not belong to the PartitionKey
-        :raises TooMuchContention: writers changed the totals during every attempt
-
-        Guide: denormalization pattern.
-        """
-        self._check_own(via)
-        if via.is_eventual:
-            rule = "its rows list their entities, so that each can be checked by itself"
-            raise BadInput("summary", via.name, rule, "use verify, and repair")
-        partition = fields_of(key, fields)
-        for name in partition:
-            if name not in self.key.partition_fields:
-                rule = f"a partition is counted as a whole, by {', '.join(self.key.partition_fields)}"
-                raise BadKey(name, partition[name], rule, "leave it out")
-
-        async def attempt() -> list[Keys]:
-            return await recounted(self.table, self.key, via, partition)
-
-        return await contended(self.account, attempt, retry_for)
-
-    @recipe
-    async def migrate(
-        self,
-        *,
-        resume: str | None = None,
-        progress: Callable[[Migration], None] | None = None,
-        max_per_second: float | None = None,
-        max_concurrency: int = 8,
-        retry_for: float = RETRY_FOR,
-    ) -> Migration:
-        """Rewrite the entities of earlier versions of the model in its current version, while writers keep running.
-
-        Reads upgrade entities in any case; after `migrate` you can remove earlier upgrades from `versions`. Each entity
-        is written with its derived rows, conditional on its ETag, so running it again is safe.
-
-        Cost: 1 transaction for each page of up to 1,000 rows of the table, and 1 read and 1 write for each entity of an
-        earlier version.
-
-        :param resume: the token of a result of an earlier call, to continue it; None to start
-        :param progress: called after each page with the result so far, whose `token` resumes from there
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
-        :param retry_for: the seconds to keep retrying while others write the same entity
-        :raises BadInput: the set has no model
-        :raises BadToken: the token is from other work
-        :raises UnrecognizedEntity: an upgraded entity does not fit the model; entities before it are already rewritten
-
-        Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
-        """
-        rule = "the set has no model, so its entities have no versions"
-        raise BadInput("set", self.table.name, rule, "pass model=... and versions=[...] to the set")
-
     @property
     def location(self) -> str:
         """The table, for error messages."""
         return f"table {self.table.name}"
 
-    async def _point(self, shape: RowLayout, fields: Mapping[str, Any]) -> E | None:
-        row = await self._table(shape).get(*shape.key.format(fields))
+    async def _one(self, selection: Selection) -> E | None:
+        shape = self._primary if selection.via is None else self._shape(selection.via)
+        row = await self._table(shape).get(*shape.key.format(selection.fields))
         entity = None if row is None else shape.decode(row)
         return None if entity is None else await self._read(entity, shape)
 
-    def _question(
-        self,
-        via: Index | None,
-        fields: Mapping[str, Any],
-        where: Filter | None,
-        select: Sequence[str] | None,
-        allow: QueryClass,
-    ) -> Question:
+    async def _many(self, keys: Iterable[Fields], max_concurrency: int) -> list[E | None]:
+        primary_keys = [self.key.format(fields) for fields in keys]
+        rows = await self._rows_at(primary_keys, max_concurrency)
+        return [await self._read(self._primary.entity(row), self._primary) if row else None for row in rows]
+
+    async def _items(self, selection: Selection, size: int) -> AsyncGenerator[E, None]:
+        question = self._question(selection)
+        shape = question.shape
+        async for row in self._table(shape).query(question.filter, select=question.select):
+            if (entity := shape.decode(row)) is not None:
+                yield await self._read(entity, shape, selection.select)
+
+    async def _page(self, selection: Selection, size: int, token: str | None) -> Page[E]:
+        question = self._question(selection)
+
+        async def choose(row: Entity) -> Entity | None:
+            return question.shape.decode_copy(row)
+
+        table = self._table(question.shape)
+        page = await filled_page(table, question.filter, size=size, token=token, select=question.select, choose=choose)
+        entities = [await self._read(entity, question.shape, selection.select) for entity in page.items]
+        return Page(tuple(entities), page.token)
+
+    async def _first(self, selection: Selection, count: int) -> list[E]:
+        question = self._question(selection)
+        table, shape = self._table(question.shape), question.shape
+        entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.decode)
+        return [await self._read(entity, shape, selection.select) for entity in entities]
+
+    async def _matching(
+        self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
+    ) -> AsyncGenerator[E, None]:
+        if where is not None:
+            where = self._stored_filter(where)
+            reject_scans(where, allow)
+        stored_names = self._primary.selected(None if select is None else self._stored(select))
+        async for row in self.table.query(where, select=stored_names):
+            if (entity := self._primary.decode(row)) is not None:
+                yield await self._read(entity, self._primary, select)
+
+    async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
+        return [self.key.parse(*keys) for keys in await self._listed_keys(via, fields)]
+
+    async def _listed(self, via: Lists, fields: Fields, max_concurrency: int) -> list[E]:
+        primary_keys = await self._listed_keys(via, fields)
+        rows = await self._rows_at(primary_keys, max_concurrency)
+        value_fields = {name: value for name, value in fields.items() if name != PART}
+        entities = [self._primary.entity(row) for row in rows if row is not None]
+        return [await self._read(entity, self._primary) for entity in entities if self._has(via, entity, value_fields)]
+
+    async def _totals(self, via: Totals, fields: Fields, retry_for: float) -> Fields:
+        self._check_own(via)
+
+        async def attempt() -> list[Entity]:
+            return await self._spread_rows(via, via.layout, fields, via.properties)
+
+        total_rows = await contended(self.account, attempt, retry_for)
+        rows = [via.totals_in(row) for row in total_rows]
+        return via.as_properties([sum(column) for column in zip(via.totals_in(None), *rows, strict=True)])
+
+    async def _create(self, entity: Mapping[str, Any], retry_for: float) -> E:
+        result: E
+        (result,) = await commit(self.account, self.table, self._inserting(entity), retry_for=retry_for)
+        return result
+
+    async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> E:
+        await self._guard(entity)
+        write = self._replacing(entity) if changes is None else self._merging(entity, changes)
+        result: E
+        (result,) = await commit(self.account, self.table, write, retry_for=retry_for)
+        return result
+
+    async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
+        await self._guard(entity)
+        await commit(self.account, self.table, self._deleting(entity), retry_for=retry_for)
+
+    def _key_of(self, entity: Mapping[str, Any]) -> Fields:
+        return self._primary.key_fields(entity)
+
+    async def _rename(self, entity: Mapping[str, Any], fields: Fields, retry_for: float) -> E:
+        await self._guard(entity)
+        deletion, insertion = self._renaming(entity, fields)
+        renamed: E
+        _, renamed = await commit(self.account, self.table, deletion, insertion, retry_for=retry_for)
+        return renamed
+
+    async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> E:
+        if in_part:
+            self._mappings.check_merge()
+        fields = self._fields(entity, in_part=in_part)
+        if self.derived:
+            return await super()._upsert(fields, retry_for, in_part=in_part)
+        names = frozenset(fields).difference(self.key.fields) if in_part else None
+        return await self._overwrite_row(fields, names, retry_for, None)
+
+    async def _overwrite(self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float) -> E:
+        if changes is None:
+            fields, names = self._fields(entity), None
+        else:
+            self._mappings.check_merge()
+            changes, key = self._checked_fields(changes), self._primary.key_fields(entity)
+            fields, names = {**key, **changes}, frozenset(changes)
+            self._check_same_key(key, fields)
+        if self.derived:
+            return await super()._overwrite(fields, changes, etag, retry_for)
+        return await self._overwrite_row(fields, names, retry_for, etag)
+
+    async def _remove_any(self, entity: Mapping[str, Any], etag: str, retry_for: float) -> None:
+        if self.derived:
+            await super()._remove_any(entity, etag, retry_for)
+        else:
+            await self.table.submit(Operation.delete(*self.key.format(self._primary.key_fields(entity)), etag))
+
+    def _plan_insert(self, entity: Mapping[str, Any]) -> Write[E]:
+        check_unmoved(self._identity, "a transaction")
+        return cast("Write[E]", self._inserting(entity))
+
+    def _plan_change(self, entity: Mapping[str, Any], changes: Fields | None) -> Write[E]:
+        check_unmoved(self._identity, "a transaction")
+        write = self._replacing(entity) if changes is None else self._merging(entity, changes)
+        return cast("Write[E]", write)
+
+    def _plan_removal(self, entity: Mapping[str, Any]) -> Write[E]:
+        check_unmoved(self._identity, "a transaction")
+        return cast("Write[E]", self._deleting(entity))
+
+    def _plan_rename(self, entity: Mapping[str, Any], fields: Fields) -> tuple[Write[E], Write[E]]:
+        check_unmoved(self._identity, "a transaction")
+        return cast("tuple[Write[E], Write[E]]", self._renaming(entity, fields))
+
+    def _question(self, selection: Selection) -> Question:
+        fields, via, where, allow, select = selection
         if where is not None:
             self._check_filter(where)
         shape = self._primary if via is None else self._shape(via)
@@ -1167,6 +475,37 @@ class EntitySet(Modeled[Account_co, E]):
     def _inserting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change of `inserting`, once the arguments are checked."""
         return self._write(Change(self.key, None, self._fields(entity)))
+
+    def _replacing(self, entity: Mapping[str, Any]) -> Write:
+        reading, read = self._as_read(entity, require_whole=True)
+        fields = self._fields(entity)
+        return self._writing(read, reading, fields)
+
+    def _merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
+        self._mappings.check_merge()
+        changed_fields = self._checked_fields(changes)
+        reading, read = self._as_read(entity, require_whole=bool(self.derived))
+        return self._writing(read, reading, {**reading.fields, **changed_fields}, frozenset(changed_fields))
+
+    def _deleting(self, entity: Mapping[str, Any]) -> Write:
+        reading, read = self._as_read(entity, require_whole=bool(self.derived))
+        return self._writing(read, reading, None)
+
+    def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
+        self._identity.check(entity)
+        check_settled(entity)
+        for name in fields:
+            if name not in self.key.fields:
+                raise BadKey(name, fields[name], f"the key has the fields {', '.join(self.key.fields)}", "leave it out")
+        reading, read = self._as_read(entity, require_whole=True)
+        insertion = self._inserting({**entity, **fields})
+        old, new = self.key.format(self._primary.key_fields(reading.stored)), insertion.key
+        if old == new:
+            raise BadInput("key", new, "the entity has this key already", "use replace, or give another key")
+        if old[0] != new[0]:
+            rule = f"a transaction stays in one partition, and the entity is in {old[0]!r}"
+            raise BadInput("PartitionKey", new[0], rule, "use PartitionMove")
+        return self._deleting(read), replace(insertion, entity=read)
 
     def _writing(
         self, entity: Entity, reading: Reading, new: Fields | None, merged_names: frozenset[str] | None = None
@@ -1278,30 +617,6 @@ class EntitySet(Modeled[Account_co, E]):
             return await lease.complete()
         return False
 
-    def _repairer(
-        self, derived: Derived, max_per_second: float | None, max_concurrency: int, retry_for: float
-    ) -> Repairer:
-        self._check(derived, max_concurrency)
-        check_retry_for(retry_for)
-        return Repairer(
-            self.account,
-            self._rows,
-            derived,
-            self._intents,
-            Pace(self.account, max_per_second),
-            max_concurrency,
-            retry_for,
-        )
-
-    def _check(self, derived: Derived, max_concurrency: int) -> None:
-        check_least("max_concurrency", max_concurrency, 1)
-        if derived not in self.derived:
-            rule = f"the set keeps {[derived_data.name for derived_data in self.derived]}"
-            raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
-        if not derived.is_verifiable:
-            rule = "each of its rows combines several entities"
-            raise BadDesign("derived", derived.name, rule, "use recount, which reads them all")
-
     def _required_intents(self) -> Intents:
         if self._intents is None:
             rule = "it has no derived data outside its partition, so it has no intents"
@@ -1311,36 +626,6 @@ class EntitySet(Modeled[Account_co, E]):
     def _declare(self) -> None:
         """Declare the rows of this set, so that other sets of the connection with the same keys are rejected."""
         declared_rows(self.account).add(kinds_of(self.table.name, self.key, self.derived))
-
-    async def _overwrite(
-        self, fields: dict[str, Any], merged_names: frozenset[str] | None, retry_for: float, etag: str | None = None
-    ) -> E:
-        """Overwrite the stored entity if its ETag matches; without an ETag, insert a missing entity too."""
-        if not self.derived:
-            return await self._overwrite_row(fields, merged_names, retry_for, etag)
-
-        async def write(current: Any) -> E:
-            if current is None and etag is None:
-                new: Any = fields
-                return await self.insert(new, retry_for=retry_for)
-            entity = _existing(current, fields)
-            if merged_names is not None:
-                return await self.merge(entity, {name: fields[name] for name in merged_names}, retry_for=retry_for)
-            entity.clear()
-            entity.update(fields)
-            return await self.replace(entity, retry_for=retry_for)
-
-        key = self._primary.key_fields(fields)
-        if etag in (None, ANY):
-            return await self._from_current(key, write, retry_for)
-        return await write(await self._as_of(key, etag))
-
-    async def _as_of(self, key: Mapping[str, Any], etag: str | None) -> Any:
-        """Read the entity whose ETag the caller knows, because its derived rows depend on its old fields."""
-        current = _existing(await self.get(key), key)
-        if current.etag != etag:
-            raise EntityChanged(f"the entity {current.key} has changed since it had the ETag {etag}; read it again")
-        return current
 
     async def _overwrite_row(
         self, fields: dict[str, Any], merged_names: frozenset[str] | None, retry_for: float, etag: str | None
@@ -1356,39 +641,6 @@ class EntitySet(Modeled[Account_co, E]):
             operation = Operation.replace(row, etag) if merged_names is None else Operation.merge(row, etag)
         (written_row,) = await execute_steps(self.table, [Step(operation, write)], retry_for)
         return write.wrote(written_row)  # type: ignore[return-value] # as in _read
-
-    async def _from_current(
-        self,
-        fields: Mapping[str, Any],
-        write: Callable[[Any], Awaitable[T]],
-        retry_for: float,
-        change: Modify | None = None,
-    ) -> T:
-        """Read the entity and write it, and retry if another writer was faster."""
-
-        async def attempt() -> T:
-            current = await self.get(fields)
-            if change is not None:
-                # Outside the try block, since an error of the caller's function is not a conflict
-                modify(_existing(current, fields), change)
-            try:
-                return await write(current)
-            except (DuplicateIndexValue, ReferenceNotFound, TooMuchContention):
-                raise
-            except (EntityChanged, EntityAlreadyExists) as error:
-                raise Overtaken from error
-            except EntityNotFound as error:
-                if current is None:
-                    raise
-                raise Overtaken from error
-
-        return await contended(self.account, attempt, retry_for)
-
-
-def _existing(current: Any, fields: Mapping[str, Any]) -> Any:
-    if current is None:
-        raise EntityNotFound(f"there is no entity {dict(fields)}; insert it, or use insert_or_replace")
-    return current
 
 
 def _all_of(kind: type[object], subject: str, parts: Iterable[T]) -> tuple[T, ...]:

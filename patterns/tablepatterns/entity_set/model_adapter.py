@@ -33,7 +33,6 @@ from ..sdk.table import Page
 from ..set_identity import SetIdentity
 from .derived import Derived, Index, profile_of
 from .mapping import Mappings, PropertyMapping
-from .migration import Migration, Migrator
 from .named_table import StoredNames
 
 M = TypeVar("M")
@@ -413,9 +412,6 @@ class _Writer:
         run = by_call if callable(change) else change
         entity = await self._function(self._entities, run, key_fields, **options)
         return adapter.after_write(instances[0], entity)
-
-    async def migrate(self, **options: Any) -> Migration:
-        return await Migrator(self._entities, self._entities._rows, self._adapter).migrate(**options)
 
     async def _current(self, instance: Any, options: dict[str, Any]) -> Entity | None:
         """Return the entity to change; None to read the current one in each attempt.

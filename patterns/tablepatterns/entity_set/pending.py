@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..entity import Entity, identify, set_write, write_ids_of
-from ..sdk.operation import ANY, Kind, Operation, plain
+from ..sdk.operation import ANY, Kind, Operation
 from ..write_id import WriteIds
 from .derived import Keys
 from .row_store import RowReader
@@ -49,7 +49,7 @@ class Pending:
         """Apply a planned operation to its row."""
         row = self._rows.get(operation.key)
         old_properties: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
-        properties = None if operation.kind == "delete" else {**old_properties, **plain(operation.entity)}
+        properties = None if operation.kind == "delete" else {**old_properties, **operation.entity}
         etag, write_ids = (row.etag, write_ids_of(row)) if row is not None else (None, ())
         self.put(operation.key, properties, etag, write_ids)
 

@@ -17,7 +17,7 @@ from ..key import Key
 from ..key.formats import DATE
 from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
 from ..retry import Overtaken
-from ..sdk.operation import ANY, Operation, plain
+from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
 from .derived import Derived, Fields, Keys, RowLayout, with_dates
 from .placement import InPartition, InTable
@@ -72,7 +72,7 @@ def check_size(name: str, keys: Keys, properties: Mapping[str, Any], hint: str) 
     :param name: what the error calls it
     :raises LimitExceeded: the row exceeds 1 MiB
     """
-    size = entity_size(*keys, plain(properties))
+    size = entity_size(*keys, properties)
     if size + _OVERHEAD > MAX_ENTITY_BYTES:
         rule = "the entities that it lists fill a row (1 MiB)"
         raise LimitExceeded(f"{name} {keys}, in bytes", size, rule, hint)

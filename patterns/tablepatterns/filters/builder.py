@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final, NoReturn, cast
 
 from ..argument_types import checked
-from ..edm import Ticks
+from ..edm import Ticks, next_character
 from ..errors import BadFilter, short_repr
 from .expression import Comparison, Filter, ModelComparison, Operator, check_name
 from .literals import Comparable, Value, is_of_model
@@ -134,15 +134,5 @@ def prefix_end(prefix: str) -> str | None:
 
     :param prefix: the prefix of the strings
     """
-    prefix_to_increment = prefix.rstrip("\uffff")
-    return prefix_to_increment[:-1] + _next_character(prefix_to_increment[-1]) if prefix_to_increment else None
-
-
-def _next_character(character: str) -> str:
-    match character:
-        case "\ud7ff":
-            return "\U00010000"
-        case "\U0010ffff":
-            return "\ue000"
-        case _:
-            return chr(ord(character) + 1)
+    stem = prefix.rstrip("\uffff")
+    return stem[:-1] + next_character(stem[-1]) if stem else None

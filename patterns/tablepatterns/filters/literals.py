@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from ..edm import Int64, Ticks
+from ..edm import KINDS, Int64, Ticks, type_of
 from ..errors import BadFilter, message_of
 from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
@@ -98,29 +98,7 @@ def literal(value: Value) -> str:
     >>> literal("O'Brien"), literal(Int64(5)), literal(1e20), literal(b"\x2a")
     ("'O''Brien'", '5L', '1.0e+20', "X'2a'")
     """
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return "'" + value.replace("'", "''") + "'"
-        case Int64():
-            return f"{int(value)}L"
-        case Ticks():
-            return f"datetime'{value.iso()}'"
-        case int():
-            return str(value)
-        case float():
-            return _double_text(value)
-        case UUID():
-            return f"guid'{value}'"
-        case bytes():
-            return f"X'{value.hex()}'"
-
-
-def _double_text(value: float) -> str:
-    """Return the text of a double. Python writes 1e+20; a decimal point makes it unambiguously a double."""
-    mantissa, e, exponent = repr(value).partition("e")
-    return mantissa + ("" if "." in mantissa else ".0") + e + exponent
+    return KINDS[type_of(value)].literal(value)
 
 
 def read_number(word: str) -> int | float | None:

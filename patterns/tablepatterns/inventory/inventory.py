@@ -6,29 +6,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final, TypeAlias
-from uuid import UUID
 
-from ..edm import Int64, Ticks, entity_size, value_size
+from ..edm import KINDS, entity_size, type_of, value_size
 from ..entity import Entity
 from ..errors import BadInput
 from ..recipe import Account
-from .estimate import row_count
-from .sampling import Sampler
+from .sampling import Sampler, row_count
 
 _KEYS: Final = frozenset(("PartitionKey", "RowKey", "Timestamp"))
-_EDM_TYPES: Final[dict[type, str]] = {
-    str: "String",
-    bool: "Boolean",
-    int: "Int32",
-    Int64: "Int64",
-    float: "Double",
-    bytes: "Binary",
-    UUID: "Guid",
-    Ticks: "DateTime",
-    datetime: "DateTime",
-}
 _PREFIX: Final = re.compile(r"[A-Za-z]+(?=[_\-|:.~=0-9])")
 _MOST_PREFIXES: Final = 24
 """More prefixes than this are values, such as names of departments."""
@@ -123,15 +109,10 @@ async def take_inventory(account: Account, table: str, max_queries: int) -> Tabl
     if not sample.rows:
         raise BadInput("table", table, "it does not exist, or has no rows", "name a table with rows")
     estimated = row_count(sample)
+    shapes = tuple(_shapes(sample.rows, estimated / len(sample.rows)))
+    partitions = len({row["PartitionKey"] for row in sample.rows})
     return TableInventory(
-        table,
-        sample.requests,
-        sample.is_whole,
-        sample.parts,
-        len(sample.rows),
-        estimated,
-        sample.partitions,
-        tuple(_shapes(sample.rows, estimated / len(sample.rows))),
+        table, sample.requests, not sample.gaps, sample.parts, len(sample.rows), estimated, partitions, shapes
     )
 
 
@@ -224,7 +205,7 @@ def _uses(rows: Sequence[Entity]) -> Iterator[PropertyUse]:
         for name, value in _properties(row).items():
             values[name].append(value)
     for name, stored in values.items():
-        types = Counter(_EDM_TYPES.get(type(value), "DateTime") for value in stored)
+        types = Counter(KINDS[type_of(value)].edm.removeprefix("Edm.") for value in stored)
         sizes = [value_size(value) for value in stored]
         names = tuple(name for name, _ in types.most_common())
         yield PropertyUse(name, names, len(stored) / len(rows), sum(sizes) / len(sizes), max(sizes))

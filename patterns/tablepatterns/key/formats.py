@@ -6,10 +6,10 @@ import math
 import re
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Final
 from uuid import UUID
 
@@ -33,10 +33,8 @@ class Format(ABC):
     reads_exactly: ClassVar[bool] = False
     """Whether `read` rejects every text that `write` would not have produced."""
 
-    @property
-    @abstractmethod
-    def characters(self) -> Sequence[Characters] | Characters:
-        """The set of each character of a text; one set for all if the length varies."""
+    characters: ClassVar[Sequence[Characters] | Characters]
+    """The set of each character of a text; one set for all if the length varies."""
 
     @cached_property
     def width(self) -> int | None:
@@ -84,7 +82,7 @@ def pad(number: int, width: int) -> str:
 
     Guide: sorting and padding.
     """
-    return Padded("number", width).write(number)
+    return Integer("number", width).write(number)
 
 
 def unpad(text: str) -> int:
@@ -105,61 +103,49 @@ def unpad(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Padded(Format):
-    """An integer of 0 or more, in a fixed number of digits."""
+class Integer(Format):
+    """An integer in a fixed number of digits: of 0 or more, or signed.
 
-    digits: int
-    spec: ClassVar[str] = "06d"
-    reads_exactly: ClassVar[bool] = True
+    A signed one begins with the digit 1; below zero it is the digit 0 and the complement of its digits.
 
-    @property
-    def characters(self) -> Sequence[Characters]:
-        return [DIGIT] * self.digits
-
-    @cached_property
-    def _beyond(self) -> int:
-        """The first number that needs more digits."""
-        return _beyond(self.digits)
-
-    def write(self, value: object) -> str:
-        number = value if type(value) is int else _integer(self, value)
-        if number < 0:
-            hint = f"use the signed format {{{self.name}:+0{self.digits}d}}"
-            raise self.refusal(value, "a padded number cannot be negative", hint)
-        if number >= self._beyond:
-            raise self.refusal(value, f"it does not fit in {self.digits} digits", "use a wider format")
-        return f"{number:0{self.digits}d}"
-
-    def read(self, text: str) -> int:
-        # Only the digits 0 to 9; str also accepts digits of other scripts
-        if not (text.isascii() and text.isdigit()):
-            raise ValueError(f"{text!r} is not made of digits")
-        return int(text)
-
-
-@dataclass(frozen=True)
-class Signed(Format):
-    """A signed integer: the digit 1 and its digits; below zero the digit 0 and their complement.
-
-    >>> Signed("Balance", 6).write(123), Signed("Balance", 6).write(-1)
+    >>> Integer("Balance", 6, is_signed=True).write(123), Integer("Balance", 6, is_signed=True).write(-1)
     ('1000123', '0999999')
     """
 
     digits: int
-    spec: ClassVar[str] = "+06d"
+    is_signed: bool = False
+    reads_exactly: ClassVar[bool] = True
 
     @property
-    def characters(self) -> Sequence[Characters]:
-        return [one_of("01"), *[DIGIT] * self.digits]
+    def spec(self) -> str:  # type: ignore[override]
+        return "+06d" if self.is_signed else "06d"
+
+    @property
+    def characters(self) -> Sequence[Characters]:  # type: ignore[override]
+        return [*([one_of("01")] if self.is_signed else ()), *[DIGIT] * self.digits]
+
+    @cached_property
+    def _beyond(self) -> int:
+        """The first number that needs more digits."""
+        return int(10**self.digits)
 
     def write(self, value: object) -> str:
-        number = _integer(self, value)
-        if abs(number) >= _beyond(self.digits):
+        if type(value) is not int and (not isinstance(value, int) or isinstance(value, (bool, Ticks))):
+            rule = f"it must be an int, not {type(value).__name__}"
+            raise self.refusal(value, rule, "convert it, or specify a format")
+        number = int(value)
+        if number < 0 and not self.is_signed:
+            hint = f"use the signed format {{{self.name}:+0{self.digits}d}}"
+            raise self.refusal(value, "a padded number cannot be negative", hint)
+        if abs(number) >= self._beyond:
             raise self.refusal(value, f"it does not fit in {self.digits} digits", "use a wider format")
-        return f"{number + _beyond(self.digits):0{self.width}d}"
+        return f"{number + self._beyond:0{self.width}d}" if self.is_signed else f"{number:0{self.digits}d}"
 
     def read(self, text: str) -> int:
-        return _digits(text) - _beyond(self.digits)
+        number = _digits(text) - (self._beyond if self.is_signed else 0)
+        if abs(number) >= self._beyond:
+            raise ValueError(f"{text!r} does not fit in {self.digits} digits")
+        return number
 
 
 class Float(Format):
@@ -170,10 +156,7 @@ class Float(Format):
     """
 
     spec: ClassVar[str] = "float"
-
-    @property
-    def characters(self) -> Sequence[Characters]:
-        return [HEX] * 16
+    characters: ClassVar[Sequence[Characters]] = (HEX,) * 16
 
     def write(self, value: object) -> str:
         if not isinstance(value, float):
@@ -197,19 +180,9 @@ def _flips(*, negative: bool) -> int:
     return 2 * _SIGN - 1 if negative else _SIGN
 
 
-def _integer(field: Format, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, (bool, Ticks)):
-        raise field.refusal(value, f"it must be an int, not {type(value).__name__}", "convert it, or specify a format")
-    return int(value)
-
-
-def _beyond(digits: int) -> int:
-    """Return the first number that needs more digits."""
-    return int(10**digits)
-
-
 def _digits(text: str) -> int:
-    if not re.fullmatch("[0-9]+", text):
+    # Only the digits 0 to 9; str also accepts digits of other scripts
+    if not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r} is not made of digits")
     return int(text)
 
@@ -232,7 +205,7 @@ def inverted_ticks(moment: datetime | Ticks) -> str:
 
     Guide: log tail.
     """
-    return InvertedTicks("moment").write(moment)
+    return TickCount("moment", descending=True).write(moment)
 
 
 def from_inverted_ticks(text: str) -> Ticks:
@@ -252,49 +225,31 @@ def from_inverted_ticks(text: str) -> Ticks:
         raise BadKey("text", text, str(error), "pass a result of inverted_ticks()") from None
 
 
+@dataclass(frozen=True)
 class TickCount(Format):
-    """An instant as its ticks of 100 nanoseconds, in 19 digits."""
+    """An instant as its ticks of 100 nanoseconds, in 19 digits, or newest first as those until the year 10000."""
 
-    spec: ClassVar[str] = "ticks"
+    descending: bool = False
     reads_exactly: ClassVar[bool] = True
+    characters: ClassVar[Sequence[Characters]] = _TICKS
 
     @property
-    def characters(self) -> Sequence[Characters]:
-        return _TICKS
+    def spec(self) -> str:  # type: ignore[override]
+        return "inverted" if self.descending else "ticks"
 
     def write(self, value: object) -> str:
-        return f"{_instant(self, value):0{_TICKS_WIDTH}d}"
+        if not isinstance(value, (datetime, Ticks)):
+            rule = f"it must be a datetime or Ticks, not {type(value).__name__}"
+            raise self.refusal(value, rule, "convert it")
+        ticks = instant_of(_aware(self, value)) if isinstance(value, datetime) else value
+        if not 0 <= ticks <= Ticks.MAX:
+            raise self.refusal(int(ticks), "it is outside the years 1 to 9999", "use another instant")
+        return f"{Ticks.MAX - ticks if self.descending else int(ticks):0{_TICKS_WIDTH}d}"
 
     def read(self, text: str) -> datetime | Ticks:
-        return _value(_ticks(text))
-
-
-class InvertedTicks(Format):
-    """An instant as the ticks until the end of the year 9999: newest first."""
-
-    spec: ClassVar[str] = "inverted"
-    descending: ClassVar[bool] = True
-    reads_exactly: ClassVar[bool] = True
-
-    @property
-    def characters(self) -> Sequence[Characters]:
-        return _TICKS
-
-    def write(self, value: object) -> str:
-        return f"{Ticks.MAX - _instant(self, value):0{_TICKS_WIDTH}d}"
-
-    def read(self, text: str) -> datetime | Ticks:
-        return _value(Ticks.MAX - _ticks(text))
-
-
-def _instant(field: Format, value: object) -> int:
-    if not isinstance(value, (datetime, Ticks)):
-        raise field.refusal(value, f"it must be a datetime or Ticks, not {type(value).__name__}", "convert it")
-    if isinstance(value, datetime):
-        value = instant_of(_aware(field, value))
-    if not 0 <= value <= Ticks.MAX:
-        raise field.refusal(int(value), "it is outside the years 1 to 9999", "use another instant")
-    return int(value)
+        ticks = Ticks(Ticks.MAX - _ticks(text) if self.descending else _ticks(text))
+        # A datetime, if it can represent the instant exactly
+        return ticks if ticks % 10 else ticks.datetime()
 
 
 def _aware(field: Format, moment: datetime) -> datetime:
@@ -309,12 +264,6 @@ def _ticks(text: str) -> int:
     if not 0 <= ticks <= Ticks.MAX:
         raise ValueError("an instant must be 19 digits, up to the end of the year 9999")
     return ticks
-
-
-def _value(ticks: int) -> datetime | Ticks:
-    """Return a datetime, if it can represent the instant exactly."""
-    instant = Ticks(ticks)
-    return instant if ticks % 10 else instant.datetime()
 
 
 _UNITS: Final = {
@@ -353,7 +302,7 @@ class Calendar(Format):
         return bool(directives) and "".join(_UNITS).startswith(directives) and "%" not in _DIRECTIVE.sub("", pattern)
 
     @property
-    def characters(self) -> Sequence[Characters]:
+    def characters(self) -> Sequence[Characters]:  # type: ignore[override]
         literals = _DIRECTIVE.split(self.pattern)
         # Literal text and letters of directives take turns
         digits = [[DIGIT] * _UNITS[unit][1] for unit in literals[1::2]] + [[]]
@@ -429,10 +378,7 @@ class Text(Format):
     """Plain text, unchanged."""
 
     reads_exactly: ClassVar[bool] = True
-
-    @property
-    def characters(self) -> Characters:
-        return KEY_TEXT
+    characters: ClassVar[Characters] = KEY_TEXT
 
     def write(self, value: object) -> str:
         if type(value) is str and not _NO_KEY_TEXT.search(value):
@@ -457,10 +403,7 @@ class Escaped(Format):
 
     spec: ClassVar[str] = "escape"
     terminator: ClassVar[str] = " "
-
-    @property
-    def characters(self) -> Characters:
-        return _ESCAPED
+    characters: ClassVar[Characters] = _ESCAPED
 
     def write(self, value: object) -> str:
         return _checked(self, value).translate(_CODES)
@@ -485,10 +428,7 @@ class Uuid(Format):
 
     spec: ClassVar[str] = "uuid"
     reads_exactly: ClassVar[bool] = True
-
-    @property
-    def characters(self) -> Sequence[Characters]:
-        return [one_of("-") if character == "-" else HEX for character in str(UUID(int=0))]
+    characters: ClassVar[Sequence[Characters]] = [one_of("-") if c == "-" else HEX for c in str(UUID(int=0))]
 
     def write(self, value: object) -> str:
         if not isinstance(value, UUID):
@@ -501,12 +441,12 @@ class Uuid(Format):
         return UUID(text)
 
 
-_FORMATS: Final[dict[str, type[Format]]] = {
+_FORMATS: Final[Mapping[str, Callable[[str], Format]]] = {
     "": Text,
     "escape": Escaped,
     "float": Float,
     "ticks": TickCount,
-    "inverted": InvertedTicks,
+    "inverted": partial(TickCount, descending=True),
     "uuid": Uuid,
 }
 _INTEGER: Final = re.compile(r"(\+?)0([1-9][0-9]*)d")
@@ -518,7 +458,7 @@ def format_of(name: str, spec: str) -> Format:
         return _FORMATS[spec](name)
     integer = _INTEGER.fullmatch(spec)
     if integer:
-        return (Signed if integer[1] else Padded)(name, int(integer[2]))
+        return Integer(name, int(integer[2]), is_signed=bool(integer[1]))
     if Calendar.allows(spec) and not FORBIDDEN.search(spec):
         return Calendar(name, spec)
     format_names = (

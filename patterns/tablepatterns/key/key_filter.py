@@ -116,7 +116,7 @@ class _KeyFilter:
             text = start + template.fields[position].write_prefix(term.value)
         except BadKey as error:
             raise _rejected(term, error) from error
-        yield from _within(template.half, _interval(KeyRange.beginning_with("", text)))
+        yield from _within(template.half, KeyRange.beginning_with("", text).row_keys)
 
     def _comparison(self, comparison: Comparison, key_values: Mapping[str, object]) -> Iterator[Filter]:
         template, position = self._places[comparison.name]
@@ -139,7 +139,7 @@ class _KeyFilter:
                 rows = field_range("", start, field, _between(operator, value), last=is_last)
         except BadKey as error:
             raise _rejected(comparison, error) from error
-        inside = [*_within(template.half, _interval(rows))]
+        inside = [*_within(template.half, rows.row_keys)]
         if operator != "ne":
             yield from inside
         elif rows.row_key is not None:
@@ -186,10 +186,6 @@ def _between(operator: str, value: object) -> Between:
     if operator in ("gt", "ge"):
         return Between(value, None, "both" if operator == "ge" else "neither")
     return Between(None, value, "both" if operator == "le" else "neither")
-
-
-def _interval(rows: KeyRange) -> Interval:
-    return Interval(rows.lower or "", rows.lower_inclusive, rows.upper, rows.upper_inclusive)
 
 
 def _within(half: str, keys: Interval) -> Iterator[Comparison]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
-from ..edm import ordinal
+from ..edm import next_character
 from ..errors import BadKey
+from ..filters import Interval
 from .formats import FORBIDDEN
 
 Ends = Literal["both", "left", "right", "neither"]
@@ -167,24 +169,19 @@ class KeyRange:
         """Return the range of the RowKeys with this prefix; all rows of the partition if it is empty."""
         return cls(partition_key, text or None, True, after_prefix(text), False)
 
+    @cached_property
+    def row_keys(self) -> Interval:
+        """The RowKeys of the range."""
+        return Interval(self.lower or "", self.lower_inclusive, self.upper, self.upper_inclusive)
+
     @property
     def row_key(self) -> str | None:
         """The RowKey of a range of a single row, which is a point query; otherwise None."""
-        return self.lower if self.lower == self.upper and self.lower_inclusive and self.upper_inclusive else None
+        return self.row_keys.exact
 
     def contains(self, partition_key: str, row_key: str) -> bool:
         """Whether these keys are in the range, by the order of UTF-16 code units, as in the service."""
-        return partition_key == self.partition_key and self._from_lower(row_key) and self._to_upper(row_key)
-
-    def _from_lower(self, row_key: str) -> bool:
-        if self.lower is None:
-            return True
-        return ordinal(row_key) > ordinal(self.lower) or (self.lower_inclusive and row_key == self.lower)
-
-    def _to_upper(self, row_key: str) -> bool:
-        if self.upper is None:
-            return True
-        return ordinal(row_key) < ordinal(self.upper) or (self.upper_inclusive and row_key == self.upper)
+        return partition_key == self.partition_key and self.row_keys.contains(row_key)
 
 
 def after_prefix(text: str) -> str | None:
@@ -198,12 +195,7 @@ def after_prefix(text: str) -> str | None:
     stem = text.rstrip("\uffff")
     if not stem:
         return None
-    following = _next(stem[-1])
+    following = next_character(stem[-1])
     while FORBIDDEN.match(following):
-        following = _next(following)
+        following = next_character(following)
     return stem[:-1] + following
-
-
-def _next(character: str) -> str:
-    """Return the next character in UTF-16 order, where the surrogate pairs lie between U+D7FF and U+E000."""
-    return {"\ud7ff": "\U00010000", "\U0010ffff": "\ue000"}.get(character) or chr(ord(character) + 1)

@@ -1,12 +1,7 @@
-"""Store a series of values that are read together in one entity, one property for each value.
-
-Over 600 lines on purpose: the class of a series and the codecs of its points are read together.
-"""
+"""Store a series of values that are read together in one entity, one property for each value."""
 
 from __future__ import annotations
 
-import importlib
-import struct
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -33,7 +28,6 @@ from ..errors import (
     LimitExceeded,
     locating,
 )
-from ..extras import how_to_install
 from ..key import Key, KeyRange
 from ..recipe import Account_co, Pattern, SetProfile, check_key_order, declared_rows, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
@@ -42,73 +36,14 @@ from .period_tables.period import Period, slots_before
 
 V = TypeVar("V", bound="int | float")
 
-DTYPES: Final[dict[type, str]] = {int: "Int32", Int64: "Int64", float: "Float64", bool: "boolean"}
-"""The types of points, with the nullable pandas types for the same values."""
-_CODES: Final[dict[type, str]] = {int: "i", Int64: "q", float: "d", bool: "?"}
-_HEADER: Final = struct.Struct("<cI")
-
 
 def _converted(value_type: type[V], name: str, value: object) -> V:
-    """Return a value as the declared type; numpy numbers are converted.
-
-    :param value_type: one of `DTYPES`
-    :param name: the property of the value
-    :raises BadProperty: the value is not of the type, or out of its range
-    """
+    """Return the value of a property as the declared type; numpy numbers are converted."""
     try:
         return cast("V", _CONVERSIONS[value_type](value))
     except (TypeError, ValueError, OverflowError) as error:
         rule = f"the values are of type {value_type.__name__}, and this one is not: {error}"
         raise BadProperty(name, value, rule, "convert it, or declare another type") from error
-
-
-def packed(value_type: type[V], values: Iterable[V | None]) -> bytes:
-    """Pack a whole series into bytes, to be stored in one property.
-
-    Use it for a series with too many points for a property each: some 8,000 values of 64 bits fit in one property.
-
-    >>> data = packed(int, [3, None, 5])
-    >>> len(data), unpacked(int, data)
-    (14, [3, None, 5])
-
-    :param value_type: the type of the values, one of `DTYPES`
-    :param values: the points in order, None for a point without a value
-    :raises BadProperty: a value is not of the type
-
-    Guide: data series pattern; large entities pattern.
-    """
-    points = [None if value is None else _converted(value_type, "series", value) for value in values]
-    present = [value for value in points if value is not None]
-    mask = bytearray((len(points) + 7) // 8)
-    for number, value in enumerate(points):
-        mask[number // 8] |= (value is not None) << number % 8
-    code = _CODES[value_type]
-    return _HEADER.pack(code.encode(), len(points)) + mask + struct.pack(f"<{len(present)}{code}", *present)
-
-
-def unpacked(value_type: type[V], data: bytes) -> list[V | None]:
-    """Return the points in bytes that `packed` returned, None for a point without a value.
-
-    :param value_type: the type that they were packed with
-    :raises BadProperty: the bytes are not a packed series of this type
-    """
-    try:
-        code, count = _HEADER.unpack_from(data)
-        start = _HEADER.size + (count + 7) // 8
-        bits = int.from_bytes(data[_HEADER.size : start], "little")
-        layout = f"<{bits.bit_count()}{_CODES[value_type]}"
-        is_whole = bits.bit_length() <= count and len(data) == start + struct.calcsize(layout)
-        if code != _CODES[value_type].encode() or not is_whole:
-            raise ValueError("the type or the length differs")
-        present = iter(struct.unpack_from(layout, data, start))
-    except (struct.error, ValueError) as error:
-        rule = f"it is not a packed series of {value_type.__name__}: {error}"
-        raise BadProperty("series", data, rule, "unpack what packed() returned, with the same type") from error
-    mask = data[_HEADER.size : start]
-    return [
-        _converted(value_type, "series", next(present)) if mask[point // 8] >> point % 8 & 1 else None
-        for point in range(count)
-    ]
 
 
 def _int(value: object) -> int:
@@ -179,8 +114,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     it was applied, `OutcomeUnknown` is raised, since sending it again could undo a later write.
 
     A point that was never set is None, also in a series that does not exist. An entity holds at most 251 points. With
-    `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of the RowKey. To
-    store a longer series as one value, use `packed`. Writers of one entity contend for its ETag.
+    `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
+    Writers of one entity contend for its ETag.
 
     Cost, in storage transactions: `set`, `set_many`, `read` 1. `add` 2 for each attempt, `clear` the same.
 
@@ -242,8 +177,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             hint = "store the series in a blob" if self.split else "use split=True, or store the series in a blob"
             raise LimitExceeded("points", self.points, f"a series has 1 to {most} points", hint)
         storable(f"{self.prefix}0", 0)
-        if self.value_type not in DTYPES:
-            rule = f"a point is one of {[point_type.__name__ for point_type in DTYPES]}"
+        if self.value_type not in _CONVERSIONS:
+            rule = f"a point is one of {[point_type.__name__ for point_type in _CONVERSIONS]}"
             raise BadDesign("value_type", self.value_type, rule, "use one of them")
         if self.split:
             check_key_order(self.account, "the rows of a split series need to be read")
@@ -479,33 +414,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             # The field may hold an instant rather than a date
             key_fields[at] = start
         return key_fields
-
-    @recipe
-    async def to_pandas(
-        self,
-        slots: Iterable[int] | Mapping[str, Any] | None = None,
-        key: Mapping[str, Any] | None = None,
-        /,
-        **fields: Any,
-    ) -> Any:
-        """Return the points as a `pandas.Series`, with missing values as NA. Cost: 1 transaction.
-
-        Its index is the numbers of the points; its type is one of the nullable ones: Int32, Int64, Float64, boolean.
-
-        :param slots: as for `read`
-        :raises ModuleNotFoundError: pandas is missing; install `tablepatterns[plot]`
-
-        Guide: data series pattern.
-        """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(f"pandas is missing: {how_to_install('plot')}", name=error.name) from error
-        slot_numbers, key_fields = via_and_fields(slots, key, fields)
-        indexes = list(range(self.points) if slot_numbers is None else slot_numbers)
-        return pandas.Series(
-            await self.read(indexes, key_fields), index=indexes, dtype=DTYPES[self.value_type], name=self.prefix
-        )
 
     @stream
     async def range(

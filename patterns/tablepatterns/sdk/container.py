@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import IO, Any, Final, TypeAlias
@@ -110,12 +110,10 @@ class Container:
                 await self.create()
             answer = await self._in_container(lambda: client.upload_blob(content, **options))
         except (ResourceExistsError, ResourceModifiedError) as error:
-            if code_of(error) not in ("BlobAlreadyExists", "ConditionNotMet"):
-                raise
-            facts = await self.facts(name)
-            if facts is None or facts.write_id != stamp:
+            own = await self._own_write(name, stamp, error)
+            if own is None:
                 raise BlobChanged(f"blob {name!r} changed since it was read; read it again and retry", error) from error
-            return facts.etag
+            return own.etag
         return str(answer["etag"])
 
     async def download(
@@ -129,15 +127,13 @@ class Container:
         :raises BlobChanged: it has another ETag
         """
         try:
-            download = await self._open(name, offset, length, etag)
-            content: bytes | None = None if download is None else await settled(download.readall())
+            with _overwritten(name):
+                download = await self._open(name, offset, length, etag)
+                return None if download is None else bytes(await settled(download.readall()))
         except HttpResponseError as error:
-            if code_of(error) == "InvalidRange":
-                return b""
-            if error.status_code != 412:
+            if code_of(error) != "InvalidRange":
                 raise
-            raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
-        return content
+            return b""
 
     async def read(self, name: str) -> tuple[bytes, str] | None:
         """Return the content of a blob with its ETag, or None if there is none.
@@ -146,13 +142,9 @@ class Container:
 
         :raises BlobChanged: it was overwritten while it was read
         """
-        try:
+        with _overwritten(name):
             download = await self._open(name, 0, None, None)
             return None if download is None else (await settled(download.readall()), str(download.properties.etag))
-        except HttpResponseError as error:
-            if error.status_code != 412:
-                raise
-            raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
 
     async def chunks(self, name: str, *, etag: str | None = None) -> AsyncIterator[bytes]:
         """Yield the content of a blob in chunks, without holding all of it; nothing if there is no blob.
@@ -161,15 +153,11 @@ class Container:
 
         :raises BlobChanged: it was overwritten while it was read
         """
-        try:
+        with _overwritten(name):
             download = await self._open(name, 0, None, etag)
             if download is not None:
                 async for chunk in iterate(download.chunks()):
                     yield chunk
-        except HttpResponseError as error:
-            if error.status_code != 412:
-                raise
-            raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
 
     async def _open(self, name: str, offset: int, length: int | None, etag: str | None) -> Any:
         part = {"offset": offset, "length": length} if offset or length is not None else {}
@@ -212,10 +200,7 @@ class Container:
         try:
             await self._in_container(lambda: client.create_append_blob(**options))
         except (ResourceExistsError, ResourceModifiedError) as error:
-            if code_of(error) not in ("BlobAlreadyExists", "ConditionNotMet"):
-                raise
-            facts = await self.facts(name)
-            return facts is not None and facts.write_id == stamp
+            return await self._own_write(name, stamp, error) is not None
         return True
 
     async def describe(self, name: str, metadata: Mapping[str, str], *, etag: str | None = None) -> str:
@@ -234,12 +219,10 @@ class Container:
                 raise
             raise BlobChanged(f"blob {name!r} does not exist; create it first", error) from error
         except ResourceModifiedError as error:
-            if code_of(error) != "ConditionNotMet":
-                raise
-            facts = await self.facts(name)
-            if facts is None or facts.write_id != stamp:
+            own = await self._own_write(name, stamp, error)
+            if own is None:
                 raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
-            return facts.etag
+            return own.etag
         return str(answer["etag"])
 
     async def facts(self, name: str) -> BlobFacts | None:
@@ -279,6 +262,13 @@ class Container:
             if code_of(error) != "ContainerNotFound":
                 raise
 
+    async def _own_write(self, name: str, stamp: str, error: HttpResponseError) -> BlobFacts | None:
+        """Return the properties of a blob that an earlier attempt of this write has written; None if it has not."""
+        if code_of(error) not in ("BlobAlreadyExists", "ConditionNotMet"):
+            raise error
+        facts = await self.facts(name)
+        return facts if facts is not None and facts.write_id == stamp else None
+
     async def _in_container(self, call: Callable[[], Any]) -> Any:
         try:
             return await settled(call())
@@ -287,6 +277,16 @@ class Container:
                 raise
             await self.create()
             return await settled(call())
+
+
+@contextmanager
+def _overwritten(name: str) -> Generator[None, None, None]:
+    try:
+        yield
+    except HttpResponseError as error:
+        if error.status_code != 412:
+            raise
+        raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
 
 
 def _condition(etag: str | None) -> dict[str, Any]:

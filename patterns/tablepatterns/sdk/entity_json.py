@@ -1,38 +1,44 @@
-"""Write entities as the JSON that the SDK sends, in a fraction of its time."""
+"""Write entities as the JSON that the SDK sends, and read those of its responses, in a fraction of its time."""
 
 from __future__ import annotations
 
-from base64 import b64encode
+from binascii import a2b_base64
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 from json.encoder import encode_basestring_ascii
-from math import isfinite, isnan
-from typing import Any, Final, NamedTuple, cast
-from uuid import UUID
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
-from azure.data.tables import EdmType, EntityProperty
-
-from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+from ..edm import FROM_JSON, KINDS, Int64
+from ..entity import WRITE_ID, Entity, entity_of_row
+from ..limits import INT32_MAX, INT32_MIN
+from ..write_id import WriteIds, from_bytes
 
 _MAX_LAYOUTS: Final = 2048
 """A program has few layouts, unless it uses data as property names."""
+_TYPE: Final = "@odata.type"
+_TEXT: Final = "Edm.String"
+_AS_THEY_ARE: Final = frozenset({_TEXT, "Edm.Int32"})
+_UNKNOWN: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""Raised on a response of another form, or a value of another type."""
+
+Row = dict[str, Any]
+Convert = Callable[[Any], Any]
 
 
-class NotEncodable(Exception):
+class NotEncodable(ValueError):
     """A value that the SDK must send or reject."""
 
 
-Encode = Callable[[Any], str]
-
-
-class _Layout(NamedTuple):
+class _WriteLayout(NamedTuple):
     """How entities with certain property names and types are written."""
 
     template: str
-    encoders: tuple[Encode, ...]
+    encoders: tuple[Convert, ...]
 
 
-_layouts: Final[dict[tuple[object, ...], _Layout]] = {}
+_write_layouts: Final[dict[tuple[object, ...], _WriteLayout]] = {}
 
 
 def entity_json(entity: Mapping[str, Any]) -> str:
@@ -43,9 +49,9 @@ def entity_json(entity: Mapping[str, Any]) -> str:
     >>> entity_json({"RowKey": "223", "Age": 34})
     '{"RowKey": "223", "RowKey@odata.type": "Edm.String", "Age": 34}'
 
-    :raises NotEncodable: a value is of a type, or in a range, that is left to the SDK
+    :raises ValueError: a value is of a type, or in a range, that is left to the SDK
     """
-    layout = _layout((*entity, *map(type, entity.values())), entity)
+    layout = _write_layout((*entity, *map(type, entity.values())), entity)
     return layout.template % tuple(
         [encode(value) for encode, value in zip(layout.encoders, entity.values(), strict=True)]
     )
@@ -54,7 +60,7 @@ def entity_json(entity: Mapping[str, Any]) -> str:
 def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return entities as `entity_json` does, in less time.
 
-    :raises NotEncodable: a value is of a type, or in a range, that is left to the SDK
+    :raises ValueError: a value is of a type, or in a range, that is left to the SDK
     """
     # Entities with the same names and types share most of their text, and are encoded together, property by property
     alike: dict[tuple[object, ...], list[int]] = {}
@@ -62,7 +68,7 @@ def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
         alike.setdefault((*entity, *map(type, entity.values())), []).append(position)
     texts = [""] * len(entities)
     for names_and_types, positions in alike.items():
-        layout = _layout(names_and_types, entities[positions[0]])
+        layout = _write_layout(names_and_types, entities[positions[0]])
         columns = zip(*[entities[position].values() for position in positions], strict=True)
         encoded = [map(encode, column) for encode, column in zip(layout.encoders, columns, strict=True)]
         for position, values in zip(positions, zip(*encoded, strict=True), strict=True):
@@ -70,96 +76,144 @@ def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
     return texts
 
 
-def _layout(names_and_types: tuple[object, ...], entity: Mapping[str, Any]) -> _Layout:
-    layout = _layouts.get(names_and_types)
+def _write_layout(names_and_types: tuple[object, ...], entity: Mapping[str, Any]) -> _WriteLayout:
+    layout = _write_layouts.get(names_and_types)
     if layout is None:
-        layout = _layout_of(entity)
-        if len(_layouts) < _MAX_LAYOUTS:
-            _layouts[names_and_types] = layout
+        layout = _write_layout_of(entity)
+        if len(_write_layouts) < _MAX_LAYOUTS:
+            _write_layouts[names_and_types] = layout
     return layout
 
 
-def _layout_of(entity: Mapping[str, Any]) -> _Layout:
+def _write_layout_of(entity: Mapping[str, Any]) -> _WriteLayout:
     pieces: list[str] = []
-    encoders: list[Encode] = []
+    encoders: list[Convert] = []
     for name, value in entity.items():
+        kind = KINDS.get(datetime if isinstance(value, datetime) else type(value))
+        if kind is None:
+            raise NotEncodable(type(value).__name__)
         quoted = encode_basestring_ascii(name)
-        kind = cast("type[object]", type(value))
-        if kind is EntityProperty:
-            encoders.append(_with_stated_type(quoted))
-            pieces.append(quoted.replace("%", "%%") + ": %s")
-            continue
-        encode, edm = (
-            _ENCODERS.get(kind, (_moment, EdmType.DATETIME)) if isinstance(value, datetime) else _encoder_of(kind)
-        )
-        encoders.append(encode)
-        pieces.append(quoted.replace("%", "%%") + ": %s" + _type_of(quoted, edm).replace("%", "%%"))
-    return _Layout("{" + ", ".join(pieces) + "}", tuple(encoders))
+        stated = f', {quoted[:-1]}@odata.type": "{kind.edm}"' if kind.is_stated else ""
+        encoders.append(kind.to_json)
+        pieces.append(quoted.replace("%", "%%") + ": %s" + stated.replace("%", "%%"))
+    return _WriteLayout("{" + ", ".join(pieces) + "}", tuple(encoders))
 
 
-def _encoder_of(kind: type[object]) -> tuple[Encode, EdmType | None]:
+# ------------------------------------------------------------------ reading
+
+
+class _ReadLayout(NamedTuple):
+    """How rows with certain names and JSON types are read."""
+
+    types: Callable[[Row], Any]
+    """Returns the type names that a row states."""
+    stated: Any
+    """The type names of this layout."""
+    names: tuple[str, ...]
+    values: Callable[[Row], Any]
+    converted: tuple[tuple[str, Convert], ...]
+    has_ids: bool
+    """Whether the row keeps the ids of its last writes."""
+
+
+_read_layouts: Final[dict[object, _ReadLayout]] = {}
+
+
+def entities_of(page: Any) -> list[Entity] | None:
+    """Return the entities of a page, as `received` makes them of what the SDK returns.
+
+    Returns None if the SDK must read the response.
+
+    :param page: the decoded body of a response with status 200
+    """
     try:
-        return _ENCODERS[kind]
-    except KeyError:
-        raise NotEncodable(kind.__name__) from None
+        rows: list[Row] = page["value"]
+        ids: dict[str, WriteIds] = {}
+        return [_entity(row, ids) for row in rows] if type(rows) is list else None
+    except _UNKNOWN:
+        return None
 
 
-def _type_of(quoted_name: str, edm: EdmType | None) -> str:
-    return f', {quoted_name[:-1]}@odata.type": "{edm.value}"' if edm else ""
+def entity_of(row: Any) -> Entity | None:
+    """Return the entity of a response to a point query, as `entities_of` does."""
+    try:
+        return _entity(row, {})
+    except _UNKNOWN:
+        return None
 
 
-def _with_stated_type(quoted_name: str) -> Encode:
-    """Return the encoder of a property whose values state their type."""
-    of_int64 = _type_of(quoted_name, EdmType.INT64)
-    of_datetime = _type_of(quoted_name, EdmType.DATETIME)
-
-    def encode(stated: EntityProperty) -> str:
-        value: object = stated.value
-        if stated.edm_type == EdmType.INT64 and type(value) is int and INT64_MIN <= value <= INT64_MAX:
-            return f'"{value}"{of_int64}'
-        if stated.edm_type == EdmType.DATETIME and type(value) is str:
-            return encode_basestring_ascii(value) + of_datetime
-        raise NotEncodable(stated.edm_type)
-
-    return encode
-
-
-def _int32(value: int) -> str:
-    if INT32_MIN <= value <= INT32_MAX:
-        return repr(value)
-    raise NotEncodable(value)
-
-
-def _double(value: float) -> str:
-    if isfinite(value):
-        return repr(value)
-    return '"NaN"' if isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
+def _entity(row: Row, ids: dict[str, WriteIds]) -> Entity:
+    # Rows of one kind have the same names and types, so most of the work is done once
+    shape = (*row, *map(type, row.values()))
+    layout = _read_layouts.get(shape)
+    if layout is None or layout.types(row) != layout.stated:
+        layout = _read_layout_of(row)
+        if len(_read_layouts) < _MAX_LAYOUTS:
+            _read_layouts[shape] = layout
+    write_ids: WriteIds = ()
+    if layout.has_ids:
+        text = row[WRITE_ID]
+        # A transaction stores the same ids in all its rows
+        write_ids = ids.get(text) or ids.setdefault(text, from_bytes(a2b_base64(text)))
+    timestamp: str | None = row.get("Timestamp")
+    etag: str | None = row.get("odata.etag")
+    if timestamp and not etag:
+        etag = f"W/\"datetime'{quote(timestamp)}'\""
+    entity = entity_of_row(zip(layout.names, layout.values(row), strict=True), etag, timestamp, write_ids)
+    for name, convert in layout.converted:
+        entity[name] = convert(entity[name])
+    return entity
 
 
-def _binary(value: bytes) -> str:
-    return f'"{b64encode(value).decode()}"'
+def _read_layout_of(row: Row) -> _ReadLayout:
+    types = tuple(name for name in row if name.endswith(_TYPE))
+    names = [name for name in row if not _is_metadata(name)]
+    # A property that the service does not have, but was asked for, is null
+    names = [name for name in names if row[name] is not None or row.get(name + _TYPE, _TEXT) not in _AS_THEY_ARE]
+    # The SDK puts the keys first
+    keys = [name for name in ("PartitionKey", "RowKey") if name in names]
+    names = [*keys, *(name for name in names if name not in keys)]
+    stated = {name.removesuffix(_TYPE): row[name] for name in types}
+    names = [name for name in names if name != WRITE_ID]
+    converted = [(name, _converter(row[name], stated.get(name))) for name in names if name not in keys]
+    type_names = _types_of(types)
+    return _ReadLayout(
+        type_names,
+        type_names(row),
+        tuple(names),
+        _values_of(tuple(names)),
+        tuple((name, convert) for name, convert in converted if convert is not None),
+        stated.get(WRITE_ID) == "Edm.Binary",
+    )
 
 
-def _guid(value: UUID) -> str:
-    return f'"{value}"'
+def _is_metadata(name: str) -> bool:
+    return name.startswith("odata.") or name.endswith(_TYPE) or name == "Timestamp"
 
 
-def _datetime(value: datetime) -> str:
-    return f'"{value.astimezone(timezone.utc).isoformat(timespec="microseconds")[:26]}Z"'
+def _types_of(names: tuple[str, ...]) -> Callable[[Row], Any]:
+    return itemgetter(names[0]) if len(names) == 1 else _values_of(names)
 
 
-def _moment(value: Any) -> str:
-    # A datetime that the SDK has read keeps its text, which has one more digit
-    text: object = getattr(value, "tables_service_value", None)
-    return encode_basestring_ascii(text) if isinstance(text, str) and text else _datetime(value)
+def _values_of(names: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda row: (row[names[0]],) if names else ()
 
 
-_ENCODERS: Final[Mapping[type[object], tuple[Encode, EdmType | None]]] = {
-    str: (encode_basestring_ascii, EdmType.STRING),
-    bool: ({True: "true", False: "false"}.__getitem__, None),
-    int: (_int32, None),
-    float: (_double, EdmType.DOUBLE),
-    bytes: (_binary, EdmType.BINARY),
-    UUID: (_guid, EdmType.GUID),
-    datetime: (_datetime, EdmType.DATETIME),
-}
+def _converter(value: object, stated: str | None) -> Convert | None:
+    """Return the function that converts a JSON value to a property; None if there is nothing to convert.
+
+    :raises KeyError: the SDK must read this type
+    """
+    if stated is None:
+        if type(value) is int:
+            return _integer
+        if type(value) in (str, bool, float):
+            return None
+        raise KeyError(type(value))
+    return None if stated in _AS_THEY_ARE else FROM_JSON[stated]
+
+
+def _integer(value: int) -> int:
+    return value if INT32_MIN <= value <= INT32_MAX else Int64(value)

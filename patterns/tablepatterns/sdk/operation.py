@@ -12,7 +12,7 @@ from azure.core import MatchConditions
 from azure.data.tables import EdmType, EntityProperty, UpdateMode
 
 from .. import limits
-from ..edm import Int64, entity_size, ticks_of
+from ..edm import Int64, Ticks, entity_size
 from ..entity import WRITE_ID, Entity, Measured, check_key, measure, write_ids_of
 from ..errors import BadInput, BadProperty, LimitExceeded
 from ..write_id import WriteIds, as_bytes
@@ -139,8 +139,8 @@ class Operation:
     def result(self) -> Mapping[str, Any] | None:
         """The whole row after this write; None for a delete, and if it is not known."""
         if self.kind in ("insert", "replace", "insert_or_replace"):
-            return plain(self.entity)
-        return None if self.becomes is None else plain(self.becomes)
+            return self.entity
+        return self.becomes
 
     def on(self, row: Entity | None) -> Operation:
         """Return the same write on condition that the row is as it was read, None if it does not exist."""
@@ -166,11 +166,8 @@ class Operation:
 
     @cached_property
     def _exact(self) -> int:
-        return len(json.dumps(self._plain(), default=_spelled)) + _PART_BYTES
-
-    def _plain(self) -> dict[str, Any]:
-        explicit = EntityProperty
-        return {name: value.value if isinstance(value, explicit) else value for name, value in self.entity.items()}
+        texts = {name: value.iso() if isinstance(value, Ticks) else value for name, value in self.entity.items()}
+        return len(json.dumps(texts, default=_spelled)) + _PART_BYTES
 
 
 def _measure_checked(entity: Mapping[str, Any]) -> Measured:
@@ -178,17 +175,6 @@ def _measure_checked(entity: Mapping[str, Any]) -> Measured:
         rule = "the name is reserved: every write uses it to recognize its own rows"
         raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
     return measure(entity)
-
-
-def plain(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given properties from those in the SDK's form."""
-    return {name: _plain_value(value) for name, value in properties.items()}
-
-
-def _plain_value(value: Any) -> Any:
-    if not isinstance(value, EntityProperty):
-        return value
-    return Int64(value.value) if value.edm_type == EdmType.INT64 else ticks_of(str(value.value))
 
 
 def _spelled(value: Any) -> str:
@@ -247,13 +233,19 @@ def sdk_operation(operation: Operation, write_ids: WriteIds) -> tuple[str, dict[
     if word == "delete":
         keys = {"PartitionKey": operation.partition_key, "RowKey": operation.row_key}
         return word, keys, _condition(operation)
-    entity: dict[str, Any] = dict(operation.entity)
+    entity = {name: _sdk_value(value) for name, value in operation.entity.items()}
     if write_ids:
         entity[WRITE_ID] = as_bytes(write_ids)
     if word == "create":
         return word, entity, {}
     mode = UpdateMode.REPLACE if operation.kind.endswith("replace") else UpdateMode.MERGE
     return word, entity, {"mode": mode} if word == "upsert" else {"mode": mode, **_condition(operation)}
+
+
+def _sdk_value(value: Any) -> Any:
+    if isinstance(value, Int64):
+        return EntityProperty(int(value), EdmType.INT64)
+    return EntityProperty(value.iso(), EdmType.DATETIME) if isinstance(value, Ticks) else value
 
 
 def sdk_word(operation: Operation) -> str:

@@ -21,40 +21,6 @@ STORAGE_DEFAULTS: Final[Mapping[str, Any]] = {
 """The options with which the SDK's queue and blob clients create their transports."""
 
 
-class ProcessTransport(HttpTransport[Any, Any]):
-    """A sync transport that sends each request over a connection of the current process.
-
-    :param make: creates the SDK's transport
-    """
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._own = PerProcess(make)
-
-    @property
-    def connection_config(self) -> Any:
-        """The timeouts, which the SDK's retry policy looks up."""
-        return self._own().connection_config
-
-    def send(self, request: Any, **options: Any) -> Any:
-        """Send a request and return its response."""
-        return self._own().send(request, **options)
-
-    def sleep(self, duration: float) -> None:
-        """Wait between two attempts."""
-        self._own().sleep(duration)
-
-    def open(self) -> None:
-        """Open the connections of this process."""
-        self._own().open()
-
-    def close(self) -> None:
-        """Close the connections of this process."""
-        self._own().close()
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
 class PerProcess:
     """A value that each process creates for itself; without a lock, which another thread might hold during a fork."""
 
@@ -69,14 +35,76 @@ class PerProcess:
         return self._made.setdefault(process, self._make()) if value is None else value
 
 
-def with_process_transport(options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the options of a sync SDK client with such a transport, unless they have one.
+class ForwardingTransport:
+    """What the sync and the async transport share: for the async one, each method returns an awaitable."""
+
+    _own: PerProcess
+
+    def send(self, request: Any, **options: Any) -> Any:
+        """Send a request and return its response."""
+        return self._own().send(request, **options)
+
+    def open(self) -> Any:
+        """Open the connections of this process."""
+        return self._own().open()
+
+    def close(self) -> Any:
+        """Close the connections of this process."""
+        return self._own().close()
+
+
+class ProcessTransport(ForwardingTransport, HttpTransport[Any, Any]):
+    """A sync transport that sends each request over a connection of the current process.
+
+    :param make: creates the SDK's transport
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._own = PerProcess(make)
+
+    @property
+    def connection_config(self) -> Any:
+        """The timeouts, which the SDK's retry policy looks up."""
+        return self._own().connection_config
+
+    def sleep(self, duration: float) -> None:
+        """Wait between two attempts."""
+        self._own().sleep(duration)
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _aio_process_transport(options: Mapping[str, Any]) -> Any:
+    # Imported here, since it needs aiohttp
+    from azure.core.pipeline.transport import AioHttpTransport
+
+    class AioProcessTransport(ForwardingTransport, AioHttpTransport):  # type: ignore[misc]
+        """The same for async clients; a forked process runs its own event loop.
+
+        The class derives from `AioHttpTransport`, because the SDK then signs a path such as `/it's` in the form in
+        which aiohttp sends it.
+        """
+
+        def __init__(self) -> None:
+            super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
+            self._own = PerProcess(lambda: AioHttpTransport(**options))
+
+    return AioProcessTransport()
+
+
+def with_process_transport(
+    options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None, *, is_async: bool
+) -> dict[str, Any]:
+    """Return the options of an SDK client with such a transport, unless they have one.
 
     :param defaults: options of the transport that `options` may override
     """
     if "transport" in options:
         return dict(options)
+    transport_options = {**(defaults or {}), **options}
+    if is_async:
+        return {**options, "transport": _aio_process_transport(transport_options)}
     from azure.core.pipeline.transport import RequestsTransport
 
-    transport_options = {**(defaults or {}), **options}
     return {**options, "transport": ProcessTransport(lambda: RequestsTransport(**transport_options))}

@@ -8,6 +8,7 @@ out of order, and its processing must be idempotent.
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -69,11 +70,8 @@ class Queue:
 
     async def drop(self) -> None:
         """Delete the queue with its messages; does nothing if there is none. Cost: 1 transaction."""
-        try:
+        with _WithoutQueue():
             await settled(self._client.delete_queue())
-        except ResourceNotFoundError as error:
-            if code_of(error) != "QueueNotFound":
-                raise
 
     async def send(self, text: str, *, delay: int = 0, lifetime: int = -1) -> Message:
         """Send a message, and return it with the pop receipt with which the sender may delete it.
@@ -107,23 +105,17 @@ class Queue:
         """
         _check_count(count)
         _check_seconds("lease", lease, 1)
-        try:
+        with _WithoutQueue():
             pages = self._client.receive_messages(messages_per_page=count, visibility_timeout=lease).by_page()
             return [_message_of(message) async for message in iterate(await first_page(pages))]
-        except ResourceNotFoundError as error:
-            if code_of(error) != "QueueNotFound":
-                raise
-            return []
+        return []
 
     async def peek(self, count: int = 1) -> list[Message]:
         """Return up to `count` messages that can be received, without receiving them. Cost: 1 transaction."""
         _check_count(count)
-        try:
+        with _WithoutQueue():
             return [_message_of(message) for message in await settled(self._client.peek_messages(max_messages=count))]
-        except ResourceNotFoundError as error:
-            if code_of(error) != "QueueNotFound":
-                raise
-            return []
+        return []
 
     async def renew(self, message: Message, *, lease: int, text: str | None = None) -> Message:
         """Hide a message for `lease` seconds from now, and return it with its new pop receipt. Cost: 1 transaction.
@@ -161,13 +153,16 @@ class Queue:
 
     async def length(self) -> int:
         """Return the approximate number of messages, including hidden ones. Cost: 1 transaction."""
-        try:
-            properties = await settled(self._client.get_queue_properties())
-        except ResourceNotFoundError as error:
-            if code_of(error) != "QueueNotFound":
-                raise
-            return 0
-        return int(properties.approximate_message_count or 0)
+        with _WithoutQueue():
+            return int((await settled(self._client.get_queue_properties())).approximate_message_count or 0)
+        return 0
+
+
+class _WithoutQueue(AbstractContextManager[None]):
+    """Suppresses the error that the queue does not exist."""
+
+    def __exit__(self, *error: object) -> bool:
+        return isinstance(error[1], ResourceNotFoundError) and code_of(error[1]) == "QueueNotFound"
 
 
 def check_queue_name(name: str) -> str:

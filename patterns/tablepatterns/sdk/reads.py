@@ -20,8 +20,8 @@ from azure.data.tables import TableErrorCode
 from ..entity import Entity, entity_from_sdk
 from ..filters import Filter
 from .call import settled
+from .entity_json import entities_of, entity_of
 from .errors import code_and_message, rejection
-from .page_body import entities_of, entity_of
 from .page_token import Position
 from .request_sender import Prepared, RequestSender
 from .write_body import entity_address

@@ -21,7 +21,6 @@ from azure.core.pipeline import PipelineContext, PipelineRequest, PipelineRespon
 from azure.core.pipeline.policies import AsyncHTTPPolicy, HTTPPolicy
 from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
 from azure.core.rest import HttpRequest
-from azure.core.tracing.decorator import distributed_trace
 from azure.core.tracing.decorator_async import distributed_trace_async
 
 from .call import settled
@@ -97,8 +96,7 @@ class RequestSender:
 
         :param options: the options of the SDK's call, such as its hooks
         """
-        result = _sending(prepared.span, is_async=self.is_async)(self, prepared, **options)
-        return await result if self.is_async else result
+        return await _sending(prepared.span)(self, prepared, **options)
 
     def request_of(self, prepared: Prepared, options: Mapping[str, Any]) -> PipelineRequest[Any]:
         """Return a request as the SDK's policies take it."""
@@ -120,29 +118,22 @@ class RequestSender:
 
 
 @cache
-def _sending(span: str, *, is_async: bool) -> Callable[..., Any]:
+def _sending(span: str) -> Callable[..., Any]:
     """Return the function that sends a request in the span with this name."""
 
-    def send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
+    async def send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
         request = sender.request_of(prepared, options)
         try:
             response = sender.policies.send(request)
-        except DecodeError as error:
-            response = _not_decoded(request, error)
-        return sender.result(prepared, response, _content(response.http_response) if prepared.is_streamed else b"")
-
-    async def aio_send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
-        request = sender.request_of(prepared, options)
-        try:
-            response = await sender.policies.send(request)
+            if sender.is_async:
+                response = await response
         except DecodeError as error:
             response = _not_decoded(request, error)
         content = await settled(_content(response.http_response)) if prepared.is_streamed else b""
-        return await settled(sender.result(prepared, response, content))
+        result = sender.result(prepared, response, content)
+        return await settled(result) if sender.is_async else result
 
-    if is_async:
-        return distributed_trace_async(name_of_span=span)(aio_send)
-    return distributed_trace(name_of_span=span)(send)
+    return distributed_trace_async(name_of_span=span)(send)
 
 
 class EntryPolicy(HTTPPolicy[Any, Any]):

@@ -80,7 +80,7 @@ def entity_write(
             return method, address, headers, None
         headers.setdefault("Content-Type", _ROW)
         return method, address, headers, entity_json(operation.entity)[:-1] + _tail(write_ids)
-    except UnicodeError as error:
+    except ValueError as error:
         raise NotEncodable(str(error)) from error
 
 
@@ -121,7 +121,7 @@ def batch_body(
                 head = f"{row} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(entity)}"
             method, accept = _METHOD_AND_ACCEPT[kind]
             body.append(f"{start}{number}\r\n\r\n{method} {head}\r\n{common}{accept}\r\n{condition}{dates}{entity}\r\n")
-    except UnicodeError as error:
+    except ValueError as error:
         raise NotEncodable(str(error)) from error
     body.append(f"--{changeset}--\r\n\r\n--{batch}--\r\n")
     return "".join(body).encode("ascii")

@@ -8,7 +8,7 @@ from enum import Enum
 from ..entity import Entity, write_ids_of
 from ..same_value import same_value
 from ..write_id import WriteId, inserted, is_complete
-from .operation import ANY, Operation, plain
+from .operation import ANY, Operation
 
 
 class WriteOutcome(Enum):
@@ -95,6 +95,6 @@ def _was_not_overwritten(operation: Operation, row: Entity | None) -> bool:
 def _is_as_sent(operation: Operation, row: Entity | None) -> bool:
     if operation.kind == "delete" or row is None:
         return operation.kind == "delete" and row is None
-    properties = plain(operation.entity)
+    properties = operation.entity
     merges = operation.kind.endswith("merge")
     return same_value({name: row.get(name) for name in properties} if merges else row, properties)

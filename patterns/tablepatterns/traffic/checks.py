@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -12,14 +13,7 @@ from .request import Request, Site
 from .tally import Tally, group_requests, tallied
 
 _WRITES: Final = frozenset(
-    {
-        "DeleteEntity",
-        "InsertEntity",
-        "InsertOrMergeEntity",
-        "InsertOrReplaceEntity",
-        "MergeEntity",
-        "UpdateEntity",
-    }
+    f"{kind}Entity" for kind in ("Delete", "Insert", "InsertOrMerge", "InsertOrReplace", "Merge", "Update")
 )
 _NO_LINE: Final = "without a line of code: from clients that connect() did not create, or without a response"
 
@@ -45,17 +39,13 @@ def scans_exceeded(
     total = len(worse) + sum(hidden.values())
     lines = [f"{counted(total, 'query')} {'is' if total == 1 else 'are'} worse than a {allow.label}:"]
     for site, some in _by_site(worse).items():
-        worst_request = max(some, key=lambda request: request.scan_class or QueryClass.POINT)
-        where = (
-            worst_request.resource
-            if worst_request.partition is None
-            else f"{worst_request.resource}, partition {worst_request.partition!r}"
-        )
-        label = worst_request.scan_class.label if worst_request.scan_class else ""
+        worst = max(some, key=lambda request: request.scan_class or QueryClass.POINT)
+        where = worst.resource if worst.partition is None else f"{worst.resource}, partition {worst.partition!r}"
+        label = worst.scan_class.label if worst.scan_class else ""
         lines += [
             *_place(site),
-            f"    {count(len(some))} x {label} of {where}: {_reason(worst_request)}",
-            f"    {_better(worst_request)}",
+            f"    {count(len(some))} x {label} of {where}: {_reason(worst)}",
+            f"    {_better(worst)}",
         ]
     lines += [f"  {count(number)} x {query_class.label} {reason}" for query_class, number in hidden.items()]
     return "\n".join(lines)
@@ -74,15 +64,9 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int, reas
     lines = [f"{spent}, but at most {count(at_most)} allowed:"]
     for site, some in _by_site(requests).items():
         tally = tallied(some)
-        operations = ", ".join(
-            f"{count(tally_of_operation.requests)} x {name}"
-            for name, tally_of_operation in group_requests(some, _label).items()
-        )
-        lines += [
-            *_place(site),
-            f"    {counted(tally.transactions, 'transaction')}{_by_service(tally)}: {operations}",
-        ]
-        lines += [f"    {advice}" for advice in advised(some)]
+        operations = ", ".join(f"{count(own.requests)} x {name}" for name, own in group_requests(some, _label).items())
+        spent = f"{counted(tally.transactions, 'transaction')}{_by_service(tally)}"
+        lines += [*_place(site), f"    {spent}: {operations}", *(f"    {advice}" for advice in advised(some))]
     if unseen:
         lines.append(f"  {counted(unseen, 'transaction')} {reason}")
     return "\n".join(lines)
@@ -91,10 +75,8 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int, reas
 def advised(requests: Sequence[Request]) -> list[str]:
     """Return how these requests of one line could cost less."""
     advice = list(dict.fromkeys(_better(request) for request in requests if request.is_scan))
-    writes = group_requests(
-        [request for request in requests if request.operation in _WRITES and not request.is_retry], _partition
-    )
-    if any(tally.requests > 1 for tally in writes.values()):
+    writes = Counter(request.place for request in requests if request.operation in _WRITES and not request.is_retry)
+    if any(times > 1 for times in writes.values()):
         text = f"up to {MAX_TRANSACTION_OPERATIONS} writes to one partition can be one entity group transaction"
         advice.append(f"better: {text}")
     retries = sum(request.is_retry for request in requests)
@@ -124,10 +106,6 @@ def _by_service(tally: Tally) -> str:
 def _label(request: Request) -> str:
     label = f" ({request.query_class.label})" if request.query_class is not None else ""
     return f"{request.operation}{label}"
-
-
-def _partition(request: Request) -> str:
-    return request.place
 
 
 def _by_site(requests: Iterable[Request]) -> dict[Site | None, list[Request]]:

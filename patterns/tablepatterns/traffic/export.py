@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..extras import how_to_install
 from .request import Request
 
-
-class Counter(Protocol):
-    """OpenTelemetry's counter."""
-
-    def add(self, amount: int, attributes: Mapping[str, str] | None = None) -> None:
-        """Add an amount under these attributes."""
-
-
-class Histogram(Protocol):
-    """OpenTelemetry's histogram."""
-
-    def record(self, amount: float, attributes: Mapping[str, str] | None = None) -> None:
-        """Record an amount under these attributes."""
-
-
-class Meter(Protocol):
-    """OpenTelemetry's meter."""
-
-    def create_counter(self, name: str, unit: str = "", description: str = "") -> Counter:
-        """Create a counter."""
-        ...
-
-    def create_histogram(self, name: str, unit: str = "", description: str = "") -> Histogram:
-        """Create a histogram."""
-        ...
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Meter
 
 
 def dataframe(requests: Iterable[Request]) -> Any:
@@ -50,34 +27,16 @@ def dataframe(requests: Iterable[Request]) -> Any:
 
 
 _COLUMNS = (
-    "moment",
-    "file",
-    "line",
-    "function",
-    "service",
-    "operation",
-    "resource",
-    "partition",
-    "query_class",
-    "status",
-    "transactions",
-    "bytes_in",
-    "bytes_out",
-    "seconds",
-    "attempt",
-    "examined",
+    *("moment", "file", "line", "function", "service", "operation", "resource", "partition", "query_class", "status"),
+    *("transactions", "bytes_in", "bytes_out", "seconds", "attempt", "examined"),
 )
 
 
-def _row(request: Request) -> dict[str, object]:
-    site = request.site
-    columns = {
-        "file": site.file if site else None,
-        "line": site.line if site else None,
-        "function": site.function if site else None,
-        "query_class": request.query_class.label if request.query_class is not None else None,
-    }
-    return {name: columns[name] if name in columns else getattr(request, name) for name in _COLUMNS}
+def _row(request: Request) -> list[object]:
+    query_class = request.query_class.label if request.query_class is not None else None
+    site = request.site._asdict() if request.site else {}
+    own = {"query_class": query_class, "file": None, "line": None, "function": None, **site}
+    return [own[name] if name in own else getattr(request, name) for name in _COLUMNS]
 
 
 def metrics(requests: Iterable[Request], meter: Meter | None) -> None:
@@ -101,12 +60,10 @@ def metrics(requests: Iterable[Request], meter: Meter | None) -> None:
 
 
 def _attributes(request: Request) -> dict[str, str]:
+    query_class = None if request.query_class is None else request.query_class.label
+    optional = {"resource": request.resource, "query_class": query_class}
     attributes = {"service": request.service, "operation": request.operation, "status": str(request.status)}
-    if request.resource is not None:
-        attributes["resource"] = request.resource
-    if request.query_class is not None:
-        attributes["query_class"] = request.query_class.label
-    return attributes
+    return attributes | {name: value for name, value in optional.items() if value is not None}
 
 
 def _installed() -> Meter:

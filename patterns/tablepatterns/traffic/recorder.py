@@ -10,12 +10,13 @@ from ..argument_types import check_least, checked
 from ..errors import BadInput
 from ..filters import QueryClass
 from .checks import budget_exceeded, no_line, scans_exceeded
-from .export import Meter, dataframe, metrics
+from .export import dataframe, metrics
 from .hooks import Recorder, Watch, blocks, everywhere, opened
 from .request import Request, Site, call_site
 from .tally import PartitionLoad, Tally, group_requests, partition_loads, summed
 
 if TYPE_CHECKING:
+    from opentelemetry.metrics import Meter
     from rich.console import RenderableType
 
 _WIDTH = 120

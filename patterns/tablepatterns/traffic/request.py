@@ -39,21 +39,11 @@ _OF_ACCOUNT: Final = {
     ("PUT", "service", "properties"): "Set{}ServiceProperties",
     ("GET", "service", "stats"): "Get{}ServiceStats",
     ("GET", "account", "properties"): "GetAccountInformation",
-    ("HEAD", "account", "properties"): "GetAccountInformation",
     ("POST", "service", "userdelegationkey"): "GetUserDelegationKey",
     ("POST", "", "batch"): "BlobBatch",
     ("GET", "", "blobs"): "FindBlobsByTags",
 }
-_OF_QUEUE: Final = {
-    ("PUT", ""): "CreateQueue",
-    ("DELETE", ""): "DeleteQueue",
-    ("GET", "metadata"): "GetQueueMetadata",
-    ("HEAD", "metadata"): "GetQueueMetadata",
-    ("PUT", "metadata"): "SetQueueMetadata",
-    ("GET", "acl"): "GetQueueACL",
-    ("HEAD", "acl"): "GetQueueACL",
-    ("PUT", "acl"): "SetQueueACL",
-}
+_OF_QUEUE: Final = {("PUT", ""): "CreateQueue", ("DELETE", ""): "DeleteQueue"}
 _OF_MESSAGES: Final = {
     ("POST", False): "PutMessage",
     ("GET", False): "GetMessages",
@@ -65,13 +55,6 @@ _OF_CONTAINER: Final = {
     ("PUT", ""): "CreateContainer",
     ("DELETE", ""): "DeleteContainer",
     ("GET", ""): "GetContainerProperties",
-    ("HEAD", ""): "GetContainerProperties",
-    ("GET", "metadata"): "GetContainerMetadata",
-    ("HEAD", "metadata"): "GetContainerMetadata",
-    ("PUT", "metadata"): "SetContainerMetadata",
-    ("GET", "acl"): "GetContainerACL",
-    ("HEAD", "acl"): "GetContainerACL",
-    ("PUT", "acl"): "SetContainerACL",
     ("PUT", "lease"): "{}ContainerLease",
     ("GET", "list"): "ListBlobs",
     ("POST", "batch"): "BlobBatch",
@@ -81,9 +64,6 @@ _OF_BLOB: Final = {
     ("HEAD", ""): "GetBlobProperties",
     ("PUT", ""): "PutBlob",
     ("DELETE", ""): "DeleteBlob",
-    ("GET", "metadata"): "GetBlobMetadata",
-    ("HEAD", "metadata"): "GetBlobMetadata",
-    ("PUT", "metadata"): "SetBlobMetadata",
     ("PUT", "properties"): "SetBlobProperties",
     ("PUT", "lease"): "{}BlobLease",
     ("PUT", "snapshot"): "SnapshotBlob",
@@ -94,9 +74,9 @@ _OF_BLOB: Final = {
     ("PUT", "seal"): "AppendBlobSeal",
     ("PUT", "copy"): "AbortCopyBlob",
     ("PUT", "tier"): "SetBlobTier",
-    ("GET", "tags"): "GetBlobTags",
-    ("PUT", "tags"): "SetBlobTags",
 }
+_READ_AND_SET: Final = {"metadata": "Metadata", "acl": "ACL", "tags": "Tags"}
+"""What is read with GET or HEAD, and set with PUT."""
 _FROM_URL: Final = frozenset({"PutBlock", "AppendBlock"})
 _UNKNOWN: Final = "Unknown"
 
@@ -141,7 +121,8 @@ def _account(service: str, method: str, query: Mapping[str, str]) -> str:
     restype, comp = query.get("restype", ""), query.get("comp", "")
     if comp == "list":
         return "ListQueues" if service == "queue" else "ListContainers"
-    return _OF_ACCOUNT.get((method, restype, comp), _UNKNOWN).format(service.capitalize())
+    read = "GET" if method == "HEAD" and restype == "account" else method
+    return _OF_ACCOUNT.get((read, restype, comp), _UNKNOWN).format(service.capitalize())
 
 
 def parameter(parameters: str, name: str) -> str:
@@ -186,25 +167,33 @@ def _write(method: str, headers: Mapping[str, str]) -> str:
     return "MergeEntity" if "If-Match" in headers else "InsertOrMergeEntity"
 
 
+def _operation(noun: str, operations: Mapping[tuple[str, str], str], method: str, comp: str) -> str:
+    """Return the operation on a queue, container or blob; of its lease, with a placeholder for the action."""
+    if comp in _READ_AND_SET and method in ("GET", "HEAD", "PUT"):
+        return f"{'Set' if method == 'PUT' else 'Get'}{noun}{_READ_AND_SET[comp]}"
+    fallback = operations.get(("GET", comp), _UNKNOWN) if method == "HEAD" else _UNKNOWN
+    return operations.get((method, comp), fallback)
+
+
 def _queue(method: str, queue: str, below: str, query: Mapping[str, str]) -> RequestPurpose:
     if below.startswith("messages"):
         if query.get("peekonly") == "true":
             return RequestPurpose("PeekMessages", queue)
         has_id = bool(below.removeprefix("messages").strip("/"))
         return RequestPurpose(_OF_MESSAGES.get((method, has_id), _UNKNOWN), queue)
-    return RequestPurpose(_OF_QUEUE.get((method, query.get("comp", "")), _UNKNOWN), queue)
+    return RequestPurpose(_operation("Queue", _OF_QUEUE, method, query.get("comp", "")), queue)
 
 
 def _blob(
     method: str, container: str, blob: str, query: Mapping[str, str], headers: Mapping[str, str]
 ) -> RequestPurpose:
-    kind = method, query.get("comp", "")
+    comp = query.get("comp", "")
     action = headers.get("x-ms-lease-action", "").capitalize()
     if query.get("restype") == "container":
-        return RequestPurpose(_OF_CONTAINER.get(kind, _UNKNOWN).format(action), container)
+        return RequestPurpose(_operation("Container", _OF_CONTAINER, method, comp).format(action), container)
     if not blob:
         container, blob = "$root", container
-    operation = _OF_BLOB.get(kind, _UNKNOWN).format(action)
+    operation = _operation("Blob", _OF_BLOB, method, comp).format(action)
     if "x-ms-copy-source" in headers:
         operation = _copied(operation, headers)
     return RequestPurpose(operation, container, blob)

@@ -6,19 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from tablepatterns.edm import Ticks
 from tablepatterns.limits import MAX_PUT_BLOB_BYTES, MIB
 
 from .. import errors
-from ..account import Engine
 from ..errors import ServiceError
 from ..http import service_properties
-from ..http.api import Api, Service
+from ..http.api import Service
 from ..http.authorization import Authorization
-from ..http.bearer_token import TrustTokens
 from ..http.call import AnyCall
 from ..http.errors import ErrorWriter
-from ..http.message import Request, Response
+from ..http.message import Response
 from ..http.permissions import WRITE_SERVICE, Need, Permit
 from ..http.service_properties import get_properties, get_statistics
 from ..http.shared_key import storage_texts
@@ -35,7 +32,6 @@ _NOT_HERE: Final = ("DeleteRetentionPolicy", "StaticWebsite")
 
 
 def get_account(call: BlobCall) -> Response:
-    """Return the kind of the account."""
     call.begin("GetAccountInformation", ACCOUNT)
     call.reach_state()
     kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2", "x-ms-is-hns-enabled": "false"}
@@ -71,22 +67,13 @@ class PublicPermit(Permit):
 
 
 class BlobAuthorization(Authorization):
-    """Determines what the sender of a request may do.
+    """Determines what the sender of a request may do; without a credential, only public access."""
 
-    :param engine: the account
-    :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
-    """
-
-    __slots__ = ("_engine",)
-
-    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens) -> None:
-        super().__init__(engine, BlobAccess(engine, engine.blobs), storage_texts, trust_tokens=trust_tokens)
-        self._engine = engine
+    __slots__ = ()
 
     def permit(self, call: AnyCall) -> Permit:
-        """Return what the sender may do; without a credential, only public access."""
         if "authorization" not in call.request.headers and "sig" not in call.address.query:
-            access = self._engine.blobs.containers.public_access(call.resource)
+            access = call.engine.blobs.containers.public_access(call.resource)
             if access is not PublicAccess.NONE:
                 return PublicPermit(access)
         return super().permit(call)
@@ -161,29 +148,13 @@ def _write_error(call: BlobCall, error: ServiceError) -> Response:
     return response
 
 
-class BlobApi(Api[BlobCall]):
-    """Process requests to the Blob service of one account. Thread-safe.
-
-    Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
-
-    >>> api = BlobApi(Engine("contoso"))
-    >>> response = api.handle(Request("GET", "https://contoso.blob.core.windows.net/?comp=list", {}))
-    >>> response.status, response.headers["x-ms-error-code"]
-    (401, 'NoAuthenticationInformation')
-
-    :param engine: the account
-    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
-        account or for Azure Storage that has not expired, without verifying its signature
-    """
-
-    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
-        authorization = BlobAuthorization(engine, trust_tokens=trust_tokens)
-
-        def call(engine: Engine, request: Request, id: str, now: Ticks) -> BlobCall:  # noqa: A002
-            return BlobCall(engine, request, id, now, authorization.permit)
-
-        service = Service(BlobCall.service, call, _HANDLERS, _write_error, max_body=_MAX_BODY)
-        super().__init__(engine, service, authorization)
-
-    def _default_version(self) -> str:
-        return self._engine.blobs.get_service_properties().default_version or super()._default_version()
+BLOBS: Final = Service(
+    BlobCall.service,
+    BlobCall,
+    _HANDLERS,
+    _write_error,
+    BlobAccess,
+    storage_texts,
+    BlobAuthorization,
+    max_body=_MAX_BODY,
+)

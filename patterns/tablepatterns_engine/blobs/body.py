@@ -38,7 +38,6 @@ def is_structured(headers: Mapping[str, str]) -> bool:
 
 
 def write_structured(content: Content) -> tuple[Content, dict[str, str]]:
-    """Return a structured body and its headers."""
     size, segments = len(content), max(1, -(-len(content) // _STEP))
     overhead = _MESSAGE.size + segments * (_SEGMENT.size + _CHECKSUM.size) + _CHECKSUM.size
     pieces = [_MESSAGE.pack(1, size + overhead, _CRC64, segments)]
@@ -145,7 +144,6 @@ def md5_of(content: Content) -> bytes:
 
 
 def crc64_of(content: Content) -> bytes:
-    """Return the CRC-64 of content in header form."""
     return crc64(content).to_bytes(CRC64_BYTES, "little")
 
 

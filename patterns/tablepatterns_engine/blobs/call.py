@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
-from urllib.parse import unquote
+from collections.abc import Mapping
+from typing import Final
 
 from tablepatterns.edm import Ticks
 
-from .. import errors
-from ..account import Engine
 from ..errors import ServiceError
-from ..http.address import NOWHERE, Address, read_address
-from ..http.call import AnyCall, Call
+from ..http.address import Target, component_kind, decode, read_address, service_kind
+from ..http.call import Call
 from ..http.message import Request
-from ..http.permissions import Need, Owner, Permit
+from ..http.permissions import Need, Owner
 from ..http.supported import BLOB_SUPPORT
 from ..resources import invalid_parameter
 from .containers import Containers
@@ -63,98 +60,47 @@ _OF_BLOB: Final[Mapping[str | None, str]] = {
 }
 
 
-class Target(NamedTuple):
-    """The resource that a request names.
-
-    :param kind: what its URL names; "unknown" is an operation of the service that the engine does not have
-    """
-
-    address: Address
-    kind: str
-    container: str = ""
-    blob: str = ""
-
-    @property
-    def resource(self) -> str:
-        """The name of the container, or ""."""
-        return self.container
-
-
-UNKNOWN: Final = Target(NOWHERE, "service")
-"""What is known about a request before its URL is read."""
-
-
 def locate(url: str, account: str) -> Target:
     """Return the resource that a URL names.
+
+    Its kind "unknown" is an operation of the service that the engine does not have.
 
     :raises ServiceError: InvalidUri if it is not a URL, or names nothing in this account; InvalidQueryParameterValue
     """
     address = read_address(url, account)
     query = address.query
     first, _, blob_path = address.tail[1:].partition("/")
-    container, blob = _decoded(first), _decoded(blob_path)
+    container, blob = decode(first), decode(blob_path)
     if query.get("restype") == "account" and query.get("comp") == "properties":
         return Target(address, "account", container, blob)
     if not container:
-        return Target(address, _of_service(query))
+        return Target(address, service_kind(_OF_SERVICE, query))
     if query.get("restype") == "container":
-        return Target(address, _kind(_OF_CONTAINER, query), container)
+        return Target(address, component_kind(_OF_CONTAINER, query), container)
     if not blob:
         container, blob = ROOT, container
-    return Target(address, _kind(_OF_BLOB, query), container, blob)
+    return Target(address, component_kind(_OF_BLOB, query), container, blob)
 
 
-def _decoded(text: str) -> str:
-    if "%" not in text:
-        return text
-    try:
-        return unquote(text, errors="strict")
-    except UnicodeDecodeError as error:
-        raise ServiceError(errors.INVALID_URI) from error
+class BlobCall(Call[Blobs]):
+    """A request to the Blob service."""
 
-
-def _of_service(query: Mapping[str, str]) -> str:
-    kind = _OF_SERVICE.get((query.get("restype"), query.get("comp")))
-    if kind is None:
-        raise ServiceError(errors.INVALID_URI)
-    return kind
-
-
-def _kind(kinds: Mapping[str | None, str], query: Mapping[str, str]) -> str:
-    comp = query.get("comp")
-    kind = kinds.get(comp)
-    if kind is None:
-        raise invalid_parameter("comp", comp)
-    return kind
-
-
-class BlobCall(Call[Target, Blobs]):
-    """A request to the Blob service.
-
-    :param authorize: determines what the sender of a request may do
-    """
-
-    __slots__ = ("authorize",)
+    __slots__ = ()
 
     service = "Blob"
     support = BLOB_SUPPORT
-    unknown = UNKNOWN
-
-    def __init__(
-        self,
-        engine: Engine,
-        request: Request,
-        id: str,  # noqa: A002
-        now: Ticks,
-        authorize: Callable[[AnyCall], Permit],
-    ) -> None:
-        super().__init__(engine, request, id, now)
-        self.authorize = authorize
 
     def locate(self) -> None:
-        """Read the URL."""
         self.target = locate(self.request.url, self.engine.account_name)
-        self.notes.partition = self.target.blob or None
+        self.notes.partition = self.target.item or None
+
+    @property
+    def settings(self) -> Blobs:
+        return self.engine.blobs
+
+    @property
+    def default_version(self) -> str:
+        return self.settings.get_service_properties().default_version or super().default_version
 
     def inner(self, request: Request, *, as_owner: bool = False) -> BlobCall:
         """Return the call of a request inside this one, with the same notes.
@@ -170,9 +116,6 @@ class BlobCall(Call[Target, Blobs]):
         call.permit = self.permit if inherits else self.authorize(call)
         return call
 
-    def _state(self) -> Blobs:
-        return self.engine.blobs
-
     @property
     def containers(self) -> Containers:
         """The state for operations on containers."""
@@ -181,7 +124,7 @@ class BlobCall(Call[Target, Blobs]):
     @property
     def place(self) -> tuple[str, str]:
         """The container and the blob."""
-        return self.target.container, self.target.blob
+        return self.target.resource, self.target.item
 
     @property
     def snapshot(self) -> Ticks | None:
@@ -197,10 +140,9 @@ class BlobCall(Call[Target, Blobs]):
 
     def allow(self, need: Need) -> None:
         """Check that the sender may execute an operation on this container, or on this blob in it."""
-        self.permit.check(need, "/".join(self.place) if self.target.blob else self.target.container)
+        self.permit.check(need, "/".join(self.place) if self.target.item else self.resource)
 
     def may(self, need: Need) -> bool:
-        """Return whether the sender may execute another operation here."""
         try:
             self.allow(need)
         except ServiceError:

@@ -57,7 +57,6 @@ _XML: Final = {"Content-Type": "application/xml"}
 
 
 def list_containers(call: BlobCall) -> Response:
-    """Return a page of the list of containers."""
     call.begin("ListContainers", LIST_CONTAINERS)
     query = call.address.query
     read_words(query, "include", _INCLUDES)
@@ -70,21 +69,18 @@ def list_containers(call: BlobCall) -> Response:
 
 
 def create_container(call: BlobCall) -> Response:
-    """Create a container."""
     call.begin("CreateContainer", CREATE_CONTAINER)
     metadata, access = read_metadata(call.request), _read_access(call.request.headers)
     return Response(201, _version(call.containers.create(call.resource, metadata, access)))
 
 
 def delete_container(call: BlobCall) -> Response:
-    """Delete a container with its blobs."""
     call.begin("DeleteContainer", DELETE_CONTAINER)
     call.containers.delete(call.resource, read_container_terms(call.request.headers))
     return Response(202, {})
 
 
 def get_properties(call: BlobCall) -> Response:
-    """Return the properties of a container."""
     call.begin("GetContainerProperties", READ_CONTAINER)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
     return Response(
@@ -101,14 +97,12 @@ def get_properties(call: BlobCall) -> Response:
 
 
 def get_metadata(call: BlobCall) -> Response:
-    """Return the metadata of a container."""
     call.begin("GetContainerMetadata", READ_CONTAINER)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
     return Response(200, {**_version(container), **metadata_headers(container.metadata)})
 
 
 def set_metadata(call: BlobCall) -> Response:
-    """Replace the metadata of a container."""
     call.begin("SetContainerMetadata", WRITE_CONTAINER)
     terms = read_container_terms(call.request.headers)
     return Response(200, _version(call.containers.set_metadata(call.resource, read_metadata(call.request), terms)))
@@ -153,7 +147,6 @@ _STATUSES: Final[Mapping[str, int]] = {"acquire": 201, "break": 202}
 
 
 def lease_blob(call: BlobCall) -> Response:
-    """Execute an action on the lease of a blob."""
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}BlobLease", BREAK_LEASE if name == "break" else WRITE)
     blob, now = call.state.lease(*call.place, action, read_conditions(call.request.headers))
@@ -161,11 +154,10 @@ def lease_blob(call: BlobCall) -> Response:
 
 
 def lease_container(call: BlobCall) -> Response:
-    """Execute an action on the lease of a container."""
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}ContainerLease", BREAK_CONTAINER_LEASE if name == "break" else WRITE_CONTAINER)
     terms = read_container_conditions(call.request.headers)
-    container, now = call.containers.lease(call.target.container, action, terms)
+    container, now = call.containers.lease(call.resource, action, terms)
     return _answer(name, version_headers(container.etag, container.modified), container.lease, now)
 
 

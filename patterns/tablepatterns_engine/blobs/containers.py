@@ -83,13 +83,11 @@ class Containers:
         return PublicAccess.NONE if container is None else container.properties.access
 
     def set_metadata(self, name: str, metadata: Mapping[str, str], terms: Terms = NO_TERMS) -> ContainerProperties:
-        """Replace the metadata of a container."""
         return self._change(name, terms, metadata=checked_metadata(metadata))
 
     def set_access(
         self, name: str, access: PublicAccess, policies: Sequence[AccessPolicy], terms: Terms = NO_TERMS
     ) -> ContainerProperties:
-        """Replace a container's public access and stored access policies."""
         check_policies(policies, _PERMISSIONS)
         return self._change(name, terms, access=access, policies=tuple(policies))
 

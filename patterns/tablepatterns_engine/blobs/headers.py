@@ -175,12 +175,10 @@ _DEFAULT_TIER: Final = Tier.HOT
 
 
 def version_headers(etag: str, modified: Ticks) -> dict[str, str]:
-    """Return the headers of a version."""
     return {"ETag": etag, "Last-Modified": http_date(modified)}
 
 
 def lease_headers(lease: Lease, now: Ticks) -> dict[str, str]:
-    """Return the state of a lease at a given time."""
     state = lease.state(now)
     headers = {"x-ms-lease-state": state.value, "x-ms-lease-status": "locked" if state.locked else "unlocked"}
     if state is State.LEASED:
@@ -194,12 +192,10 @@ def duration_of(lease: Lease) -> str:
 
 
 def written_headers(blob: Blob) -> dict[str, str]:
-    """Return the headers of the response to a write."""
     return {**version_headers(blob.etag, blob.modified), "x-ms-request-server-encrypted": "true"}
 
 
 def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
-    """Return the headers of the response to a read."""
     headers = {
         **version_headers(blob.etag, blob.modified),
         **write_content_headers(blob.headers),
@@ -247,7 +243,6 @@ _FIRST: Mark = ("", 0)
 
 
 def write_marker(mark: Mark) -> str:
-    """Return a marker for a position."""
     name, moment = mark
     return write_token(f"{moment} {name}")
 
@@ -305,12 +300,10 @@ def read_conditions(headers: Mapping[str, str]) -> Terms:
 
 
 def read_source_conditions(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions and the lease of the source of a copy."""
     return _conditions(headers, _SOURCE, guid_of=f"{_SOURCE}lease-id")
 
 
 def read_lease(headers: Mapping[str, str]) -> Terms:
-    """Return the lease of a request without conditions."""
     return Terms(lease=guid(headers, _LEASE))
 
 

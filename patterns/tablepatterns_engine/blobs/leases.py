@@ -67,7 +67,6 @@ class Lease:
     breaking: bool = False
 
     def state(self, now: Ticks) -> State:
-        """Return what the lease is at a moment."""
         if self.id is None:
             return State.AVAILABLE
         runs = self.ends is None or now < self.ends

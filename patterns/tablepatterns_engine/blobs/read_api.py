@@ -40,7 +40,6 @@ _BLOCK_LISTS: Final = frozenset({"committed", "uncommitted", "all"})
 
 
 def get_blob(call: BlobCall) -> Response:
-    """Return the content of a blob, or a range of it."""
     call.begin("GetBlob", READ)
     headers = call.request.headers
     span = read_range(headers)
@@ -60,7 +59,6 @@ def get_blob(call: BlobCall) -> Response:
 
 
 def get_properties(call: BlobCall) -> Response:
-    """Return the properties of a blob."""
     call.begin("GetBlobProperties", READ)
     blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
     call.notes.examined = call.notes.returned = 1
@@ -69,7 +67,6 @@ def get_properties(call: BlobCall) -> Response:
 
 
 def get_metadata(call: BlobCall) -> Response:
-    """Return the metadata of a blob."""
     call.begin("GetBlobMetadata", READ)
     blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
     call.notes.examined = call.notes.returned = 1
@@ -77,14 +74,12 @@ def get_metadata(call: BlobCall) -> Response:
 
 
 def get_tags(call: BlobCall) -> Response:
-    """Return the tags of a blob."""
     call.begin("GetBlobTags", TAGS)
     blob = call.state.get(*call.place, read_tag_terms(call.request.headers), call.snapshot)
     return Response(200, {**_XML}, write_tags(blob.tags))
 
 
 def get_block_list(call: BlobCall) -> Response:
-    """Return the blocks under a name."""
     call.begin("GetBlockList", READ)
     list_type = call.address.query.get("blocklisttype", "committed").lower()
     if list_type not in _BLOCK_LISTS:
@@ -98,7 +93,6 @@ def get_block_list(call: BlobCall) -> Response:
 
 
 def list_blobs(call: BlobCall) -> Response:
-    """Return a page of the list of blobs."""
     call.begin("ListBlobs", LIST_BLOBS)
     query = call.address.query
     page = call.state.page(call.resource, _read_list_query(query))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,9 +12,7 @@ from ..errors import ServiceError
 from ..http.call import AnyCall
 from ..http.permissions import Need, Permit, check_letters
 from ..http.sas import SharedAccess
-from .call import BlobCall
 
-_LETTERS: Final = re.compile("(?=.)r?a?c?w?d?x?y?l?t?f?m?e?o?p?i?")
 _OVERRIDES: Final = {
     "rscc": "Cache-Control",
     "rscd": "Content-Disposition",
@@ -52,8 +50,8 @@ class BlobPermit(Permit):
 class BlobAccess(SharedAccess):
     """Checks the signatures in the queries of requests to the Blob service."""
 
-    service = "b"
-    letters = _LETTERS
+    service = "blob"
+    letters = re.compile("(?=.)r?a?c?w?d?x?y?l?t?f?m?e?o?p?i?")
 
     def resource(self, call: AnyCall) -> str:
         """Return the container or the blob of the request, since the signature does not name one.
@@ -64,25 +62,22 @@ class BlobAccess(SharedAccess):
         kind, is_snapshot = query.get("sr"), "snapshot" in query
         if kind == "c":
             return call.resource
-        if kind == ("bs" if is_snapshot else "b") and isinstance(call, BlobCall) and call.target.blob:
-            return "/".join(call.place)
+        if kind == ("bs" if is_snapshot else "b") and call.target.item:
+            return f"{call.resource}/{call.target.item}"
         return ""
 
     def home(self, resource: str) -> str:
         """Return the container, whose stored access policies apply to its blobs too."""
         return resource.partition("/")[0]
 
-    def text(self, query: Mapping[str, str], resource: str) -> str:
-        """Return the text that such a signature signs."""
-        version = query.get("sv", "")
-        fields = ["si", "sip", "spr", "sv"]
+    def signed_fields(self, query: Mapping[str, str]) -> Sequence[str]:
+        """Return the names of what a signature signs after the resource, which depends on its version."""
+        version, names = query.get("sv", ""), [*self.fields]
         if version >= _SNAPSHOT_VERSION:
-            fields += ["sr", "snapshot" if query.get("sr") == "bs" else ""]
+            names += ["sr", "snapshot" if query.get("sr") == "bs" else ""]
         if version >= _ENCRYPTION_SCOPE_VERSION:
-            fields += ["ses"]
-        head = [query.get("sp", ""), query.get("st", ""), query.get("se", ""), f"/blob/{self.account}/{resource}"]
-        return "\n".join(head + [query.get(name, "") for name in (*fields, *_OVERRIDES)])
+            names += ["ses"]
+        return [*names, *_OVERRIDES]
 
     def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
-        """Return the permissions that a valid signature grants."""
         return BlobPermit(resource, letters, {_OVERRIDES[name]: query[name] for name in _OVERRIDES if name in query})

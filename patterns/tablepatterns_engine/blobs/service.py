@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
@@ -13,7 +12,7 @@ from .. import errors
 from ..clock import Clock
 from ..content import Content
 from ..errors import ErrorMessage, ServiceError
-from ..resources import AccessPolicy, ServiceProperties, checked_metadata
+from ..resources import AccessPolicy, Settings, checked_metadata
 from . import versions as versions
 from .blob import (
     Blob,
@@ -43,7 +42,7 @@ _Change: TypeAlias = Callable[[Blob], Blob]
 _NO_DRAFT: Final = Draft()
 
 
-class Blobs:
+class Blobs(Settings):
     """One account's blobs. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
     Returned versions do not change: a download continues even if the blob is overwritten.
@@ -58,9 +57,7 @@ class Blobs:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._properties = ServiceProperties()
+        super().__init__(clock)
         self.containers = Containers(clock, self._lock)
 
     # -- Reading
@@ -348,25 +345,15 @@ class Blobs:
             if slot.current is None:
                 del home.slots[name]
 
-    # -- Access policies and service properties
+    # -- Access policies
 
     def get_policies(self, container: str) -> Sequence[AccessPolicy]:
-        """Return the stored access policies of a container."""
         return self.containers.get(container).policies
 
     def set_policies(self, container: str, policies: Sequence[AccessPolicy]) -> None:
         """Replace the stored access policies of a container, but not its public access."""
         with self._lock:
             self.containers.set_access(container, self.containers.get(container).access, policies)
-
-    def get_service_properties(self) -> ServiceProperties:
-        """Return the properties of the service."""
-        return self._properties
-
-    def set_service_properties(self, properties: ServiceProperties) -> None:
-        """Replace the properties of the service."""
-        properties.check()
-        self._properties = properties
 
     # -- The two ways to a new version
 

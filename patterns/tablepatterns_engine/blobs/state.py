@@ -50,7 +50,6 @@ class ContainerProperties:
 
     @property
     def etag(self) -> str:
-        """The ETag of this version."""
         return etag_of(self.modified)
 
     @property
@@ -105,7 +104,6 @@ class Slot:
         return self._staged if now - self._staged_at < _KEPT else {}
 
     def stage(self, block: Block, now: Ticks) -> None:
-        """Stage a block, replacing an uncommitted one with its id."""
         self._staged = {**self.staged(now), block.id: block}
         self._staged_at = now
 
@@ -115,7 +113,6 @@ class Slot:
         self._staged = {}
 
     def replace(self, before: Blob, after: Blob) -> None:
-        """Replace the blob or a snapshot by a changed version."""
         if before.snapshot is None:
             self.current = after
         else:

@@ -43,7 +43,6 @@ class Appended(NamedTuple):
 
 
 def written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks) -> Blob:
-    """Return a blob written as a whole."""
     blob = Blob(name, kind, content, draft.headers, draft.metadata, stamp, stamp, tags=draft.tags, tier=draft.tier)
     return replace(blob, tier_changed=stamp) if draft.tier else blob
 

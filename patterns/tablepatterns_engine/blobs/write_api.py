@@ -12,7 +12,6 @@ from tablepatterns.limits import MIB
 from .. import errors
 from ..content import Content
 from ..errors import ServiceError
-from ..http.errors import status_of
 from ..http.headers import read_metadata, seven_digits
 from ..http.message import Request, Response
 from .blob import Blob, Draft, Kind, Tier
@@ -62,7 +61,7 @@ class CopySourceError(ServiceError):
     """
 
     def __init__(self, error: ServiceError) -> None:
-        self.status = status_of(error.code)
+        self.status = error.error_message.status
         answer = errors.CANNOT_VERIFY_COPY_SOURCE.with_details(
             CopySourceStatusCode=self.status, CopySourceErrorCode=error.code, CopySourceErrorMessage=error.message
         )
@@ -185,7 +184,6 @@ def put_blob(call: BlobCall) -> Response:
 
 
 def put_block(call: BlobCall) -> Response:
-    """Stage a block, from the body or another blob."""
     call.begin("PutBlockFromURL" if copies(call) else "PutBlock", WRITE)
     block_id = call.address.query.get("blockid")
     if block_id is None:
@@ -197,7 +195,6 @@ def put_block(call: BlobCall) -> Response:
 
 
 def put_block_list(call: BlobCall) -> Response:
-    """Create a block blob from blocks."""
     call.begin("PutBlockList", CREATE)
     payload = read_payload(call.request)
     entries, draft = read_block_list(bytes(payload.content)), read_draft(call)
@@ -208,11 +205,11 @@ def put_block_list(call: BlobCall) -> Response:
 
 
 def append_block(call: BlobCall) -> Response:
-    """Append a block, from the body or another blob."""
     call.begin("AppendBlockFromURL" if copies(call) else "AppendBlock", ADD)
     headers = call.request.headers
     payload = _payload(call, _source(call))
-    if len(payload.content) > _SMALL_APPEND and _version(call) < _LARGE_APPENDS:
+    version = headers.get("x-ms-version") or call.default_version
+    if len(payload.content) > _SMALL_APPEND and version < _LARGE_APPENDS:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
     position, max_size = number(headers, _POSITION), number(headers, _MAX_SIZE)
     blob, offset = call.state.append(
@@ -224,7 +221,6 @@ def append_block(call: BlobCall) -> Response:
 
 
 def seal(call: BlobCall) -> Response:
-    """Seal an append blob."""
     call.begin("AppendBlobSeal", ADD)
     headers = call.request.headers
     blob = call.state.seal(*call.place, read_terms(headers), position=number(headers, _POSITION))
@@ -254,10 +250,6 @@ def read_tier(headers: Mapping[str, str]) -> Tier | None:
     :raises ServiceError: InvalidHeaderValue
     """
     return word(headers, "x-ms-access-tier", Tier)
-
-
-def _version(call: BlobCall) -> str:
-    return call.request.headers.get("x-ms-version") or call.state.get_service_properties().default_version or ""
 
 
 def _source(call: BlobCall) -> Blob | None:
@@ -313,7 +305,6 @@ class Priority(Enum):
 
 
 def set_headers(call: BlobCall) -> Response:
-    """Replace the content headers of a blob."""
     call.begin("SetBlobProperties", WRITE)
     headers = call.request.headers
     blob = call.state.set_headers(*call.place, read_content_headers(headers), read_terms(headers))
@@ -322,7 +313,6 @@ def set_headers(call: BlobCall) -> Response:
 
 
 def set_metadata(call: BlobCall) -> Response:
-    """Replace the metadata of a blob."""
     call.begin("SetBlobMetadata", WRITE)
     blob = call.state.set_metadata(*call.place, read_metadata(call.request), read_terms(call.request.headers))
     call.notes.written = 1
@@ -330,7 +320,6 @@ def set_metadata(call: BlobCall) -> Response:
 
 
 def set_tags(call: BlobCall) -> Response:
-    """Replace the tags of a blob."""
     call.begin("SetBlobTags", TAGS)
     tags = read_tags(bytes(read_payload(call.request).content))
     call.state.set_tags(*call.place, tags, read_tag_terms(call.request.headers))
@@ -339,7 +328,6 @@ def set_tags(call: BlobCall) -> Response:
 
 
 def set_tier(call: BlobCall) -> Response:
-    """Move a block blob to another tier."""
     call.begin("SetBlobTier", WRITE)
     headers = call.request.headers
     tier = read_tier(headers)
@@ -352,7 +340,6 @@ def set_tier(call: BlobCall) -> Response:
 
 
 def take_snapshot(call: BlobCall) -> Response:
-    """Take a snapshot of a blob."""
     call.begin("SnapshotBlob", SNAPSHOT)
     metadata = read_metadata(call.request) or None
     taken = call.state.snapshot(*call.place, metadata, read_terms(call.request.headers))
@@ -364,7 +351,6 @@ def take_snapshot(call: BlobCall) -> Response:
 
 
 def delete_blob(call: BlobCall) -> Response:
-    """Delete a blob, a snapshot of it, or all of them."""
     call.begin("DeleteBlob", DELETE)
     headers, snapshot = call.request.headers, call.snapshot
     asked = headers.get(_SNAPSHOTS)

@@ -70,7 +70,6 @@ def write_list(
 
 
 def repeated(query: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
-    """Return the options of a request as elements."""
     return [optional(name, query.get(option)) for option, name in names.items()]
 
 
@@ -86,7 +85,6 @@ def name_element(name: str) -> str:
 
 
 def metadata_element(metadata: Mapping[str, str]) -> str:
-    """Return metadata as an element."""
     return element("Metadata", *(optional(*pair) for pair in metadata.items()))
 
 
@@ -100,7 +98,6 @@ _CONTAINER_OPTIONS: Final = {"prefix": "Prefix", "marker": "Marker", "maxresults
 def write_containers(
     containers: Iterable[ContainerProperties], base: str, query: Mapping[str, str], following: str, now: Ticks
 ) -> bytes:
-    """Return a page of the list of containers as a document."""
     with_metadata = "metadata" in query.get("include", "").split(",")
     items = (_container(each, now, with_metadata) for each in containers)
     return write_list(base, None, repeated(query, _CONTAINER_OPTIONS), items, "Containers", following)
@@ -151,12 +148,10 @@ def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_tags(tags: Mapping[str, str]) -> bytes:
-    """Return tags as a document."""
     return write_document(tags_element(tags))
 
 
 def tags_element(tags: Mapping[str, str]) -> str:
-    """Return tags as an element."""
     elements = [element("Tag", element("Key", xml_text(name)), element("Value", xml_text(tags[name]))) for name in tags]
     return element("Tags", element("TagSet", *elements))
 
@@ -174,7 +169,6 @@ _BLOB_OPTIONS: Final = {"prefix": "Prefix", "marker": "Marker", "maxresults": "M
 def write_blobs(
     items: Iterable[Item], base: str, container: str, query: Mapping[str, str], following: str, now: Ticks
 ) -> bytes:
-    """Return a page of the list of blobs as a document."""
     include = frozenset(query.get("include", "").split(","))
     written = (_item(item, include, now) for item in items)
     return write_list(base, container, repeated(query, _BLOB_OPTIONS), written, "Blobs", following)

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
-from urllib.parse import unquote_plus
+from urllib.parse import unquote, unquote_plus
 
 from .. import errors
-from ..errors import ServiceError
+from ..errors import ErrorMessage, ServiceError
+from ..resources import invalid_parameter
 
 _SECONDARY: Final = "-secondary"
 _SITE: Final = re.compile(r"(https?)://([^/]+)", re.IGNORECASE | re.DOTALL)
@@ -34,7 +35,29 @@ class Address:
     tail: str
 
 
-NOWHERE: Final = Address("", secure=False, secondary=False, query={}, tail="/")
+@dataclass(slots=True, eq=False)
+class Target:
+    """What the URL of a request names.
+
+    :param kind: what it is; kind and verb determine the operation
+    :param resource: the table, queue or container, "" if there is none
+    :param item: the message, the blob, or the rest of a path below a table
+    :param partition_key: of an entity
+    """
+
+    address: Address
+    kind: str
+    resource: str = ""
+    item: str = ""
+    partition_key: str = ""
+    row_key: str = ""
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return self.address.query
+
+
+UNKNOWN: Final = Target(Address("", secure=False, secondary=False, query={}, tail="/"), "service")
 """What is known about a request before its URL is read."""
 
 
@@ -52,6 +75,44 @@ def read_address(url: str, account: str) -> Address:
             raise ServiceError(errors.INVALID_URI)
         base, secondary, tail = f"{base}/{name}", name != account, slash + rest
     return Address(base, secure, secondary, _query(options) if options else {}, tail)
+
+
+def decode(text: str, error: ErrorMessage = errors.INVALID_URI) -> str:
+    """Decode a part of a path.
+
+    :raises ServiceError: `error` if it is not UTF-8
+    """
+    if "%" not in text:
+        return text
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError as cause:
+        raise ServiceError(error) from cause
+
+
+def service_kind(kinds: Mapping[tuple[str | None, str | None], str], query: Mapping[str, str]) -> str:
+    """Return what a URL without a resource names.
+
+    :param kinds: the kinds of targets by the options `restype` and `comp`
+    :raises ServiceError: InvalidUri
+    """
+    kind = kinds.get((query.get("restype"), query.get("comp")))
+    if kind is None:
+        raise ServiceError(errors.INVALID_URI)
+    return kind
+
+
+def component_kind(kinds: Mapping[str | None, str], query: Mapping[str, str]) -> str:
+    """Return what a URL of a resource names.
+
+    :param kinds: the kinds of targets by the option `comp`
+    :raises ServiceError: InvalidQueryParameterValue
+    """
+    comp = query.get("comp")
+    kind = kinds.get(comp)
+    if kind is None:
+        raise invalid_parameter("comp", comp)
+    return kind
 
 
 def path_of(url: str) -> str:

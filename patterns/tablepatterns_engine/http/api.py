@@ -17,15 +17,17 @@ from ..errors import ServiceError
 from ..faults import Fault
 from ..ledger import Record
 from .authorization import CHALLENGE, Authorization
+from .bearer_token import TrustTokens
 from .call import AnyCall, Stopped
 from .headers import http_date
 from .message import Request, Response
+from .permissions import Permit
+from .sas import SharedAccess
+from .shared_key import SignedTexts
 from .versions import is_version
 
 CallT = TypeVar("CallT", bound=AnyCall)
 
-_VERSION: Final = "2019-02-02"
-"""The version that is assumed for a request without one."""
 _READS: Final = frozenset({"GET", "HEAD"})
 # Drawn on import: an account that draws a random number on first use would disturb the explorer, which replays them
 _REQUEST_SERIES: Final = str(uuid4())[:24]
@@ -40,14 +42,19 @@ class Service(Generic[CallT]):
     :param call: creates the call for a request
     :param handlers: the operations, by kind of URL and verb
     :param write_error: writes an error response
+    :param access: checks shared access signatures
+    :param signed_texts: the texts of a request that a shared key may sign
     :param headers: the default headers of a response
     :param max_body: the maximum size of a request body, in bytes
     """
 
     name: str
-    call: Callable[[Engine, Request, str, Ticks], CallT]
+    call: Callable[[Engine, Request, str, Ticks, Callable[[AnyCall], Permit]], CallT]
     handlers: Mapping[tuple[str, str], Callable[[CallT], Response]]
     write_error: Callable[[CallT, ServiceError], Response]
+    access: type[SharedAccess]
+    signed_texts: SignedTexts
+    authorization: type[Authorization] = Authorization
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     max_body: int = MAX_REQUEST_BYTES
 
@@ -59,25 +66,28 @@ class Api(Generic[CallT]):
 
     :param engine: the account
     :param service: one of its services
-    :param authorization: determines what the sender of a request may do
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
     """
 
-    def __init__(self, engine: Engine, service: Service[CallT], authorization: Authorization) -> None:
+    def __init__(self, engine: Engine, service: Service[CallT], *, trust_tokens: TrustTokens = False) -> None:
         self._engine = engine
         self._service = service
-        self._authorization = authorization
+        self._authorization = service.authorization(
+            engine, service.access(engine), service.signed_texts, trust_tokens=trust_tokens
+        )
         self._headers = {**service.headers, "Server": f"Windows-Azure-{service.name}/1.0 Microsoft-HTTPAPI/2.0"}
         self._ledger_name = service.name.lower()
 
     @property
     def max_body(self) -> int:
-        """The maximum size of a request body, in bytes."""
         return self._service.max_body
 
     def handle(self, request: Request) -> Response:
         """Process a request and return the service's response, which may be an error."""
         service, engine = self._service, self._engine
-        call = service.call(engine, request, f"{_REQUEST_SERIES}{next(_request_numbers):012x}", engine.clock.now())
+        request_id = f"{_REQUEST_SERIES}{next(_request_numbers):012x}"
+        call = service.call(engine, request, request_id, engine.clock.now(), self._authorization.permit)
         try:
             response = self._execute(call)
         except ServiceError as error:
@@ -99,7 +109,7 @@ class Api(Generic[CallT]):
         version = request.headers.get("x-ms-version")
         if version is not None and not is_version(version):
             raise ServiceError(errors.INVALID_HEADER.with_details(HeaderName="x-ms-version", HeaderValue=version))
-        call.permit = self._authorization.permit(call)
+        call.permit = call.authorize(call)
         if len(request.body) > self._service.max_body:
             raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
         if target.address.secondary and call.method not in _READS:
@@ -132,15 +142,11 @@ class Api(Generic[CallT]):
             headers.setdefault("Content-Length", "0")
         headers["x-ms-request-id"] = call.id
         version = sent.get("x-ms-version")
-        headers["x-ms-version"] = self._default_version() if version is None else version
+        headers["x-ms-version"] = call.default_version if version is None else version
         client_request_id = sent.get("x-ms-client-request-id")
         if client_request_id is not None:
             headers["x-ms-client-request-id"] = client_request_id
         headers["Date"] = http_date(call.now)
-
-    def _default_version(self) -> str:
-        """Return the version that is assumed for a request without one."""
-        return _VERSION
 
     def _record(self, call: CallT, response: Response) -> None:
         notes, fault = call.notes, call.notes.fault

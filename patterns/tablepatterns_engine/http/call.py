@@ -3,49 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from tablepatterns.edm import Ticks
 
 from ..account import Engine
 from ..faults import Fault, RequestInfo
-from ..resources import AccessPolicy, ServiceProperties
-from .address import Address
+from ..resources import Settings
+from .address import UNKNOWN, Address
 from .message import Request
 from .permissions import Need, Owner, Permit
 from .supported import Support
-
-
-class Settings(Protocol):
-    """The access policies and the properties that every service stores."""
-
-    def get_policies(self, name: str, /) -> Sequence[AccessPolicy]:
-        """Return the stored access policies of a table, a queue or a container."""
-        ...
-
-    def set_policies(self, name: str, policies: Sequence[AccessPolicy], /) -> None:
-        """Replace the stored access policies of a table, a queue or a container."""
-
-    def get_service_properties(self) -> ServiceProperties:
-        """Return the properties of the service."""
-        ...
-
-    def set_service_properties(self, properties: ServiceProperties, /) -> None:
-        """Replace the properties of the service."""
-
-
-class Target(Protocol):
-    """The target of a request, as its URL names it."""
-
-    @property
-    def address(self) -> Address: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def resource(self) -> str: ...
 
 
 class Stopped(Exception):
@@ -69,37 +38,42 @@ class Notes:
     """Whether the request has reached the state."""
 
 
-TargetT = TypeVar("TargetT", bound=Target)
 StateT = TypeVar("StateT", bound=Settings)
 
 _OWNER: Final = Owner()
 
 
-class Call(ABC, Generic[TargetT, StateT]):
+class Call(ABC, Generic[StateT]):
     """A request while it is being processed.
 
     :param now: when the request arrived; every timestamp in its response is this one
+    :param authorize: determines what the sender of a request may do
 
     :ivar target: its target; before `locate`, an unknown one
     :ivar permit: what the sender may do, known after authentication
     """
 
-    __slots__ = ("engine", "id", "method", "notes", "now", "permit", "request", "target")
+    __slots__ = ("authorize", "engine", "id", "method", "notes", "now", "permit", "request", "target")
 
     service: ClassVar[str]
     """The service, spelled as in the names of its operations."""
     support: ClassVar[Mapping[str, Support]]
     """The conditions and options that each operation supports, by its name."""
 
-    unknown: ClassVar[Any]
-    """The target before the URL is parsed."""
-
-    def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
+    def __init__(
+        self,
+        engine: Engine,
+        request: Request,
+        id: str,  # noqa: A002
+        now: Ticks,
+        authorize: Callable[[AnyCall], Permit],
+    ) -> None:
         self.engine = engine
         self.request = request
         self.id = id
         self.now = now
-        self.target: TargetT = self.unknown
+        self.authorize = authorize
+        self.target = UNKNOWN
         self.method = request.method
         self.permit: Permit = _OWNER
         self.notes = Notes()
@@ -111,9 +85,15 @@ class Call(ABC, Generic[TargetT, StateT]):
         :raises ServiceError: InvalidUri, or what else is wrong with the URL
         """
 
+    @property
     @abstractmethod
-    def _state(self) -> StateT:
-        """Return the state of the service."""
+    def settings(self) -> StateT:
+        """The state of the service; `state` is for operations."""
+
+    @property
+    def default_version(self) -> str:
+        """The version that is assumed for a request without one."""
+        return "2019-02-02"
 
     @property
     def address(self) -> Address:
@@ -139,7 +119,7 @@ class Call(ABC, Generic[TargetT, StateT]):
         :raises Stopped: a fault ends the request
         """
         self.reach_state()
-        return self._state()
+        return self.settings
 
     def begin(self, operation: str, need: Need) -> None:
         """Note the operation, and check that the sender may execute it and that the engine supports the request.
@@ -166,7 +146,6 @@ class Call(ABC, Generic[TargetT, StateT]):
 
     @property
     def info(self) -> RequestInfo:
-        """What the request is for, as far as it is known."""
         notes = self.notes
         return RequestInfo(self.service.lower(), notes.operation, notes.table, notes.partition)
 
@@ -189,5 +168,5 @@ class Call(ABC, Generic[TargetT, StateT]):
             raise Stopped
 
 
-AnyCall = Call[Any, Any]
+AnyCall: TypeAlias = "Call[Any]"
 """A request to any of the services."""

@@ -29,7 +29,6 @@ def read_metadata(request: Request) -> dict[str, str]:
 
 
 def metadata_headers(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return metadata as headers."""
     return {_PREFIX + name: value for name, value in metadata.items()}
 
 

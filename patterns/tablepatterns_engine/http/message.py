@@ -67,7 +67,6 @@ class Response:
 
     @property
     def size(self) -> int:
-        """The length of the body."""
         return len(self._body)
 
     @property

@@ -92,18 +92,15 @@ def read_responses(body: bytes, content_type: str) -> Iterator[Response]:
 
 
 def write_parts(boundary: str, parts: Sequence[bytes]) -> bytes:
-    """Return a multipart body of encoded parts."""
     delimiter = f"--{boundary}\r\n".encode()
     return b"".join([delimiter + part + b"\r\n" for part in parts]) + f"--{boundary}--\r\n".encode()
 
 
 def write_multipart(boundary: str, parts: Sequence[bytes]) -> bytes:
-    """Return a part that contains parts."""
     return f"Content-Type: multipart/mixed; boundary={boundary}\r\n\r\n".encode() + write_parts(boundary, parts)
 
 
 def write_response(response: Response) -> bytes:
-    """Return a part that contains an HTTP response."""
     fields = map(": ".join, response.headers.items())
     head = "\r\n".join([f"HTTP/1.1 {response.status} {response.reason}", *fields, "\r\n"])
     return _HTTP + head.encode("latin-1", "replace") + response.body
@@ -130,7 +127,6 @@ def _cut(message: bytes) -> tuple[bytes, bytes]:
 
 
 def _cut_line(head: bytes) -> tuple[str, bytes]:
-    """Cut after the first line."""
     line, _, fields = head.partition(b"\n")
     return line.removesuffix(b"\r").decode("latin-1"), fields
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import ClassVar, Final, TypeVar
 
@@ -13,57 +12,57 @@ from tablepatterns.edm import Ticks
 from .. import errors
 from ..account import Engine
 from ..errors import ServiceError
-from ..resources import AccessPolicy
-from .call import AnyCall, Settings
-from .permissions import AccountPermit, Permit
+from ..resources import AccessPolicy, Settings
+from .call import AnyCall
+from .permissions import AccountPermit, Permit, ResourcePermit
 from .shared_key import Signer
 
 _FIRST_VERSION: Final = "2015-04-05"
 """The first version that signs the address range and the protocol; older signatures look different."""
 _ENCRYPTION_SCOPE_VERSION: Final = "2020-12-06"
 _VERSION: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TERMS: Final = ("sp", "st", "se")
 _ACCOUNT_FIELDS: Final = ("sp", "ss", "srt", "st", "se", "sip", "spr", "sv")
 
 _Term = TypeVar("_Term")
 
 
-class SharedAccess(ABC):
+class SharedAccess:
     """Checks the signatures in the queries of requests to one service of an account.
 
     :param engine: the account
-    :param settings: the state of the service, where the stored access policies are
     """
 
-    __slots__ = ("_settings", "_signer", "account")
+    __slots__ = ("_signer", "account")
 
     service: ClassVar[str]
-    """The letter of the service in an account SAS."""
     letters: ClassVar[re.Pattern[str]]
     """The permissions of a SAS of one resource, each at most once and in this order."""
+    fields: ClassVar[tuple[str, ...]] = ("si", "sip", "spr", "sv")
+    """What the signature of a resource signs after permissions, times and the resource."""
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.account = engine.account_name
-        self._settings = settings
         self._signer = Signer(engine.account_name, engine.account_key)
 
-    @abstractmethod
     def resource(self, call: AnyCall) -> str:
-        """Return the name of the resource that a signature is for, "" if there is none."""
+        """Return the name of the resource that a signature is for, "" if there is none; by default, the request's."""
+        return call.resource
 
     def home(self, resource: str) -> str:
         """Return the resource that has the stored access policies; by default, itself."""
         return resource
 
-    @abstractmethod
-    def text(self, query: Mapping[str, str], resource: str) -> str:
-        """Return the text that the signature of a resource signs."""
+    def signed_fields(self, query: Mapping[str, str]) -> Sequence[str]:
+        """Return the names of what the signature of a resource signs after the resource; by default, `fields`."""
+        return self.fields
 
-    @abstractmethod
     def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
         """Return the permissions of a valid signature of a resource.
 
         :param letters: its permissions, including those of its stored policy
         """
+        return ResourcePermit(resource, letters)
 
     def permit(self, call: AnyCall) -> Permit:
         """Return the permissions of the request's signature.
@@ -85,19 +84,23 @@ class SharedAccess(ABC):
         if not self._signer.signed("\n".join(fields), query.get("sig", "")):
             raise ServiceError(errors.AUTHENTICATION_FAILED)
         _check_time(_moment(query.get("st")), _moment(query.get("se")), now)
-        if self.service not in query["ss"]:
+        if self.service[0] not in query["ss"]:
             raise ServiceError(errors.AUTHORIZATION_SERVICE_MISMATCH)
         return AccountPermit(query.get("srt", ""), frozenset(query.get("sp", "")))
 
     def _own_permit(self, query: Mapping[str, str], call: AnyCall) -> Permit:
         resource = self.resource(call)
-        if not resource or not self._signer.signed(self.text(query, resource), query.get("sig", "")):
+        if not resource or not self._signer.signed(self._text(query, resource), query.get("sig", "")):
             raise ServiceError(errors.AUTHENTICATION_FAILED)
-        letters, start, expiry = _terms(query, self.home(resource), self._settings)
+        letters, start, expiry = _terms(query, self.home(resource), call.settings)
         _check_time(start, expiry, call.now)
         if not self.letters.fullmatch(letters):
             raise ServiceError(errors.AUTHENTICATION_FAILED)
         return self.granted(resource, frozenset(letters), query)
+
+    def _text(self, query: Mapping[str, str], resource: str) -> str:
+        terms, fields = ([query.get(name, "") for name in names] for names in (_TERMS, self.signed_fields(query)))
+        return "\n".join([*terms, f"/{self.service}/{self.account}/{resource}", *fields])
 
 
 def _terms(query: Mapping[str, str], resource: str, settings: Settings) -> tuple[str, Ticks | None, Ticks | None]:

@@ -13,13 +13,11 @@ _XML = {"Content-Type": "application/xml"}
 
 
 def get_policies(call: AnyCall) -> Response:
-    """Return the stored access policies of a resource."""
     call.begin(f"Get{call.service}ACL", OWNER_ONLY)
     return Response(200, {**_XML}, write_policies(call.state.get_policies(call.resource)))
 
 
 def set_policies(call: AnyCall) -> Response:
-    """Replace the stored access policies of a resource."""
     call.begin(f"Set{call.service}ACL", OWNER_ONLY)
     call.state.set_policies(call.resource, read_policies(call.request.body))
     return Response(204, {})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from html import escape
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 from xml.etree.ElementTree import ParseError
 
 from defusedxml.ElementTree import fromstring
@@ -58,12 +58,10 @@ def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _
 
 
 def boolean(text: str) -> bool:
-    """Parse a boolean."""
     return _BOOLEANS[text.lower()]
 
 
 def number(text: str) -> int:
-    """Parse an integer."""
     if not _NUMBER.fullmatch(text):
         raise ValueError(text)
     return int(text)
@@ -97,6 +95,46 @@ def _spelled(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+_READERS: Final[Mapping[object, Callable[[str], object]]] = {
+    "str": str,
+    "bool": boolean,
+    "bool | None": boolean,
+    "int": number,
+    "int | None": number,
+    "tuple[str, ...]": lambda text: tuple(text.split(",")),
+}
+"""What reads the element of a field, by the field's type."""
+_IRREGULAR_NAMES: Final = {"include_apis": "IncludeAPIs", "retention": "RetentionPolicy"}
+
+
+def _element_name(name: str) -> str:
+    return _IRREGULAR_NAMES.get(name) or name.title().replace("_", "")
+
+
+def _read_fields(kind: Callable[..., _Value], item: Element | None) -> _Value:
+    """Return a dataclass from an element with one child for each field; a missing one leaves the default."""
+    values: dict[str, object] = {}
+    for field in fields(cast("type[Retention]", kind)):
+        name, text_type = _element_name(field.name), field.type
+        if text_type == "Retention":
+            values[field.name] = _read_fields(Retention, None if item is None else item.find(name))
+        elif (value := child(item, name, _READERS[text_type])) is not None:
+            values[field.name] = value
+    return kind(**values)
+
+
+def _write_fields(name: str, values: Logging | Metrics | Retention | CorsRule) -> str:
+    return element(
+        name, *(_write_field(_element_name(field.name), getattr(values, field.name)) for field in fields(values))
+    )
+
+
+def _write_field(name: str, value: object) -> str:
+    if isinstance(value, Retention):
+        return _write_fields(name, value)
+    return optional(name, ",".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value)
+
+
 def read_properties(body: bytes, present: ServiceProperties) -> ServiceProperties:
     """Return the properties after a request to set some of them; what it does not name stays.
 
@@ -104,25 +142,23 @@ def read_properties(body: bytes, present: ServiceProperties) -> ServicePropertie
     """
     root = read_document(body, "StorageServiceProperties")
     logging, hour, minute, cors = (root.find(name) for name in ("Logging", "HourMetrics", "MinuteMetrics", "Cors"))
-    return replace(
-        present,
-        logging=present.logging if logging is None else _read_logging(logging),
-        hour_metrics=present.hour_metrics if hour is None else _read_metrics(hour),
-        minute_metrics=present.minute_metrics if minute is None else _read_metrics(minute),
+    return ServiceProperties(
+        logging=present.logging if logging is None else _read_fields(Logging, logging),
+        hour_metrics=present.hour_metrics if hour is None else _read_fields(Metrics, hour),
+        minute_metrics=present.minute_metrics if minute is None else _read_fields(Metrics, minute),
+        cors=present.cors if cors is None else tuple(_read_fields(CorsRule, rule) for rule in cors.findall("CorsRule")),
         default_version=child(root, "DefaultServiceVersion", str) or present.default_version,
-        cors=present.cors if cors is None else tuple(map(_read_rule, cors.findall("CorsRule"))),
     )
 
 
 def write_properties(properties: ServiceProperties) -> bytes:
-    """Return all properties as a document."""
     return write_document(
         element(
             "StorageServiceProperties",
-            _logging(properties.logging),
-            _metrics("HourMetrics", properties.hour_metrics),
-            _metrics("MinuteMetrics", properties.minute_metrics),
-            element("Cors", *map(_rule, properties.cors)),
+            _write_fields("Logging", properties.logging),
+            _write_fields("HourMetrics", properties.hour_metrics),
+            _write_fields("MinuteMetrics", properties.minute_metrics),
+            element("Cors", *(_write_fields("CorsRule", rule) for rule in properties.cors)),
             optional("DefaultServiceVersion", properties.default_version),
         )
     )
@@ -132,80 +168,6 @@ def write_statistics(last_sync: Ticks) -> bytes:
     """Return the state of the geo-replication as a document: it is always live."""
     replication = element("GeoReplication", optional("Status", "live"), optional("LastSyncTime", http_date(last_sync)))
     return write_document(element("StorageServiceStats", replication))
-
-
-def _read_logging(item: Element) -> Logging:
-    return Logging(
-        version=child(item, "Version", str) or "1.0",
-        read=child(item, "Read", boolean) or False,
-        write=child(item, "Write", boolean) or False,
-        delete=child(item, "Delete", boolean) or False,
-        retention=_read_retention(item.find("RetentionPolicy")),
-    )
-
-
-def _read_metrics(item: Element) -> Metrics:
-    return Metrics(
-        version=child(item, "Version", str) or "1.0",
-        enabled=child(item, "Enabled", boolean) or False,
-        include_apis=child(item, "IncludeAPIs", boolean),
-        retention=_read_retention(item.find("RetentionPolicy")),
-    )
-
-
-def _read_retention(item: Element | None) -> Retention:
-    return Retention(child(item, "Enabled", boolean) or False, child(item, "Days", number))
-
-
-def _read_rule(item: Element) -> CorsRule:
-    return CorsRule(
-        allowed_origins=_read_words(item, "AllowedOrigins"),
-        allowed_methods=_read_words(item, "AllowedMethods"),
-        allowed_headers=_read_words(item, "AllowedHeaders"),
-        exposed_headers=_read_words(item, "ExposedHeaders"),
-        max_age_in_seconds=child(item, "MaxAgeInSeconds", number) or 0,
-    )
-
-
-def _read_words(item: Element, name: str) -> tuple[str, ...]:
-    text = child(item, name, str)
-    return () if text is None else tuple(text.split(","))
-
-
-def _logging(logging: Logging) -> str:
-    return element(
-        "Logging",
-        optional("Version", logging.version),
-        optional("Read", logging.read),
-        optional("Write", logging.write),
-        optional("Delete", logging.delete),
-        _retention(logging.retention),
-    )
-
-
-def _metrics(name: str, metrics: Metrics) -> str:
-    return element(
-        name,
-        optional("Version", metrics.version),
-        optional("Enabled", metrics.enabled),
-        optional("IncludeAPIs", metrics.include_apis),
-        _retention(metrics.retention),
-    )
-
-
-def _retention(retention: Retention) -> str:
-    return element("RetentionPolicy", optional("Enabled", retention.enabled), optional("Days", retention.days))
-
-
-def _rule(rule: CorsRule) -> str:
-    return element(
-        "CorsRule",
-        optional("AllowedOrigins", ",".join(rule.allowed_origins)),
-        optional("AllowedMethods", ",".join(rule.allowed_methods)),
-        optional("AllowedHeaders", ",".join(rule.allowed_headers)),
-        optional("ExposedHeaders", ",".join(rule.exposed_headers)),
-        optional("MaxAgeInSeconds", rule.max_age_in_seconds),
-    )
 
 
 def read_policies(body: bytes) -> list[AccessPolicy]:
@@ -219,7 +181,6 @@ def read_policies(body: bytes) -> list[AccessPolicy]:
 
 
 def write_policies(policies: Iterable[AccessPolicy]) -> bytes:
-    """Return the policies as a document."""
     return write_document(element("SignedIdentifiers", *map(_write_policy, policies)))
 
 

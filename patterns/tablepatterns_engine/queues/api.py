@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from tablepatterns.limits import DEFAULT_TIME_TO_LIVE, DEFAULT_VISIBILITY_TIMEOUT, MAX_PAGE_QUEUES
 
-from ..account import Engine
 from ..errors import ServiceError
-from ..http.api import Api, Service
-from ..http.authorization import Authorization
-from ..http.bearer_token import TrustTokens
+from ..http.api import Service
 from ..http.errors import ErrorWriter
 from ..http.headers import http_date, metadata_headers, read_metadata, read_number, read_words, required
 from ..http.message import Response
+from ..http.sas import SharedAccess
 from ..http.service_properties import get_policies, get_properties, get_statistics, set_policies, set_properties
 from ..http.shared_key import storage_texts
 from .call import (
@@ -31,7 +30,6 @@ from .call import (
     WRITE_METADATA,
     QueueCall,
 )
-from .sas import QueueAccess
 from .xml import read_marker, read_text, write_list, write_peeked, write_put, write_received
 
 _INCLUDES: Final = frozenset({"metadata"})
@@ -43,7 +41,6 @@ _VISIBILITY: Final = int(DEFAULT_VISIBILITY_TIMEOUT.total_seconds())
 
 
 def list_queues(call: QueueCall) -> Response:
-    """Return a page of the list of queues."""
     call.begin("ListQueues", LIST_QUEUES)
     query, account = call.address.query, call.engine.account_name
     read_words(query, "include", _INCLUDES)
@@ -58,46 +55,41 @@ def list_queues(call: QueueCall) -> Response:
 def create_queue(call: QueueCall) -> Response:
     """Create a queue; the response differs if an equal one exists."""
     call.begin("CreateQueue", CREATE_QUEUE)
-    made = call.state.create(call.target.queue, read_metadata(call.request))
+    made = call.state.create(call.resource, read_metadata(call.request))
     return Response(201 if made else 204, {})
 
 
 def delete_queue(call: QueueCall) -> Response:
-    """Delete a queue."""
     call.begin("DeleteQueue", DELETE_QUEUE)
-    call.state.delete(call.target.queue)
+    call.state.delete(call.resource)
     return Response(204, {})
 
 
 def get_metadata(call: QueueCall) -> Response:
-    """Return the metadata of a queue, and its number of messages."""
     call.begin("GetQueueMetadata", READ_METADATA)
-    metadata = metadata_headers(call.state.get_metadata(call.target.queue))
-    count = call.state.count(call.target.queue)
+    metadata = metadata_headers(call.state.get_metadata(call.resource))
+    count = call.state.count(call.resource)
     return Response(200, {**_FRESH, "x-ms-approximate-messages-count": str(count), **metadata})
 
 
 def set_metadata(call: QueueCall) -> Response:
-    """Replace the metadata of a queue."""
     call.begin("SetQueueMetadata", WRITE_METADATA)
-    call.state.set_metadata(call.target.queue, read_metadata(call.request))
+    call.state.set_metadata(call.resource, read_metadata(call.request))
     return Response(204, {})
 
 
 def put_message(call: QueueCall) -> Response:
-    """Add a message."""
     call.begin("PutMessage", PUT)
     query = call.address.query
     visibility = read_number(query, "visibilitytimeout", 0)
     time_to_live = read_number(query, "messagettl", _TIME_TO_LIVE)
     text = read_text(call.request.body)
-    message = call.state.put(call.target.queue, text, visibility=visibility, time_to_live=time_to_live)
+    message = call.state.put(call.resource, text, visibility=visibility, time_to_live=time_to_live)
     call.notes.written = 1
     return Response(201, {**_XML}, write_put(message))
 
 
 def get_messages(call: QueueCall) -> Response:
-    """Receive or peek at messages."""
     peeking = call.address.query.get("peekonly", "").lower() == "true"
     return _peek(call) if peeking else _get(call)
 
@@ -106,14 +98,14 @@ def _get(call: QueueCall) -> Response:
     call.begin("GetMessages", GET)
     query = call.address.query
     limit = read_number(query, "numofmessages", 1)
-    messages = call.state.get(call.target.queue, limit, read_number(query, "visibilitytimeout", _VISIBILITY))
+    messages = call.state.get(call.resource, limit, read_number(query, "visibilitytimeout", _VISIBILITY))
     call.notes.examined = call.notes.returned = len(messages)
     return Response(200, {**_FRESH_XML}, write_received(messages))
 
 
 def _peek(call: QueueCall) -> Response:
     call.begin("PeekMessages", PEEK)
-    messages = call.state.peek(call.target.queue, read_number(call.address.query, "numofmessages", 1))
+    messages = call.state.peek(call.resource, read_number(call.address.query, "numofmessages", 1))
     call.notes.examined = call.notes.returned = len(messages)
     return Response(200, {**_FRESH_XML}, write_peeked(messages))
 
@@ -124,24 +116,22 @@ def update_message(call: QueueCall) -> Response:
     query, target, body = call.address.query, call.target, call.request.body
     receipt, visibility = required(query, "popreceipt"), read_number(query, "visibilitytimeout")
     text = read_text(body) if body else None
-    message = call.state.update(target.queue, target.message, receipt, visibility, text)
+    message = call.state.update(target.resource, target.item, receipt, visibility, text)
     call.notes.written = 1
     return Response(204, {"x-ms-popreceipt": message.receipt, "x-ms-time-next-visible": http_date(message.visible)})
 
 
 def delete_message(call: QueueCall) -> Response:
-    """Delete a message."""
     call.begin("DeleteMessage", DELETE)
     receipt = required(call.address.query, "popreceipt")
-    call.state.remove(call.target.queue, call.target.message, receipt)
+    call.state.remove(call.resource, call.target.item, receipt)
     call.notes.written = 1
     return Response(204, {})
 
 
 def clear_messages(call: QueueCall) -> Response:
-    """Delete all messages of a queue."""
     call.begin("ClearMessages", CLEAR)
-    call.state.clear(call.target.queue)
+    call.state.clear(call.resource)
     return Response(204, {})
 
 
@@ -172,27 +162,11 @@ def _write_error(call: QueueCall, error: ServiceError) -> Response:
     return ErrorWriter(call.id, call.now).of_storage(error)
 
 
-_QUEUES: Final = Service(QueueCall.service, QueueCall, _HANDLERS, _write_error)
+class _QueueAccess(SharedAccess):
+    """The signatures of a queue."""
+
+    service = "queue"
+    letters = re.compile("(?=.)r?a?u?p?")
 
 
-class QueueApi(Api[QueueCall]):
-    """Process requests to the Queue service of one account. Thread-safe.
-
-    Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
-
-    >>> from tablepatterns_engine.http.message import Request
-    >>> api = QueueApi(Engine("contoso"))
-    >>> response = api.handle(Request("GET", "https://contoso.queue.core.windows.net/?comp=list", {}))
-    >>> response.status, response.headers["x-ms-error-code"]
-    (401, 'NoAuthenticationInformation')
-
-    :param engine: the account
-    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
-        account or for Azure Storage that has not expired, without verifying its signature
-    """
-
-    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
-        authorization = Authorization(
-            engine, QueueAccess(engine, engine.queues), storage_texts, trust_tokens=trust_tokens
-        )
-        super().__init__(engine, _QUEUES, authorization)
+QUEUES: Final = Service(QueueCall.service, QueueCall, _HANDLERS, _write_error, _QueueAccess, storage_texts)

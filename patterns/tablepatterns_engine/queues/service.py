@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
@@ -29,7 +28,7 @@ from ..errors import ServiceError
 from ..resources import (
     AccessPolicy,
     Deletions,
-    ServiceProperties,
+    Settings,
     check_policies,
     check_range,
     checked_metadata,
@@ -63,7 +62,7 @@ class Listed(NamedTuple):
     metadata: Mapping[str, str]
 
 
-class Queues:
+class Queues(Settings):
     """One account's queues. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
     Times are in seconds. Messages are received in the order in which they became visible, which the service does not
@@ -82,10 +81,8 @@ class Queues:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._lock = threading.RLock()
+        super().__init__(clock)
         self._queues: OrderedMap[Queue] = OrderedMap()
-        self._properties = ServiceProperties()
         self.deletions = Deletions(clock, errors.QUEUE_BEING_DELETED)
         self._numbers = count(1)
 
@@ -137,12 +134,10 @@ class Queues:
         return found, None
 
     def get_metadata(self, name: str) -> Mapping[str, str]:
-        """Return the metadata of a queue."""
         with self._lock:
             return self._queue(name).metadata
 
     def set_metadata(self, name: str, metadata: Mapping[str, str]) -> None:
-        """Replace the metadata of a queue."""
         checked = checked_metadata(metadata)
         with self._lock:
             self._queue(name).metadata = checked
@@ -230,31 +225,19 @@ class Queues:
             home.remove(_held(home, message_id, receipt))
 
     def clear(self, queue: str) -> None:
-        """Delete all messages of a queue."""
         with self._lock:
             self._queue(queue).clear()
 
-    # -- Access policies and service properties
+    # -- Access policies
 
     def get_policies(self, queue: str) -> Sequence[AccessPolicy]:
-        """Return the stored access policies of a queue."""
         with self._lock:
             return self._queue(queue).policies
 
     def set_policies(self, queue: str, policies: Sequence[AccessPolicy]) -> None:
-        """Replace the stored access policies of a queue."""
         check_policies(policies, _PERMISSIONS)
         with self._lock:
             self._queue(queue).policies = tuple(policies)
-
-    def get_service_properties(self) -> ServiceProperties:
-        """Return the properties of the service."""
-        return self._properties
-
-    def set_service_properties(self, properties: ServiceProperties) -> None:
-        """Replace the properties of the service."""
-        properties.check()
-        self._properties = properties
 
     def _queue(self, name: str) -> Queue:
         _check_name(name)
@@ -321,7 +304,6 @@ def _check_time_to_live(seconds: int, visibility: int) -> None:
 
 @lru_cache(maxsize=4096)
 def _check_name(name: str) -> None:
-    """Reject an invalid queue name."""
     if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
         raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _NAME_CHARACTERS.fullmatch(name):

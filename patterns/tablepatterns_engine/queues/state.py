@@ -89,7 +89,6 @@ class Queue:
         return len(self._messages)
 
     def clear(self) -> None:
-        """Drop all messages."""
         self._messages: dict[str, Message] = {}
         self._by_visibility: TimerQueue[Message] = TimerQueue()
         self._by_expiry: TimerQueue[Message] = TimerQueue()
@@ -103,7 +102,6 @@ class Queue:
         return list(islice(self._by_visibility.due(now), limit))
 
     def put(self, message: Message) -> None:
-        """Store a version, replacing the previous one."""
         former = self._messages.get(message.id)
         if former is not None:
             self.remove(former)
@@ -118,7 +116,6 @@ class Queue:
         self._by_expiry.remove(message.expires, message.number, message)
 
     def expire(self, now: Ticks) -> None:
-        """Remove expired messages."""
         for message in list(self._by_expiry.due(now)):
             self.remove(message)
 

@@ -64,19 +64,16 @@ def read_text(body: bytes) -> str:
 
 
 def write_put(message: Message) -> bytes:
-    """Return the response to the sender of a message."""
     return _write_messages([element("QueueMessage", _identity(message), _hold(message))])
 
 
 def write_received(messages: Iterable[Message]) -> bytes:
-    """Return received messages, with receipts."""
     return _write_messages(
         element("QueueMessage", _identity(message), _hold(message), _content(message)) for message in messages
     )
 
 
 def write_peeked(messages: Iterable[Message]) -> bytes:
-    """Return messages that were peeked at, without receipts."""
     return _write_messages(element("QueueMessage", _identity(message), _content(message)) for message in messages)
 
 

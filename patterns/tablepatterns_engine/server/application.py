@@ -32,7 +32,6 @@ class Application:
         return self.rejection(head.method, head.headers) is None
 
     def respond(self, request: Request, port: int) -> bytes:
-        """Return the response to a short request, as it is sent."""
         return write_response(self.handle(request, port))
 
     def rejection(self, method: str, headers: Mapping[str, str]) -> Rejection | None:
@@ -40,9 +39,7 @@ class Application:
         return self._hosts.rejection(method, headers)
 
     def max_body(self, port: int) -> int:
-        """Return how many bytes the service on a port accepts."""
         return self._api.max_body(self._services[port])
 
     def handle(self, request: Request, port: int) -> Response:
-        """Return the response to a request."""
         return self._api.handle(request, self._services[port])

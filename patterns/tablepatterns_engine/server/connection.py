@@ -105,7 +105,6 @@ class Connection(asyncio.Protocol):
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Send on."""
         self._writable.set()
 
     def data_received(self, data: bytes) -> None:

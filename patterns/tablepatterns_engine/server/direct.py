@@ -39,7 +39,6 @@ class Head(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The length of the whole request."""
         return self.end + self.length
 
     def is_short(self, service: str) -> bool:

@@ -3,8 +3,7 @@
 Its files:
 
     call        one request: what its URL names, and the permissions that its operations require
-    sas         shared access signatures of a table, which may be limited to a key range
-    api         operations on tables, and the dispatch of all operations
+    api         operations on tables, the dispatch of all operations, and shared access signatures of a table
     entity_api  operations on entities
     batch       entity group transactions
     json        request and response bodies

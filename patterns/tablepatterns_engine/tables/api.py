@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from tablepatterns.filters import matcher
 
 from .. import errors
-from ..account import Engine
 from ..errors import ServiceError
-from ..http.api import Api, Service
-from ..http.authorization import Authorization
-from ..http.bearer_token import TrustTokens
+from ..http.api import Service
+from ..http.call import AnyCall
 from ..http.errors import ErrorWriter
 from ..http.message import Response
-from ..http.permissions import OWNER_ONLY
+from ..http.permissions import OWNER_ONLY, Permit, ResourcePermit
+from ..http.sas import SharedAccess
 from ..http.service_properties import (
     get_policies,
     get_properties,
@@ -26,6 +26,7 @@ from ..http.service_properties import (
     set_properties,
 )
 from ..http.shared_key import table_texts
+from ..key_range import KeyScope
 from .batch import run_batch
 from .call import CREATE_TABLE, DELETE_TABLE, LIST_TABLES, TableCall
 from .entity_api import (
@@ -39,7 +40,6 @@ from .entity_api import (
     write_token,
 )
 from .json import errors_in_xml, read_body, reject_atom, table_path
-from .sas import TableAccess
 
 _LIST: Final = "Tables"
 _ANSWERS: Final = {
@@ -51,7 +51,6 @@ _CONTINUATION: Final = "x-ms-continuation-NextTableName"
 
 
 def query_tables(call: TableCall) -> Response:
-    """Return a page of the list of tables."""
     call.begin("QueryTables", LIST_TABLES)
     query, renderer = call.target.query, call.renderer(_LIST)
     reject_unknown_options(query)
@@ -86,7 +85,6 @@ def _predicate(text: str) -> Callable[[str], bool] | None:
 
 
 def create_table(call: TableCall) -> Response:
-    """Create a table."""
     call.begin("CreateTable", CREATE_TABLE)
     renderer = call.renderer(_LIST)
     reject_atom(call.request.headers.get("content-type", ""))
@@ -104,7 +102,6 @@ def create_table(call: TableCall) -> Response:
 
 
 def get_table(call: TableCall) -> Response:
-    """Return one entry of the list of tables."""
     call.begin("QueryTable", LIST_TABLES)
     renderer = call.renderer(_LIST)
     try:
@@ -118,7 +115,6 @@ def get_table(call: TableCall) -> Response:
 
 
 def delete_table(call: TableCall) -> Response:
-    """Delete a table."""
     call.begin("DeleteTable", DELETE_TABLE)
     call.state.delete(call.target.resource)
     return Response(204, {})
@@ -127,7 +123,7 @@ def delete_table(call: TableCall) -> Response:
 def reject_nested_path(call: TableCall) -> Response:
     """Reject a path below a table with the service's error, which the SDK explains."""
     call.allow(OWNER_ONLY)
-    if call.target.below == "$batch":
+    if call.target.item == "$batch":
         raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
     call.state.table(call.target.resource)
     raise ServiceError(_ANSWERS.get(call.method, errors.KEY_COUNT))
@@ -172,32 +168,29 @@ def _write_error(call: TableCall, error: ServiceError) -> Response:
     return writer.in_json(error)
 
 
-_TABLES: Final = Service(
+class _TableAccess(SharedAccess):
+    """The signatures of a table, which may be limited to a key range."""
+
+    service = "table"
+    letters = re.compile("(?=.)r?a?u?d?")
+    fields = ("si", "sip", "spr", "sv", "spk", "srk", "epk", "erk")
+
+    def resource(self, call: AnyCall) -> str:
+        return call.address.query.get("tn", "").lower()
+
+    def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
+        scope = KeyScope(query.get("spk"), query.get("srk"), query.get("epk"), query.get("erk"))
+        if (scope.srk and scope.spk is None) or (scope.erk and scope.epk is None):
+            raise ServiceError(errors.AUTHENTICATION_FAILED)
+        return ResourcePermit(resource, letters, scope)
+
+
+TABLES: Final = Service(
     TableCall.service,
     TableCall,
     _HANDLERS,
     _write_error,
+    _TableAccess,
+    table_texts,
     headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"},
 )
-
-
-class TableApi(Api[TableCall]):
-    """Process requests to the Table service of one account. Thread-safe.
-
-    Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
-
-    >>> from tablepatterns_engine.http.message import Request
-    >>> api = TableApi(Engine("contoso"))
-    >>> response = api.handle(Request("GET", "https://contoso.table.core.windows.net/Tables", {}))
-    >>> response.status, response.reason, response.headers["WWW-Authenticate"][:6]
-    (401, 'Unauthorized', 'Bearer')
-
-    :param engine: the account
-    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
-        account or for Azure Storage that has not expired, without verifying its signature
-    """
-
-    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
-        shared = TableAccess(engine, engine.tables)
-        authorization = Authorization(engine, shared, table_texts, trust_tokens=trust_tokens)
-        super().__init__(engine, _TABLES, authorization)

@@ -11,10 +11,11 @@ from uuid import uuid4
 
 from .. import errors
 from ..errors import ServiceError, TransactionError
+from ..http.address import Target
 from ..http.errors import ErrorWriter
 from ..http.message import Request, Response
 from ..http.multipart import InnerRequest, read_parts, read_requests, write_multipart, write_parts, write_response
-from .call import TableCall, Target, absolute, locate, verb
+from .call import TableCall, absolute, locate, verb
 from .entity_api import Write, answer_write, get_entity, query_entities, read_write
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache", "DataServiceVersion": "3.0;"}

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal, TypeAlias
-from urllib.parse import unquote
+from typing import Final
 
 from .. import errors
 from ..errors import ServiceError
-from ..http.address import NOWHERE, Address, read_address
+from ..http.address import Address, Target, decode, read_address
 from ..http.call import Call
 from ..http.message import Request
 from ..http.permissions import Need, on_object
@@ -19,22 +17,7 @@ from ..http.supported import TABLE_SUPPORT
 from .json import Renderer, negotiate
 from .service import Tables
 
-Kind: TypeAlias = Literal[
-    "service",
-    "properties",
-    "stats",
-    "tables",
-    "table entry",
-    "table",
-    "table acl",
-    "table properties",
-    "entity",
-    "batch",
-    "below table",
-]
-"""What a URL names; "below table" is a longer path, as from a wrong account URL."""
-
-_ROOTS: Final[Mapping[str, Kind]] = {"Tables": "tables", "$batch": "batch"}
+_ROOTS: Final[Mapping[str, str]] = {"Tables": "tables", "$batch": "batch"}
 _KEY: Final = "'([^']*(?:''[^']*)*)'"
 _KEYS: Final = re.compile(rf"PartitionKey={_KEY},\s*RowKey={_KEY}\)", re.DOTALL)
 _ENTITY: Final = re.compile(rf"([^()]*)\({_KEYS.pattern}", re.DOTALL)
@@ -42,33 +25,8 @@ _ENTITY_ROW_FIRST: Final = re.compile(rf"([^()]*)\(RowKey={_KEY},\s*PartitionKey
 _ENTRY: Final = re.compile(r"Tables\('([^']*)'\)", re.DOTALL)
 
 
-@dataclass(slots=True, eq=False)
-class Target:
-    """The resource that a request names.
-
-    :param resource: the name of the table, or ""
-    :param below: the rest of a path below a table
-    """
-
-    address: Address
-    kind: Kind
-    resource: str = ""
-    partition_key: str = ""
-    row_key: str = ""
-    below: str = ""
-
-    @property
-    def query(self) -> Mapping[str, str]:
-        """The query options, decoded."""
-        return self.address.query
-
-
-UNKNOWN: Final = Target(NOWHERE, "service")
-"""What is known about a request before its URL is read."""
-
-
 def locate(url: str, account: str) -> Target:
-    """Return the resource that a URL names.
+    """Return the resource that a URL names; "below table" is a longer path, as from a wrong account URL.
 
     :raises ServiceError: InvalidUri if it is not a URL, or not of this account; InvalidInput where its keys are wrong
     """
@@ -76,15 +34,15 @@ def locate(url: str, account: str) -> Target:
     before, bracket, keys = url.partition("(")
     if bracket and "/" not in keys and "?" not in keys and "#" not in keys:
         table = _table_at(before, account)
-        found = _KEYS.fullmatch(_decoded(keys)) if table else None
+        found = _KEYS.fullmatch(decode(keys, errors.QUERY_SYNTAX)) if table else None
         if table and found:
             return _entity(table.address, table.resource, *found.groups())
     address = read_address(url, account)
     # Slashes inside a key arrive percent-encoded, so the path is split before it is decoded
     segment, _, below = address.tail[1:].partition("/")
-    name = _decoded(segment)
+    name = decode(segment, errors.QUERY_SYNTAX)
     if below:
-        return Target(address, "below table", name, below=below)
+        return Target(address, "below table", name, below)
     found = _ENTITY.fullmatch(name)
     if found:
         return _entity(address, *found.groups())
@@ -112,17 +70,8 @@ def absolute(url: str, base: str) -> str:
     return site + url if url.startswith("/") else f"{base}/{url}"
 
 
-def _decoded(text: str) -> str:
-    if "%" not in text:
-        return text
-    try:
-        return unquote(text, errors="strict")
-    except UnicodeDecodeError as error:
-        raise ServiceError(errors.QUERY_SYNTAX) from error
-
-
 def _entity(address: Address, table: str, partition_key: str, row_key: str) -> Target:
-    return Target(address, "entity", table, partition_key.replace("''", "'"), row_key.replace("''", "'"))
+    return Target(address, "entity", table, "", partition_key.replace("''", "'"), row_key.replace("''", "'"))
 
 
 def _keyed(address: Address, name: str) -> Target:
@@ -144,14 +93,14 @@ def _unkeyed(address: Address, name: str) -> Target:
     return Target(address, _table(address.query), name) if name else Target(address, _service(address.query))
 
 
-def _service(query: Mapping[str, str]) -> Kind:
+def _service(query: Mapping[str, str]) -> str:
     if query.get("restype") != "service":
         return "service"
     comp = query.get("comp")
     return "properties" if comp == "properties" else "stats" if comp == "stats" else "service"
 
 
-def _table(query: Mapping[str, str]) -> Kind:
+def _table(query: Mapping[str, str]) -> str:
     comp = query.get("comp") if query else None
     if comp is None:
         return "table"
@@ -161,14 +110,13 @@ def _table(query: Mapping[str, str]) -> Kind:
 _TUNNELLED: Final = frozenset({"MERGE", "PATCH", "PUT", "DELETE"})
 
 
-class TableCall(Call[Target, Tables]):
+class TableCall(Call[Tables]):
     """A request to the Table service."""
 
     __slots__ = ()
 
     service = "Table"
     support = TABLE_SUPPORT
-    unknown = UNKNOWN
 
     def locate(self) -> None:
         """Read the URL, and the verb that it is sent with."""
@@ -178,13 +126,14 @@ class TableCall(Call[Target, Tables]):
 
     def inner(self, request: Request, target: Target) -> TableCall:
         """Return the call of a request inside this one, with the same sender and notes."""
-        call = TableCall(self.engine, request, self.id, self.now)
+        call = TableCall(self.engine, request, self.id, self.now, self.authorize)
         call.target = target
         call.permit = self.permit
         call.notes = self.notes
         return call
 
-    def _state(self) -> Tables:
+    @property
+    def settings(self) -> Tables:
         return self.engine.tables
 
     def renderer(self, table: str) -> Renderer:

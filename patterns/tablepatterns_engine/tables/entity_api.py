@@ -16,10 +16,11 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES
 
 from .. import errors
 from ..errors import ServiceError
+from ..http.address import Target
 from ..http.message import Response
 from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
-from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall, Target
+from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall
 from .entities import Entity, Kind, Operation, etag_of
 from .json import Level, Renderer, entity_path, negotiate, read_body, reject_atom
 from .query import Page
@@ -148,7 +149,6 @@ def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
 
 
 def write_entity(call: TableCall) -> Response:
-    """Execute the requested write."""
     request, target, notes = call.request, call.target, call.notes
     write = read_write(call.method, target, request.headers, request.body)
     notes.operation, notes.partition = write.name, write.operation.partition_key
@@ -193,7 +193,6 @@ _POINT_QUERY: Final = QueryClass.POINT.label
 
 
 def get_entity(call: TableCall) -> Response:
-    """Return one entity."""
     target, notes, query = call.target, call.notes, call.target.address.query
     notes.partition, notes.query_class = target.partition_key, _POINT_QUERY
     call.begin("QueryEntity", QUERY)

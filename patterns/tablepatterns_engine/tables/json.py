@@ -318,11 +318,9 @@ class Renderer:
         return self._list(list(self._rows(entities, _selected(select))), select)
 
     def table(self, name: str) -> bytes:
-        """Return the echo of a table's creation."""
         return f"{{{self._metadata('/@Element')}{self._entry(name)}}}".encode()
 
     def tables(self, names: Iterable[str]) -> bytes:
-        """Return a page of the list of tables."""
         return self._list([self._entry(name) for name in names])
 
     def _list(self, rows: Sequence[str], select: str | None = None) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -19,7 +18,7 @@ from ..clock import Clock
 from ..collections import OrderedMap
 from ..errors import ServiceError, TransactionError
 from ..key_range import KeyScope, after
-from ..resources import AccessPolicy, Deletions, ServiceProperties, check_policies
+from ..resources import AccessPolicy, Deletions, Settings, check_policies
 from .entities import Entity, Operation, check, check_key, check_transaction, each, outcome
 from .query import Page, Scan, make_plan
 from .state import Table, Walk
@@ -32,7 +31,7 @@ _ROWS_AT_ONCE: Final = MAX_PAGE_ENTITIES + 1
 _NAME_CHARACTERS: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
-class Tables:
+class Tables(Settings):
     """One account's tables. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
     >>> tables = Tables(Clock())
@@ -50,11 +49,9 @@ class Tables:
         if page_examines is not None and page_examines < 1:
             rule = "a page examines at least one entity, or a query would never end"
             raise BadInput("page_examines", page_examines, rule, "pass 1 or more, or None for full pages")
-        self._clock = clock
+        super().__init__(clock)
         self._page_examines = page_examines
-        self._lock = threading.RLock()
         self._tables: OrderedMap[Table] = OrderedMap()
-        self._properties = ServiceProperties()
         self.deletions = Deletions(clock, errors.TABLE_BEING_DELETED)
 
     # -- Tables
@@ -229,26 +226,15 @@ class Tables:
             if page is not None:
                 return page
 
-    # -- Access policies and service properties
+    # -- Access policies
 
     def get_policies(self, table: str) -> Sequence[AccessPolicy]:
-        """Return the stored access policies of a table."""
         return self.table(table).policies
 
     def set_policies(self, table: str, policies: Sequence[AccessPolicy]) -> None:
-        """Replace the stored access policies of a table."""
         check_policies(policies, _PERMISSIONS)
         with self._lock:
             self.table(table).policies = tuple(policies)
-
-    def get_service_properties(self) -> ServiceProperties:
-        """Return the properties of the service."""
-        return self._properties
-
-    def set_service_properties(self, properties: ServiceProperties) -> None:
-        """Replace the properties of the service."""
-        properties.check()
-        self._properties = properties
 
     def _check(self) -> None:
         """Assert every invariant of the state."""

@@ -70,7 +70,6 @@ class Table:
         return None if partition is None else partition.get(row_key if row_key.isascii() else ordinal(row_key))
 
     def put(self, partition_key: str, row_key: str, properties: Mapping[str, Value], timestamp: Ticks) -> Entity:
-        """Store and return a new version of an entity."""
         if self.walks:
             self._copy_walks()
         key = partition_key if partition_key.isascii() else ordinal(partition_key)

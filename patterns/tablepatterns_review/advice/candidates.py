@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadInput
-from tablepatterns.figures import number
 from tablepatterns.key import Key
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.index_entities import IndexEntity
+from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 
-from ..design.model import DAY, YEAR, DeclaredSet, Design, Field
+from ..design.model import DeclaredSet, Design, Query
 from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
+from ..measure.account import sample_key
 from ..model import Finding
-from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known, terms_of, unindexed
+from ..planner import index_candidates, is_in_order, spelled, ways
+from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known
 from ..rules.hot_partitions import changes_of_busiest_entity, changes_of_busiest_row, rows_for
-from ..rules.indexes import is_shared, key_elsewhere, key_here
 from ..rules.limits import large_fields
+from ..zipf import Zipf
 from . import changes
-from .changes import Change
+from .changes import Change, key_table
 from .logs import RULES_OF_LOGS, to_blob_log
 
 _MOST_TABLES: Final = 100
+_STEPS: Final = 200
+_TABLE_NAME: Final = 63
+"""The longest name of a table."""
 
 
 @dataclass(frozen=True)
@@ -69,39 +78,24 @@ def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
 
 
 def _missing_index(target: Target) -> Iterator[Change]:
-    query = target.asked
-    if query is None:
-        return
-    order = query.query.order
-    unindexed_names, equal = list(unindexed(query)), list(terms_of(query.query, query.of.key).equal)
-    chosen = [name for name in equal if name in unindexed_names] or unindexed_names
-    name = f"by {' and '.join(map(_words, chosen))}"
-    if partition_known(query):
-        yield changes.add_index(query.of, Key(*key_here(query.of, chosen, order)), name)
-    if any(name in equal for name in chosen):
-        unique = not is_shared(query.of, chosen)
-        yield changes.add_index(query.of, Key(*key_elsewhere(query.of, chosen, order)), name, unique=unique)
-
-
-def _words(name: str) -> str:
-    """Return the name of a field as words, such as `order number`."""
-    return re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
+    """Yield the indexes that answer a query by a point or range query."""
+    if target.asked is not None:
+        for way in ways(target.declared, target.asked.query):
+            if way.declare is not None:
+                yield changes.add_index(target.declared, way.declare)
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
-    query = target.asked
-    if query is None or query.query.order is None or not partition_known(query):
+    query, declared_set = target.asked, target.declared
+    if query is None:
         return
-    declared_set, name = query.of, query.query.order.removeprefix("-")
-    field = declared_set.shape.fields.get(name, Field())
-    row = declared_set.key.row_template
-    if query.query.order.startswith("-") and f"{{{name}:ticks}}" in row and kind_of(declared_set).shares_tables:
-        key = Key(declared_set.key.partition_template, row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
-        yield changes.change_key(declared_set, key, f"use the RowKey {key.row_template}")
-    descends = query.query.order.startswith("-")
-    if descends and field.type != "datetime":
-        return
-    yield changes.add_index(declared_set, Key(*key_here(declared_set, [name], query.query.order)), f"by {_words(name)}")
+    name = (query.query.order or "").removeprefix("-")
+    key = declared_set.key
+    inverted = Key(key.partition_template, key.row_template.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
+    is_reversed = inverted != key and is_in_order(inverted, query.known, query.query.order or "")
+    if is_reversed and partition_known(query) and kind_of(declared_set).shares_tables:
+        yield changes.change_key(declared_set, inverted, f"use the RowKey {inverted.row_template}")
+    yield from _missing_index(target)
 
 
 def _remove(target: Target) -> Iterator[Change]:
@@ -110,47 +104,57 @@ def _remove(target: Target) -> Iterator[Change]:
 
 def _whole_rows(target: Target) -> Iterator[Change]:
     via = target.asked.via if target.asked else None
-    layout = target.declared.profile(via).layout if via else None
-    if via is not None and layout is not None:
-        unique = target.declared.is_unique(via)
-        says = f"let {via.name!r} hold all properties"
-        yield changes.change_index(target.declared, via.name, layout.key, unique=unique, says=says)
+    if via is not None:
+        yield from _with_key(target.declared, via, f"let {via.name!r} hold all properties")
 
 
 def _unique(target: Target) -> Iterator[Change]:
-    layout = _layout_key(target)
-    if layout is not None:
-        says = f"make {target.part!r} unique"
-        yield changes.change_index(target.declared, target.part, layout, unique=True, says=says)
+    via = _derived(target)
+    if via is not None:
+        yield from _with_key(target.declared, via, f"make {via.name!r} unique", unique=True)
 
 
-def _layout_key(target: Target) -> Key | None:
-    found = (profile.layout for derived, profile in target.declared.profiles() if derived.name == target.part)
-    layout = next(found, None)
-    return None if layout is None else layout.key
+def _derived(target: Target) -> Derived | None:
+    """Return the derived data that the finding is about."""
+    return next((derived for derived in target.declared.derived if derived.name == target.part), None)
+
+
+def _with_key(
+    declared_set: DeclaredSet, old: Derived, says: str, row: str | None = None, *, unique: bool | None = None
+) -> Iterator[Change]:
+    """Yield an index with whole entities in place of one of the same partitions.
+
+    :param row: the template of its RowKeys; None for that of the old one
+    :param unique: whether its keys are unique; None if those of the old one are
+    """
+    layout = declared_set.profile(old).layout
+    if layout is None:
+        return
+    unique = declared_set.is_unique(old) if unique is None else unique
+    key = Key(layout.key.partition_template, row or layout.key.row_template)
+    index: IntraPartitionIndex | InterPartitionIndex = IntraPartitionIndex(key, name=old.name)
+    if old.is_eventual:
+        table = old.table(declared_set.table)
+        own_table = None if table == declared_set.table else table
+        index = InterPartitionIndex(key, table=own_table, unique=unique, name=old.name)
+    yield changes.put_index(declared_set, old.name, index, says)
 
 
 def _append_primary_key(target: Target) -> Iterator[Change]:
-    key = _layout_key(target)
-    if key is None:
+    via = _derived(target)
+    layout = None if via is None else target.declared.profile(via).layout
+    if via is None or layout is None:
         return
-    declared_set = target.declared
-    primary = [*_pieces(declared_set.key.partition_template), *_pieces(declared_set.key.row_template)]
-    rest = "".join(f"_{_spelled(piece)}" for piece in primary if piece.name not in key.fields)
-    own = _escaped(key.row_template)
-    unique = False
-    says = f"append the primary key to the RowKey of {target.part!r}"
-    yield changes.change_index(
-        declared_set, target.part, Key(key.partition_template, own + rest), unique=unique, says=says
-    )
+    key = target.declared.key
+    primary = [*_pieces(key.partition_template), *_pieces(key.row_template)]
+    rest = "".join(f"_{spelled(piece.name, piece.spec)}" for piece in primary if piece.name not in layout.key.fields)
+    row = _escaped(layout.key.row_template) + rest
+    says = f"append the primary key to the RowKey of {via.name!r}"
+    yield from _with_key(target.declared, via, says, row, unique=False)
 
 
 def _pieces(template: str) -> list[Piece]:
     return [piece for piece in pieces_of(template) if piece.name]
-
-
-def _spelled(piece: Piece) -> str:
-    return f"{{{piece.name}:{piece.spec}}}" if piece.spec else f"{{{piece.name}}}"
 
 
 def _escaped(template: str) -> str:
@@ -163,66 +167,74 @@ def _escaped(template: str) -> str:
 
 
 def _in_blobs(target: Target) -> Iterator[Change]:
-    large = large_fields(target.declared)
-    if large and not target.declared.in_blobs():
-        yield changes.in_blobs(target.declared, large)
+    declared_set, large = target.declared, large_fields(target.declared)
+    if large and not declared_set.in_blobs():
+        container = f"{declared_set.table.lower()}-values"
+        table = {"pattern": "large_properties", "names": list(large), "container": container}
+        mapping = LargeProperties(large, container=container)
+        says = f"store {', '.join(large)} in blobs (LargeProperties)"
+        yield Change(declared_set.name, says, "large_properties", mapping=(mapping, table))
 
 
 def _encrypted(target: Target) -> Iterator[Change]:
-    fields = target.declared.shape.fields.items()
-    hidden = {name for mapping in target.declared.mappings if mapping.keeps_secret for name in mapping.fields}
-    plain = [name for name, field in fields if field.secret and name not in hidden]
+    declared_set, fields = target.declared, target.declared.shape.fields.items()
+    hidden = {name for mapping in declared_set.mappings if mapping.keeps_secret for name in mapping.fields}
+    names = [name for name, field in fields if field.secret and name not in declared_set.key.fields]
     if not hidden:
-        yield changes.encrypted(target.declared, [name for name in plain if name not in target.declared.key.fields])
+        table = {"pattern": "encrypted_properties", "names": names}
+        mapping = EncryptedProperties(names, keys=sample_key())
+        says = f"encrypt {', '.join(names)} (EncryptedProperties)"
+        yield Change(declared_set.name, says, "encrypted_properties", mapping=(mapping, table))
+
+
+def _as_pattern(declared_set: DeclaredSet, pattern: str, says: str, **settings: Any) -> Change:
+    """Return the change that stores a set by another pattern."""
+    named = None if pattern == "entity_set" else pattern
+    return Change(declared_set.name, says, named, values={"pattern": pattern}, settings=settings)
 
 
 def _spread(target: Target) -> Iterator[Change]:
-    heat = next((table_load for table_load in target.context.heats if table_load.table == target.declared.table), None)
-    if kind_of(target.declared).shares_tables and heat is not None and heat.buckets > 1:
-        yield changes.spread(target.declared, heat.buckets)
+    declared_set = target.declared
+    heat = next((table_load for table_load in target.context.heats if table_load.table == declared_set.table), None)
+    if kind_of(declared_set).shares_tables and heat is not None and heat.buckets > 1:
+        says = f"spread each partition over {heat.buckets} buckets (PartitionSpread)"
+        settings = {"buckets": heat.buckets, "by": declared_set.key.fields, "bucket": "Bucket"}
+        yield _as_pattern(declared_set, "partition_spread", says, **settings)
 
 
 def _not_spread(target: Target) -> Iterator[Change]:
-    yield changes.not_spread(target.declared)
+    says = "store each partition as one (EntitySet)"
+    yield _as_pattern(target.declared, "entity_set", says, **dict.fromkeys(target.declared.settings))
 
 
 def _by_period(target: Target) -> Iterator[Change]:
-    declared_set = target.declared
-    moments = [name for name, field in declared_set.shape.fields.items() if field.type == "datetime"]
-    at = next((name for name in moments if declared_set.shape.fields[name].order == "rising"), None)
+    declared_set, fields = target.declared, target.declared.shape.fields.items()
+    at = next((name for name, field in fields if field.type == "datetime" and field.order == "rising"), None)
     if at is None or declared_set.retention is None or not kind_of(declared_set).shares_tables:
         return
     days = declared_set.retention.days
     period = "day" if days <= _MOST_TABLES else "week" if days <= 7 * _MOST_TABLES else "month"
-    yield changes.by_period(declared_set, at, period)
+    says = f"use a table for each {period} (PeriodTables), and drop expired tables"
+    change = _as_pattern(declared_set, "period_tables", says, period=period, inner="entity_set", at=at)
+    yield replace(change, values={**change.values, "retention": replace(declared_set.retention, by="table")})
 
 
 def _wide(target: Target) -> Iterator[Change]:
     declared_set = target.declared
     if kind_of(declared_set).shares_tables and not declared_set.derived and not declared_set.mappings:
-        yield changes.wide(declared_set)
+        yield _as_pattern(declared_set, "wide_entity", "store each entity in several rows (WideEntity)")
 
 
 def _corrected(target: Target) -> Iterator[Change]:
     """Yield the key as the review has corrected it."""
-    declared_set = target.declared
-    if target.part:
-        key = _layout_key(target)
-        if key is not None:
-            unique = any(
-                declared_set.is_unique(derived) for derived in declared_set.derived if derived.name == target.part
-            )
-            change = changes.change_index(
-                declared_set,
-                target.part,
-                key,
-                unique=unique,
-                says=f"use the RowKey {key.row_template} for {target.part!r}",
-            )
+    declared_set, via = target.declared, _derived(target)
+    if not target.part:
+        says = f"use the key {changes.key_text(declared_set.key)}"
+        yield changes.change_key(declared_set, declared_set.key, says, corrects=declared_set.name)
+    elif via is not None and (layout := declared_set.profile(via).layout) is not None:
+        says = f"use the RowKey {layout.key.row_template} for {target.part!r}"
+        for change in _with_key(declared_set, via, says):
             yield replace(change, corrects=target.finding.subject)
-        return
-    says = f"use the key ({declared_set.key.partition_template}, {declared_set.key.row_template})"
-    yield changes.change_key(declared_set, declared_set.key, says, corrects=declared_set.name)
 
 
 def _with_id(target: Target) -> Iterator[Change]:
@@ -232,7 +244,7 @@ def _with_id(target: Target) -> Iterator[Change]:
         return
     key = Key(declared_set.key.partition_template, f"{_escaped(declared_set.key.row_template)}_{{{name}:uuid}}")
     says = f"append an id to the RowKey, {key.row_template}"
-    yield changes.change_key(declared_set, key, says, fields={name: Field("guid")}, corrects=declared_set.name)
+    yield changes.change_key(declared_set, key, says, fields={name: {"type": "guid"}}, corrects=declared_set.name)
 
 
 def _wider(target: Target) -> Iterator[Change]:
@@ -243,7 +255,8 @@ def _wider(target: Target) -> Iterator[Change]:
         return
     first, second = (
         "".join(
-            piece.literal + (wide.rstrip(";") if piece.name == name else _spelled(piece) if piece.name else "")
+            piece.literal
+            + (wide.rstrip(";") if piece.name == name else spelled(piece.name, piece.spec) if piece.name else "")
             for piece in pieces_of(half)
         )
         for half in (declared_set.key.partition_template, declared_set.key.row_template)
@@ -264,27 +277,27 @@ def _escaped_text(target: Target) -> Iterator[Change]:
 
 
 def _count(target: Target) -> Iterator[Change]:
-    query = target.asked
-    if query is None or query.query.filter is not None or not kind_of(target.declared).shares_tables:
+    query, declared_set = target.asked, target.declared
+    if query is None or query.query.filter is not None or not kind_of(declared_set).shares_tables:
         return
-    partition = target.declared.key.partition_template
-    fields = [name for name in query.query.known if name not in target.declared.key.partition_fields]
-    if fields or not partition_known(query):
-        return
-    yield changes.add_count(target.declared, Key(partition, "total"), f"count of {target.declared.name.lower()}")
+    key = Key(declared_set.key.partition_template, "total")
+    if partition_known(query) and set(query.query.known) <= set(key.fields):
+        total = Summary(key, name=f"count of {declared_set.name.lower()}")
+        says = f"keep the count in a Summary, {changes.key_text(key)}"
+        yield changes.add_derived(declared_set, total, "summary", {"key": key_table(key)}, says)
 
 
 def _primary_region(target: Target) -> Iterator[Change]:
     query = target.asked
     if query is not None and query.query.region == "secondary":
-        yield changes.change_access(target.declared, query.query, "read the primary region", region="primary")
+        yield Change(target.declared.name, "read the primary region", access={query.query.name: {"region": "primary"}})
 
 
 def _conditional(target: Target) -> Iterator[Change]:
-    write = target.done
-    if write is not None:
-        says = f"write {write.write.name!r} on condition of the ETag"
-        yield changes.change_access(target.declared, write.write, says, overwrite=False)
+    if target.done is not None:
+        name = target.done.write.name
+        says = f"write {name!r} on condition of the ETag"
+        yield Change(target.declared.name, says, access={name: {"overwrite": False}})
 
 
 def _blob_log(target: Target) -> Iterator[Change]:
@@ -299,48 +312,118 @@ def _not_by_time(target: Target) -> Iterator[Change]:
 
 def _list_elsewhere(target: Target) -> Iterator[Change]:
     """Yield what keeps a long or busy list short: blobs, several rows, or an index with a copy of each entity."""
-    found = next((pair for pair in target.declared.profiles() if pair[0].name == target.part), None)
-    if found is None or not isinstance(found[0], IndexEntity) or found[1].key is None or found[1].spread > 1:
+    declared_set, old = target.declared, _derived(target)
+    profile = None if old is None else declared_set.profile(old)
+    if profile is None or not isinstance(old, IndexEntity) or profile.key is None or profile.spread > 1:
         return
-    old, key = found[0], found[1].key
     if target.finding.rule == "contention":
-        yield changes.rows_spread(target.declared, old, key, _rows_for(target, old))
+        yield _rows_spread(target, old, profile.key)
     elif target.finding.rule == "list-too-long":
-        yield changes.list_in_blobs(target.declared, old, key)
-    fields = [name for name in old.fields if name not in target.declared.key.partition_fields]
+        yield _in_list_blobs(declared_set, old, profile.key)
+    fields = [name for name in old.fields if name not in declared_set.key.partition_fields]
     if fields and not old.is_eventual:
-        yield changes.as_index(target.declared, old.name, Key(*key_here(target.declared, fields)))
-    yield changes.as_index(target.declared, old.name, Key(*key_elsewhere(target.declared, list(old.fields))))
+        yield from _as_index(declared_set, old, fields, local=True)
+    yield from _as_index(declared_set, old, old.fields, local=False)
+
+
+def _in_list_blobs(declared_set: DeclaredSet, old: IndexEntity, key: Key) -> Change:
+    """Return the change that stores each list in a blob, which has no limit that lists reach."""
+    container, ids = f"{declared_set.table.lower()}-lists", old.key_list.name
+    derived = IndexEntity(*old.fields, key=key, store=InBlobs(container), name=old.name, ids=ids)
+    table = {"fields": list(old.fields), "key": key_table(key), "store": {"container": container}, "ids": ids}
+    says = f"store each list of {old.name!r} in a blob"
+    return changes.replace_derived(declared_set, old.name, derived, "index_entities", table, says)
+
+
+def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change:
+    """Return the change that spreads each list or total over rows, in a table of their own.
+
+    In tables for periods, the rows stay with the entities, so that they are dropped with them.
+    """
+    declared_set, placement, ids = target.declared, old.placement, old.key_list.name
+    rows = rows_for(
+        changes_of_busiest_row(declared_set, old, [write.write for write in target.context.writes_of(declared_set)])
+    )
+    words = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", old.name))
+    where = (placement.name if isinstance(placement, InTable) else None) or f"{declared_set.table}{words}"[:_TABLE_NAME]
+    is_own = kind_of(declared_set).time_field(declared_set) is None
+    if not is_own and key.partition_template == declared_set.key.partition_template:
+        # Rows that are updated later are in partitions of their own
+        key = Key(f"{words.lower()}_{key.partition_template}", key.row_template)
+    store = InTable(where if is_own else None)
+    placed = {"table": where} if is_own else {"store": "table"}
+    table: dict[str, Any] = {"key": key_table(key), "spread": rows, **placed}
+    if isinstance(old, IndexEntity):
+        derived: Derived = IndexEntity(*old.fields, key=key, store=store, spread=rows, name=old.name, ids=ids)
+        table, called, pattern = {"fields": list(old.fields), **table, "ids": ids}, "list", "index_entities"
+    else:
+        sums = dict(old.sums)
+        derived = Summary(key, count=old.count, store=store, spread=rows, name=old.name, sums=sums, members=ids)
+        table, called, pattern = {**table, "count": old.count or "", "sums": sums, "members": ids}, "total", "summary"
+    says = f"spread each {called} of {old.name!r} over {rows} rows{f' of the table {where}' if is_own else ''}"
+    return changes.replace_derived(declared_set, old.name, derived, pattern, table, says)
+
+
+def _as_index(
+    declared_set: DeclaredSet, old: Derived, fields: Sequence[str], order: str | None = None, *, local: bool
+) -> Iterator[Change]:
+    """Yield an index by some fields in place of other derived data."""
+    others = replace(declared_set, derived=tuple(each for each in declared_set.derived if each is not old))
+    index = next(index_candidates(others, fields, Query("", order=order), local=local, name=old.name), None)
+    if index is not None:
+        where = "the partition" if local else "other partitions"
+        says = f"use an index in {where} for {old.name!r}, {changes.key_text(index.key)}"
+        yield changes.put_index(declared_set, old.name, index, says)
 
 
 def _less_contended(target: Target) -> Iterator[Change]:
     if target.done is not None:
         yield from _split(target, target.done)
         return
-    for derived, profile in target.declared.profiles():
-        if derived.name == target.part and isinstance(derived, Summary) and profile.key and profile.spread == 1:
-            yield changes.rows_spread(target.declared, derived, profile.key, _rows_for(target, derived))
+    via = _derived(target)
+    profile = None if via is None else target.declared.profile(via)
+    if isinstance(via, Summary) and profile is not None and profile.key and profile.spread == 1:
+        yield _rows_spread(target, via, profile.key)
     yield from _list_elsewhere(target)
 
 
-def _rows_for(target: Target, derived: Derived) -> int:
-    writes = [write.write for write in target.context.writes_of(target.declared)]
-    return rows_for(changes_of_busiest_row(target.declared, derived, writes))
-
-
-def _split(target: Target, write: MeasuredWrite) -> Iterator[Change]:
-    """Yield entities of several rows, if all that is written to them is added to numbers."""
-    declared_set = target.declared
-    numbers = [name for name, field in declared_set.shape.fields.items() if field.type in ("int32", "int64", "double")]
-    writes = [write.write for write in target.context.writes_of(declared_set)]
+def _split(target: Target, done: MeasuredWrite) -> Iterator[Change]:
+    """Yield entities of several rows, of which a write changes one, if all that is written is added to numbers."""
+    declared_set, shape = target.declared, target.declared.shape
+    numbers = {name for name, field in shape.fields.items() if field.type in ("int32", "int64", "double")}
     is_added = all(
-        write.operation == "update" and write.changes and set(write.changes) <= set(numbers) for write in writes
+        write.operation == "update" and write.changes and set(write.changes) <= numbers for write in declared_set.writes
     )
     is_plain = kind_of(declared_set).shares_tables and not declared_set.derived and not declared_set.mappings
-    if is_added and is_plain and "Part" not in declared_set.shape.fields:
-        yield changes.split_entities(
-            declared_set, rows_for(changes_of_busiest_entity(declared_set, write.write)), "Part"
-        )
+    if not is_added or not is_plain or "Part" in shape.fields:
+        return
+    rows = rows_for(changes_of_busiest_entity(declared_set, done.write))
+    key = Key(declared_set.key.partition_template, f"{declared_set.key.row_template}_{{Part:0{len(str(rows))}d}}")
+    # A value that each entity had is now that of its rows
+    shared: dict[str, dict[str, Any]] = {
+        name: {"distinct": shape.count}
+        for name, field in shape.fields.items()
+        if field.distinct is None and field.type != "boolean" and field.within is None
+    }
+    yield Change(
+        declared_set.name,
+        f"store each entity as {rows} rows, {changes.key_text(key)}, and add them up",
+        values={"key": key},
+        figures={"count": shape.count * rows, "growth": shape.growth * rows},
+        fields={**shared, "Part": {"type": "int32", "distinct": rows}},
+        access={
+            write.name: {"skew": _skew_of_rows(shape.count, rows, write.skew)}
+            for write in declared_set.writes
+            if write.skew
+        },
+    )
+
+
+def _skew_of_rows(count: int, rows: int, skew: float) -> float:
+    """Return the skew of calls over rows, of which each entity has several that take the same share of its calls."""
+    most = Zipf(max(1, count), skew).share(1) / rows
+    steps = (round(skew * step / _STEPS, 3) for step in range(_STEPS, 0, -1))
+    return next((exponent for exponent in steps if Zipf(max(1, count * rows), exponent).share(1) <= most), 0.0)
 
 
 def _into_partition(target: Target) -> Iterator[Change]:
@@ -354,7 +437,7 @@ def _into_partition(target: Target) -> Iterator[Change]:
         is_known = bool(asked) and all(partition_known(query) for query in asked)
         if derived.is_eventual and profile.finder and is_known and fields and not declared_set.is_unique(derived):
             order = next((query.query.order for query in asked if query.query.order), None)
-            yield changes.as_index(declared_set, derived.name, Key(*key_here(declared_set, fields, order)))
+            yield from _as_index(declared_set, derived, fields, order, local=True)
 
 
 def _fresh(target: Target) -> Iterator[Change]:
@@ -367,27 +450,6 @@ def _with_all(target: Target) -> Iterator[Change]:
     yield from _whole_rows(target)
     if via is not None:
         yield from _list_elsewhere(replace(target, part=via.name))
-
-
-def _as_written(target: Target) -> Iterator[Change]:
-    """Yield the growth that the writes lead to, or the rates that lead to the growth."""
-    declared_set, context = target.declared, target.context
-    writes = [write.write for write in context.writes_of(declared_set)]
-    inserted, deleted = (sum(write.rate for write in writes if write.operation == how) for how in ("insert", "delete"))
-    if declared_set.retention is not None:
-        count = round(inserted * DAY * declared_set.retention.days)
-        yield changes.change_figures(
-            declared_set, f"declare a count of {number(count)}, as many as are kept", count=count
-        )
-        return
-    added = max(0, round((inserted - deleted) * YEAR))
-    yield changes.change_figures(declared_set, f"declare a growth of {number(added)}, as the writes add", growth=added)
-    inserts = [write for write in writes if write.operation == "insert"]
-    if len(inserts) == 1:
-        rate = float(f"{declared_set.shape.growth / YEAR + deleted:.3g}")
-        says = f"declare a rate of {number(rate)} for {inserts[0].name!r}, which leads to the growth"
-        peak = max(rate, inserts[0].busiest)
-        yield changes.change_access(declared_set, inserts[0], says, rate=rate, peak=peak)
 
 
 def _in_one_table(target: Target) -> Iterator[Change]:
@@ -406,7 +468,10 @@ def _in_one_table(target: Target) -> Iterator[Change]:
             prefixed = Key(key.partition_template, f"{prefix}_{key.row_template}")
             there = _keys_in(target.context.design, one.table)
             free = (key for key in (key, prefixed) if not any(key.overlaps(taken) for taken in there))
-            yield from (changes.into_table(other_write.of, one.table, key) for key in free)
+            for key in free:
+                says = f"store {other_write.of.name} in the table {one.table}, {changes.key_text(key)}"
+                values = {"table": one.table, "key": key}
+                yield Change(other_write.of.name, says, "entity_group_transaction", values=values)
 
 
 def _keys_in(design: Design, table: str) -> list[Key]:
@@ -423,7 +488,7 @@ def _fewer_parts(target: Target) -> Iterator[Change]:
     """Yield longer periods, or fewer buckets."""
     declared_set = target.declared
     for says, settings in kind_of(declared_set).fewer_parts(declared_set):
-        yield changes.change_settings(declared_set, says, **settings)
+        yield Change(declared_set.name, says, declared_set.pattern, settings=settings)
 
 
 def _sorted_text(target: Target) -> Iterator[Change]:
@@ -465,7 +530,6 @@ RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "list-too-long": _list_elsewhere,
     "contention": _less_contended,
     "queue-target": _into_partition,
-    "growth-mismatch": _as_written,
     "together-apart": _in_one_table,
     "asks-every-part": _fewer_parts,
     "text-order": _sorted_text,

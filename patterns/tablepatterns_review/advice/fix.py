@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any, cast
 
 import tomlkit
 
 from tablepatterns.errors import BadInput
+from tablepatterns.key import Key
 
-from .changes import Change
+from ..design.model import Retention
+from .changes import Change, DerivedChange, key_table
+from .logs import table_of
 
 
 def fixed_text(text: str, change: Change) -> str:
@@ -20,20 +22,68 @@ def fixed_text(text: str, change: Change) -> str:
     :raises BadInput: it has no set of this name
     """
     document: Any = tomlkit.parse(text)
-    tables = [*cast("list[Any]", document.get("set", [])), *cast("list[Any]", document.get("blob_log", []))]
-    table = next((table_of_set for table_of_set in tables if table_of_set.get("name") == change.set), None)
+    sets, logs = (cast("list[Any]", document.get(section, [])) for section in ("set", "blob_log"))
+    table = next((table for table in [*sets, *logs] if table.get("name") == change.set), None)
     if table is None:
         raise BadInput("set", change.set, "the file has no set of this name", "give the file that was reviewed")
-    if change.moved_to is not None:
-        _move(document, change.set, change.moved_to)
-        return tomlkit.dumps(document)
-    plain: dict[str, Any] = {name: table[name].unwrap() for name in ("derived", "mappings") if name in table}
-    before = deepcopy(plain)
-    edited = _Edited(table, plain)
-    change.edit(edited)
-    for name in ("derived", "mappings"):
-        _write_array(table, name, before.get(name, []), plain.get(name, []))
+    if change.log is None:
+        _edit(table, change)
+    elif table in logs:
+        _set_values(table, change.settings)
+    else:
+        _move(document, change.set, table_of(change.log))
     return tomlkit.dumps(document)
+
+
+def _edit(table: Any, change: Change) -> None:
+    figures = {name: value for name, value in change.figures.items() if value or name in table}
+    _set_values(table, {**change.values, **change.settings, **figures})
+    for name, values in change.fields.items():
+        if name in table["fields"]:
+            table["fields"][name].update(values)
+        else:
+            table["fields"][name] = _inline(values)
+    for access in [*table.get("query", []), *table.get("write", [])]:
+        access.update(change.access.get(access["name"], {}))
+    if change.derived is not None:
+        _edit_derived(table, change.derived)
+    if change.mapping is not None:
+        _write_array(table, "mappings", [*table.get("mappings", []), _new_table(change.mapping[1])])
+
+
+def _set_values(table: Any, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if isinstance(value, Retention):
+            table["retention"]["by"] = value.by
+        elif value is not None:
+            table[name] = _inline(key_table(value) if isinstance(value, Key) else value)
+        elif name in table:
+            table.remove(name)
+
+
+def _edit_derived(table: Any, change: DerivedChange) -> None:
+    items = list(table.get("derived", []))
+    if change.name is None:
+        _write_array(table, "derived", [*items, _new_table(change.table)])
+    elif change.new is None:
+        del items[change.at]
+        _write_array(table, "derived", items)
+    else:
+        item = items[change.at]
+        for name in [name for name in item if name not in change.table]:
+            item.remove(name)
+        _set_values(item, {name: value for name, value in change.table.items() if item.get(name) != value})
+
+
+def _write_array(table: Any, name: str, items: list[Any]) -> None:
+    """Write an array of tables; they are put together again, since tomlkit misplaces what is appended to one."""
+    if name in table:
+        table.remove(name)
+    if items:
+        array: Any = tomlkit.aot()
+        for item in items:
+            array.append(item)
+        table[name] = array
 
 
 def _move(document: Any, name: str, log: Mapping[str, Any]) -> None:
@@ -45,83 +95,27 @@ def _move(document: Any, name: str, log: Mapping[str, Any]) -> None:
         document.remove("set")
     if "blob_log" not in document:
         document.append("blob_log", tomlkit.aot())
-    made: Any = tomlkit.table()
-    for key, value in log.items():
-        if not isinstance(value, list):
-            made[key] = value
-    made.add(tomlkit.nl())
+    table = _new_table({key: value for key, value in log.items() if not isinstance(value, list)})
     for key in ("write", "read"):
         if accesses := cast("list[Mapping[str, Any]]", log[key]):
-            made[key] = tomlkit.aot()
-            for access in accesses:
-                of: Any = tomlkit.table()
-                of.update(access)
-                of.add(tomlkit.nl())
-                made[key].append(of)
-    document["blob_log"].append(made)
+            _write_array(table, key, [_new_table(access) for access in accesses])
+    document["blob_log"].append(table)
 
 
-class _Edited(dict[str, Any]):
-    """The table of a set, whose arrays of tables are plain lists while a change is made."""
-
-    def __init__(self, table: Any, plain: dict[str, Any]) -> None:
-        super().__init__()
-        self._table, self._plain = table, plain
-
-    def _home(self, name: str) -> Any:
-        return self._plain if name in ("derived", "mappings") else self._table
-
-    def __getitem__(self, name: str) -> Any:
-        return self._home(name)[name]
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._home(name)[name] = _inline(value) if self._home(name) is self._table else value
-
-    def __delitem__(self, name: str) -> None:
-        del self._home(name)[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self._home(name).get(name, default)
-
-    def pop(self, name: str, *default: Any) -> Any:
-        return self._home(name).pop(name, *default)
-
-
-def _inline(value: Any) -> Any:
-    """Return a value as a file has it: tables, such as keys, on one line."""
-    if not isinstance(value, Mapping):
-        return value
-    table: Any = tomlkit.inline_table()
-    table.update({name: _inline(item) for name, item in cast("Mapping[str, Any]", value).items()})
+def _new_table(values: Mapping[str, Any]) -> Any:
+    table: Any = tomlkit.table()
+    for name, value in values.items():
+        table[name] = _inline(value)
+    table.add(tomlkit.nl())
     return table
 
 
-def _write_array(table: Any, name: str, before: list[Any], after: list[Any]) -> None:
-    """Make an array of tables what it is after a change; tables that stay are not touched."""
-    if before == after:
-        return
-    there = table.get(name)
-    array: Any = tomlkit.aot() if there is None else there
-    if len(before) == len(after):
-        for item, old, new in zip(array, before, after, strict=True):
-            for key in [*old, *(key for key in new if key not in old)]:
-                if key not in new:
-                    item.pop(key)
-                elif old.get(key) != new[key]:
-                    item[key] = _inline(new[key])
-        return
-    kept: list[Any] = [array[at] for at, item in enumerate(before) if item in after] if there is not None else []
-    made = [item for item in after if item not in before]
-    rebuilt: Any = tomlkit.aot()
-    for each in kept:
-        rebuilt.append(each)
-    for each in made:
-        added: Any = tomlkit.table()
-        for key, value in each.items():
-            added[key] = _inline(value)
-        added.add(tomlkit.nl())
-        rebuilt.append(added)
-    if name in table:
-        table.pop(name)
-    if after:
-        table[name] = rebuilt
+def _inline(value: Any) -> Any:
+    """Return a value as a file has it: tables, such as keys, on one line, and whole numbers without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, Mapping):
+        return list(value) if isinstance(value, tuple) else value
+    table: Any = tomlkit.inline_table()
+    table.update({name: _inline(item) for name, item in cast("Mapping[str, Any]", value).items()})
+    return table

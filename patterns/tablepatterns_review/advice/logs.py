@@ -12,7 +12,7 @@ from tablepatterns.figures import number
 
 from ..design.model import DeclaredLog, DeclaredSet, Design, Field, FieldType, LogOptions, LogRead, LogWrite, Query
 from ..measure.sample import equal, found_by
-from .changes import Change, Table
+from .changes import Change
 
 _TEXT: Final[dict[FieldType, int]] = {
     "int32": 8,
@@ -89,37 +89,22 @@ def to_blob_log(declared_set: DeclaredSet, design: Design) -> Iterator[Change]:
     if log is None:
         return
 
-    def moved(of: Design) -> Design:
-        return replace(
-            of,
-            sets=tuple(declared_set for declared_set in of.sets if declared_set.name != log.name),
-            logs=(*of.logs, log),
-        )
-
     says = f"write the log to blobs (BlobLog), where entries are read up to {log.flush_seconds:g} s later"
-    yield Change(
-        declared_set.name, says, _same, _unchanged, pattern="blob_log", of_design=moved, moved_to=table_of(log)
-    )
+    yield Change(declared_set.name, says, "blob_log", log=log)
 
 
 def table_of(log: DeclaredLog) -> dict[str, Any]:
     """Return a log as a design file has it; what has its default is left out."""
-    found = {
-        field.name: _whole(getattr(log, field.name))
+    table = {
+        field.name: getattr(log, field.name)
         for field in fields(LogOptions)
         if field.default is MISSING or getattr(log, field.name) != field.default
     }
     if log.service == log.container:
-        del found["service"]
+        del table["service"]
     for name, accesses in (("write", log.writes), ("read", log.reads)):
-        found[name] = [
-            {key: _whole(value) for key, value in vars(each).items() if value is not None} for each in accesses
-        ]
-    return found
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+        table[name] = [{key: value for key, value in vars(access).items() if value is not None} for access in accesses]
+    return table
 
 
 def larger_flushes(log: DeclaredLog) -> Iterator[Change]:
@@ -140,23 +125,7 @@ def larger_flushes(log: DeclaredLog) -> Iterator[Change]:
 
 
 def _changed(log: DeclaredLog, says: str, **options: Any) -> Change:
-    def model(of: Design) -> Design:
-        logs = tuple(replace(each, **options) if each.name == log.name else each for each in of.logs)
-        return replace(of, logs=logs)
-
-    def edit(of: Table) -> None:
-        for name, value in options.items():
-            of[name] = value
-
-    return Change(log.name, says, _same, edit, of_design=model)
-
-
-def _same(of: DeclaredSet) -> DeclaredSet:
-    return of
-
-
-def _unchanged(of: Table) -> None:
-    return
+    return Change(log.name, says, settings=options, log=replace(log, **options))
 
 
 Maker = Callable[[DeclaredLog], Iterator[Change]]

@@ -15,10 +15,10 @@ from tablepatterns.recipes.blob_log.blob_log import BLOCK_BYTES, MAX_NUMBER
 
 from ..design.archives import archive_write
 from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape
+from ..estimate import pages
 from ..kinds import kind_of
 from ..measure.log_pace import blobs_an_hour, entries_of, line_bytes
 from ..measure.sample import names_one, values_in
-from ..measure.scaling import pages
 from ..model import LimitUse, Measured, part_of
 from .load import busiest_share, key_of, moves, moves_away, partitions_of, primaries, touched, via_of
 from .sizes import archived_size, derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of

@@ -18,10 +18,11 @@ from ..design.model import DeclaredLog, DeclaredSet, Query, Write
 from ..kinds.kind import SampleCall, once
 from ..measure.account import SampleAccount, sample_design, set_up
 from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
-from ..measure.questions import answer, sample_call
+from ..measure.questions import sample_call
 from ..measure.sample import NOW, Sample, holds_copies
 from ..measure.writes import Source
 from ..model import Measured
+from ..planner import best_way
 from . import logs
 from .layout import Brackets, Expression, Names, call, entries, lines_of, literal, snake, text
 from .module import PLAIN_CALLS, Module, comment, import_lines
@@ -176,11 +177,11 @@ class Tests:
     def _query(self, account: SampleAccount, declared_set: DeclaredSet, query: Query) -> list[str] | None:
         if query.archived:
             return self._archived(account, declared_set)
-        found, shape = answer(declared_set, query), account.made.shapes[declared_set.name]
-        if found.completes or query.region == "secondary":
+        way, shape = best_way(declared_set, query), account.made.shapes[declared_set.name]
+        if way.completes or query.region == "secondary":
             return None
-        one = sample_questions(account, declared_set, query, found, 1)[0]
-        ask = sample_call(declared_set, query, found, account.samples[declared_set.name], one, shape)
+        one = sample_questions(account, declared_set, way, 1)[0]
+        ask = sample_call(declared_set, way, account.samples[declared_set.name], one, shape)
         made = self._asked(declared_set, ask)
         if made is None:
             return None

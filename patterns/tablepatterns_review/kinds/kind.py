@@ -20,7 +20,7 @@ from tablepatterns.storage import Storage
 if TYPE_CHECKING:
     from ..design.model import DeclaredSet, Retention, Write
 
-Way = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
+Method = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
 """The method of a recipe."""
 
 
@@ -37,7 +37,7 @@ class SampleCall:
     :param completes: whether the entity of each row is read too
     """
 
-    way: Way
+    way: Method
     via: Derived | None = None
     given: Mapping[str, Any] = field(default_factory=dict[str, Any])
     where: Filter | None = None

@@ -33,6 +33,7 @@ from tablepatterns.storage import Storage, connect
 
 from ..design.archives import archive_set
 from ..design.model import YEAR_DAYS, DeclaredSet, Design, Moves, Shape
+from ..estimate import SizedDesign
 from ..kinds import KINDS, kind_of
 from ..kinds.kind import Plan, SampleSet
 from .sample import (
@@ -47,7 +48,6 @@ from .sample import (
     width_of,
     without,
 )
-from .scaling import SizedDesign
 from .writes import archive_now, inactive
 
 SetRecipe: TypeAlias = (

@@ -24,13 +24,15 @@ from ..capacity.load import RETRY_REQUESTS, key_of, retries_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
 from ..design.model import DAY, RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..estimate import PAGE_READS, SizedDesign
 from ..kinds.periods import PERIOD_DAYS
 from ..model import Measured
+from ..planner import Way, best_way
 from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
 from .logs import measured_log
-from .questions import Answer, Question, answer, call_text, questions, sample_call
+from .questions import Question, questions, sample_call
 from .sample import NOW, equal, found_by, scaled_results, width_of
-from .scaling import PAGE_READS, CallCost, SizedDesign, class_of, mean, metered, scaled
+from .scaling import CallCost, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
 
 MOST: Final = 1_000
@@ -269,23 +271,23 @@ def _scaled(
         return _write(sized_design, made, of, access, cost)
     if access.archived:
         return _archived(of, access, cost)
-    found, call_cost = answer(of, access), cost.took
-    query = scaled_results(access, of.shape, made.shapes[of.name])
-    likely, expected = made.expected(of, query, found), sized_design.expected(of, access, found)
-    all_of_it = scaled(found, call_cost, likely, expected, cost.empty, has_declared_results=access.results is not None)
-    if found.way == "totals" and found.via is not None:
-        all_of_it = replace(all_of_it, bytes_out=all_of_it.bytes_out + _longer(sized_design, made, of, found.via))
+    way, call_cost = best_way(of, access), cost.took
+    of_sample = replace(way, query=scaled_results(access, of.shape, made.shapes[of.name]))
+    likely, expected = made.estimate(of, of_sample), sized_design.estimate(of, way)
+    all_of_it = scaled(way, call_cost, likely, expected, cost.empty, has_declared_results=access.results is not None)
+    if way.method == "totals" and way.via is not None:
+        all_of_it = replace(all_of_it, bytes_out=all_of_it.bytes_out + _longer(sized_design, made, of, way.via))
     all_of_it = replace(all_of_it, partitions=all_of_it.partitions if call_cost.partitions else expected.partitions)
     return Measured(
         of=of,
         access=access,
-        how=call_text(found, access),
-        via=None if found.via is None else found.via.name,
-        query_class=class_of(access, found, call_cost),
-        follows=found.follows,
+        how=way.call,
+        via=None if way.via is None else way.via.name,
+        query_class=class_of(way, call_cost),
+        follows=way.is_eventual,
         sample=cost.sample,
         rejected=cost.rejected,
-        matching=found_by(of.shape, access) if found.client else None,
+        matching=found_by(of.shape, access) if way.client else None,
         **all_of_it.figures,
     )
 
@@ -405,14 +407,14 @@ def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty:
         with metered(stand.storage) as metering:
             reason = rejection(partial(archive.get, key))
         return SampleCost(metering.taken, rejected or reason, True, size)
-    found = answer(declared_set, query)
-    each = sample_questions(stand, declared_set, query, found, _how_many(stand, declared_set, query, found))
+    way = best_way(declared_set, query)
+    each = sample_questions(stand, declared_set, way, _how_many(stand, declared_set, way))
     weighted_costs: list[tuple[CallCost, float]] = []
     for one in each:
-        call_cost, reason = _run(stand, declared_set, query, found, one)
+        call_cost, reason = _run(stand, declared_set, way, one)
         rejected = reason or rejected
         weighted_costs.append((call_cost, one.weight))
-    return SampleCost(mean(weighted_costs), rejected, found.follows, size, empty)
+    return SampleCost(mean(weighted_costs), rejected, way.is_eventual, size, empty)
 
 
 def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[str, Any]:
@@ -420,18 +422,15 @@ def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[
     return stand.samples[declared_set.name].spare[-1]
 
 
-def sample_questions(
-    stand: SampleAccount, declared_set: DeclaredSet, query: Query, answer: Answer, most: int
-) -> list[Question]:
+def sample_questions(stand: SampleAccount, declared_set: DeclaredSet, way: Way, most: int) -> list[Question]:
     """Return the questions that stand for all of an access pattern, about entities of the sample.
 
-    :param answer: how the set answers it
     :param most: about how many
     """
-    names = _single(declared_set, query)
-    first = [] if answer.key is None else [name for name in answer.key.partition_fields if name in names]
+    names = _single(declared_set, way.query)
+    first = [] if way.key is None else [name for name in way.key.partition_fields if name in names]
     sample, shape = stand.samples[declared_set.name], stand.made.shapes[declared_set.name]
-    return questions(shape, query, sample, names, first or names[:1], most)
+    return questions(shape, way.query, sample, names, first or names[:1], most)
 
 
 def _written(
@@ -504,19 +503,17 @@ def _single(declared_set: DeclaredSet, query: Query) -> list[str]:
     return [name for name, how in query.known.items() if how == "="]
 
 
-def _how_many(stand: SampleAccount, declared_set: DeclaredSet, query: Query, answer: Answer) -> int:
-    if answer.way in ("get", "find", "totals"):
+def _how_many(stand: SampleAccount, declared_set: DeclaredSet, way: Way) -> int:
+    if way.method in ("get", "find", "totals"):
         return 2
-    likely = stand.made.expected(declared_set, query, answer)
+    likely = stand.made.estimate(declared_set, way)
     work = likely.returned * max(1.0, width_of(declared_set) / _WIDE) + 3 * likely.requests
     return max(1, min(_QUESTIONS, int(_WORK / work)))
 
 
-def _run(
-    stand: SampleAccount, declared_set: DeclaredSet, query: Query, answer: Answer, question: Question
-) -> tuple[CallCost, str | None]:
+def _run(stand: SampleAccount, declared_set: DeclaredSet, way: Way, question: Question) -> tuple[CallCost, str | None]:
     """Make a call, and return its cost, or the reason of a rejection."""
-    ask = sample_call(declared_set, query, answer, stand.samples[declared_set.name], question, declared_set.shape)
+    ask = sample_call(declared_set, way, stand.samples[declared_set.name], question, declared_set.shape)
     sample_set = stand.kept[declared_set.name]
     if ask.way in ("range", "find"):
         sample_set.prepare(ask)

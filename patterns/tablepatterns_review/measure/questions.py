@@ -1,254 +1,22 @@
-"""Choose the call that answers an access pattern, and sample values for it."""
+"""Choose sample values for the calls of an access pattern."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
-from tablepatterns.entity_set.derived import Derived, RowLayout, RowProfile
 from tablepatterns.entity_set.range_query import range_filter
 from tablepatterns.filters import And, Comparison, Filter, Not, Or, comparisons, parse, prop
 from tablepatterns.key import Key, between, prefix
 from tablepatterns.key.ranges import Between, Prefix
 
-from ..design.model import DeclaredSet, Match, Query, Shape
-from ..key_parts import Piece, pieces_of
-from ..kinds import kind_of
-from ..kinds.kind import SampleCall, Way
+from ..design.model import DeclaredSet, Query, Shape
+from ..kinds.kind import SampleCall
+from ..planner import Way, partition_as_row
 from .sample import Sample, names_one, range_share, skewed_field
-
-_LEVELS: Final[Mapping[Way, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
-_PARTITION: Final = 4
-_SHOWN: Final[Mapping[Match, str]] = {
-    "=": "...",
-    "range": "between(...)",
-    "prefix": "prefix(...)",
-    "contains": "...",
-}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The call that answers an access pattern.
-
-    :param way: the method of the recipe
-    :param via: the derived data that is read; None for the primary rows
-    :param key: the key that is searched, or None
-    :param given: the given fields of the key, from left to right
-    :param where: the fields that are conditions on properties
-    :param client: the fields that the caller filters by
-    :param bounds: whether the RowKey is bounded by a field
-    :param ordered: whether results have the declared order
-    :param completes: whether the entity of each row is read too
-    """
-
-    way: Way
-    via: Derived | None = None
-    key: Key | None = None
-    given: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
-    client: tuple[str, ...] = ()
-    bounds: bool = True
-    ordered: bool = True
-    completes: bool = False
-
-    @property
-    def follows(self) -> bool:
-        """Whether the derived data that is read is eventually consistent."""
-        return self.via is not None and self.via.is_eventual
-
-    @property
-    def sent(self) -> tuple[str, ...]:
-        """The fields that the service filters by."""
-        return (*self.given, *self.where)
-
-    def takes(self, query: Query) -> int | None:
-        """Return how many entities the call requests; None for all."""
-        if query.take is None or not self.ordered or self.client or self.way not in ("range", "scan"):
-            return None
-        return query.take + query.skip
-
-    def is_scan(self, query: Query) -> bool:
-        """Whether a range in fact searches the whole partition."""
-        remaining_names = self.where or self.client
-        return self.way == "range" and not self.bounds and bool(remaining_names or not self.ordered)
-
-
-def answer(declared_set: DeclaredSet, query: Query) -> Answer:
-    """Return the best call for an access pattern.
-
-    :param declared_set: the set
-    :param query: the access pattern
-    """
-    if query.filter is not None:
-        return Answer("filter")
-    answers = [answer for answer in _answers(declared_set, query) if answer is not None]
-    return min(answers, key=lambda answer: _rank(answer, query))
-
-
-def call_text(answer: Answer, query: Query) -> str:
-    """Return the call as shown in reports."""
-    if query.filter is not None:
-        return f"query({query.filter})"
-    via = [] if answer.via is None else [f"<{answer.via.name}>"]
-    argument_names = [f"{name}={_SHOWN[query.known.get(name, '=')]}" for name in answer.given]
-    where = [f"where=({' & '.join(answer.where)})"] if answer.where else []
-    count = answer.takes(query)
-    way = "take" if answer.way == "range" and count is not None else answer.way
-    call = f"{way}({', '.join([*([str(count)] if way == 'take' else []), *via, *argument_names, *where])})"
-    after: list[str] = []
-    if answer.completes:
-        after.append("the entity of each row is read")
-    if answer.client:
-        after.append(f"{', '.join(answer.client)} checked by the caller")
-    if not answer.ordered:
-        after.append("sorted by the caller")
-    return "; ".join([call, *after])
-
-
-def _rank(answer: Answer, query: Query) -> tuple[float, ...]:
-    is_late = answer.follows and query.max_staleness == 0
-    level = _PARTITION if answer.is_scan(query) else _LEVELS[answer.way]
-    rest = len(answer.where) + len(answer.client)
-    return level, rest, not answer.ordered, answer.completes, is_late, answer.via is not None
-
-
-def _answers(declared_set: DeclaredSet, query: Query) -> Iterator[Answer | None]:
-    mapped = {name for mapping in declared_set.mappings for name in mapping.fields}
-    primary = RowLayout(declared_set.key)
-    yield _by_key(declared_set, query, None, primary, mapped)
-    for via, profile in declared_set.profiles():
-        if profile.layout is not None:
-            yield _by_key(declared_set, query, via, profile.layout, mapped)
-        elif profile.finder is not None:
-            yield (_by_totals if profile.totals else _by_list)(declared_set, query, via, profile)
-    yield _by_scan(declared_set, query, mapped)
-
-
-def _by_key(
-    declared_set: DeclaredSet, query: Query, via: Derived | None, shape: RowLayout, mapped: set[str]
-) -> Answer | None:
-    key = shape.key
-    own = str(declared_set.settings.get("bucket", ""))
-    partition = [name for name in key.partition_fields if name != own]
-    if any(query.known.get(name) != "=" for name in partition):
-        return None
-    row = _row_given(key, query)
-    argument_names = (*partition, *row)
-    other_names = [name for name in query.known if name not in argument_names]
-    at = kind_of(declared_set).time_field(declared_set)
-    if at in other_names:
-        # The time determines the table, whether it is part of the key or not
-        argument_names = (*argument_names, at)
-        other_names.remove(at)
-    where = tuple(name for name in other_names if shape.holds(name) and name not in mapped and _is_sent(query, name))
-    client = tuple(name for name in other_names if name not in where)
-    is_point = len(row) == len(key.row_fields) and all(query.known[name] == "=" for name in row)
-    way: Way = "range"
-    if is_point and not kind_of(declared_set).is_spread:
-        way = "get" if via is None else "find"
-    elif is_point:
-        way = "get" if via is None else "range"
-    completes = via is not None and not _holds_all(declared_set, query, shape, client)
-    ordered = way != "range" or query.order is None or _sorts(key, row, query)
-    return Answer(way, via, key, argument_names, where, client, bool(row), ordered, completes)
-
-
-def _is_sent(query: Query, name: str) -> bool:
-    """Whether the service can filter by a condition; it cannot search for a substring."""
-    return query.known[name] != "contains"
-
-
-def _row_given(key: Key, query: Query) -> list[str]:
-    """Return the fields that bound the RowKey: single values from left to right, then a range."""
-    names = list[str]()
-    pieces = [piece for piece in pieces_of(key.row_template) if piece.name]
-    for number, piece in enumerate(pieces):
-        name = piece.name or ""
-        match_kind = query.known.get(name)
-        if (
-            match_kind == "="
-            or (match_kind == "prefix" and piece.width is None)
-            or (match_kind == "range" and is_sorted(key, number))
-        ):
-            names.append(name)
-        if match_kind != "=":
-            break
-    return names
-
-
-def is_sorted(key: Key, number: int) -> bool:
-    """Whether rows sort by a field of the RowKey; they do not if it is plain text followed by more of the key."""
-    pieces = pieces_of(key.row_template)
-    named = [at for at, piece in enumerate(pieces) if piece.name]
-    piece = pieces[named[number]]
-    return piece.width is not None or piece.spec == "escape" or named[number] == len(pieces) - 1
-
-
-def _sorts(key: Key, row: list[str], query: Query) -> bool:
-    """Whether rows have the declared order, which is that of the first field with more than one value."""
-    order = (query.order or "").lstrip("-")
-    single = [name for name in row if query.known[name] == "="]
-    if order in single:
-        return True
-    pieces: list[Piece] = [piece for piece in pieces_of(key.row_template) if piece.name]
-    if len(single) >= len(pieces):
-        return True
-    first = pieces[len(single)]
-    descends = (query.order or "").startswith("-")
-    return first.name == order and (first.spec == "inverted") == descends and is_sorted(key, len(single))
-
-
-def _holds_all(declared_set: DeclaredSet, query: Query, shape: RowLayout, client: tuple[str, ...]) -> bool:
-    """Whether a row of an index has all requested fields."""
-    if shape.is_complete:
-        return True
-    wanted_names = set(query.select or declared_set.shape.fields).union(client)
-    return all(name in shape.key.fields or shape.holds(name) for name in wanted_names)
-
-
-def _by_list(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
-    names = [name for name in profile.groups if name != declared_set.settings.get("bucket")]
-    if any(query.known.get(name) != "=" for name in names):
-        return None
-    client = tuple(name for name in query.known if name not in names)
-    return Answer("find_all", via, profile.key, tuple(names), (), client, True, query.order is None)
-
-
-def _by_totals(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
-    names = [name for name in profile.groups if name != declared_set.settings.get("bucket")]
-    wanted_names = set(query.select) or set(profile.totals[: int(query.count_only)])
-    if not wanted_names or not wanted_names.issubset(profile.totals) or set(names) != set(query.known):
-        return None
-    return Answer("totals", via, profile.key, tuple(names))
-
-
-def partition_as_row(key: Key) -> Key:
-    """Return a key whose RowKey has the template of this PartitionKey, for ranges of partitions."""
-    return Key("any", key.partition_template, max_units=key.max_units)
-
-
-def _by_scan(declared_set: DeclaredSet, query: Query, mapped: set[str]) -> Answer:
-    """Return the scan of the table, or of a range of partitions if the start of the PartitionKey is known.
-
-    A known start of the RowKey is a condition too, but does not reduce what is read.
-    """
-    row = _row_given(declared_set.key, query)
-    lead = [] if kind_of(declared_set).is_spread else _row_given(partition_as_row(declared_set.key), query)
-    at = kind_of(declared_set).time_field(declared_set)
-    given = (at,) if at is not None and at in query.known else ()
-    if set(given).intersection((*row, *lead)):
-        row = lead = []
-    held = RowLayout(declared_set.key)
-    names = [name for name in query.known if name not in given]
-    sent_names = [name for name in names if held.holds(name) and name not in mapped and _is_sent(query, name)]
-    where = tuple(name for name in names if name in (*row, *lead) or name in sent_names)
-    client = tuple(name for name in query.known if name not in (*given, *where))
-    return Answer("scan", None, declared_set.key, given, where, client, False, query.order is None)
-
 
 _MOST_VALUES: Final = 16
 _LETTERS: Final = 4
@@ -331,13 +99,12 @@ def _quantiles(weights: Mapping[tuple[int, ...], float], total: float, picks: in
     return found
 
 
-def sample_call(
-    declared_set: DeclaredSet, query: Query, answer: Answer, sample: Sample, question: Question, shape: Shape
-) -> SampleCall:
+def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Question, shape: Shape) -> SampleCall:
     """Return the parameters of a call.
 
     :param shape: the shape of the sample
     """
+    query = way.query
     # For an empty set, a spare entity
     about = (sample.stored or sample.spare)[question.about]
     select = query.select or None
@@ -345,9 +112,9 @@ def sample_call(
         sent = filled(parse(query.filter), declared_set.key, about, sample)
         return SampleCall("filter", where=sent, select=select)
     values = {name: _asked(query, name, sample, about, shape) for name in query.known}
-    arguments = {name: values[name] for name in answer.given if answer.via is None or name in values}
-    where = _conditions(declared_set, answer, values)
-    return SampleCall(answer.way, answer.via, arguments, where, answer.takes(query), select, answer.completes)
+    arguments = {name: values[name] for name in way.given if way.via is None or name in values}
+    where = _conditions(declared_set, way, values)
+    return SampleCall(way.method, way.via, arguments, where, way.take, select, way.completes)
 
 
 def _asked(query: Query, name: str, sample: Sample, about: Mapping[str, Any], shape: Shape) -> Any:
@@ -369,17 +136,17 @@ def _asked(query: Query, name: str, sample: Sample, about: Mapping[str, Any], sh
     return between(values[start], values[start + width - 1])
 
 
-def _conditions(declared_set: DeclaredSet, answer: Answer, values: Mapping[str, Any]) -> Filter | None:
+def _conditions(declared_set: DeclaredSet, way: Way, values: Mapping[str, Any]) -> Filter | None:
     conditions: list[Filter] = []
-    key, is_scan = declared_set.key, answer.way == "scan"
-    row = [name for name in answer.where if name in key.row_fields and is_scan]
-    lead = [name for name in answer.where if name in key.partition_fields and is_scan]
+    key, is_scan = declared_set.key, way.method == "scan"
+    row = [name for name in way.where if name in key.row_fields and is_scan]
+    lead = [name for name in way.where if name in key.partition_fields and is_scan]
     if lead:
         bounds = _bounds(partition_as_row(key), {name: values[name] for name in lead})
         conditions += [Comparison("PartitionKey", comparison.operator, comparison.value) for comparison in bounds]
     if row:
         conditions += _bounds(Key("any", key.row_template), {name: values[name] for name in row})
-    conditions += [_condition(name, values[name]) for name in answer.where if name not in (*row, *lead)]
+    conditions += [_condition(name, values[name]) for name in way.where if name not in (*row, *lead)]
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return And(*conditions)

@@ -3,37 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final, overload
+from uuid import UUID
 
 from tablepatterns.argument_types import checked
 from tablepatterns.arguments import fields_of, via_and_fields
+from tablepatterns.edm import Ticks
 from tablepatterns.entity_set.derived import Index, RowLayout
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import check_filter, mappings_of, primary_layout
 from tablepatterns.entity_set.range_query import Question
-from tablepatterns.errors import BadInput
+from tablepatterns.errors import BadInput, BadKey
 from tablepatterns.figures import count, counted
-from tablepatterns.filters import Constant, Filter, QueryClass, classify, parse, prop
+from tablepatterns.filters import Comparison, Constant, Filter, QueryClass, classify, parse, prop
+from tablepatterns.key import Key
 from tablepatterns.key.key_filter import stored_filter
+from tablepatterns.limits import PARTITION_ENTITIES_PER_SECOND
 from tablepatterns.recipe import Account
 from tablepatterns.recipes.index_entities import IndexEntity
+from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 
-from .index_choice import served
-from .query_plan import COSTS, GUIDE, NO_QUERY, OR_RULE, RULES, QueryPlan, reads
+from ..design.model import DeclaredSet, Field, FieldType, Query, Shape
+from ..planner import Way, code_of, known_fields, terms_of, ways
+from .query_plan import COSTS, GUIDE, KEYS, NO_QUERY, OR_RULE, RULES, Better, QueryPlan, properties, reads
 from .rewrites import rewrites
 
 _BY_OR: Final = "combined by 'or'"
+_TYPES: Final[Mapping[type, FieldType]] = {
+    bool: "boolean",
+    int: "int64",
+    float: "double",
+    datetime: "datetime",
+    Ticks: "datetime",
+    UUID: "guid",
+    bytes: "binary",
+}
 
 
 @overload
 def explain(what: str | Filter) -> QueryPlan: ...
 @overload
-def explain(what: EntitySet[Account, Any]) -> Plans: ...
+def explain(what: EntitySet[Account, Any], shape: Shape | None = None) -> Plans: ...
 
 
 @checked
-def explain(what: str | Filter | EntitySet[Account, Any]) -> QueryPlan | Plans:
+def explain(what: str | Filter | EntitySet[Account, Any], shape: Shape | None = None) -> QueryPlan | Plans:
     """Return the plan of a query: its class and why, the rows read, the cost, the guide's rule, and better queries.
 
     For a set, it returns an object with the set's read methods, which return plans instead of entities. A blank text is
@@ -65,6 +83,8 @@ def explain(what: str | Filter | EntitySet[Account, Any]) -> QueryPlan | Plans:
     ("find(<email_{Email}>, Department='Sales', Email='jonesj@contoso.com')",)
 
     :param what: the value of `$filter`, a built filter, or a declared set
+    :param shape: what a design knows of the set's entities. Without it, an index that is proposed ends with the primary
+        key, as if no field were unique, and its integers have 19 digits
     :raises FilterSyntaxError: the text has a syntax error, at `position`
     :raises UnsupportedFilter: the service does not support the filter
     :raises BadInput: the argument is none of these
@@ -72,7 +92,7 @@ def explain(what: str | Filter | EntitySet[Account, Any]) -> QueryPlan | Plans:
     Guide: designing for querying.
     """
     if isinstance(what, EntitySet):
-        return Plans(what)
+        return Plans(what, shape)
     return _plan(parse(what) if isinstance(what, str) else what)
 
 
@@ -80,10 +100,12 @@ class Plans:
     """The read methods of a set: called like the set's own, each returns the plan of its query.
 
     :param entities: the set
+    :param shape: what a design knows of its entities
     """
 
-    def __init__(self, entities: EntitySet[Account, Any]) -> None:
+    def __init__(self, entities: EntitySet[Account, Any], shape: Shape | None = None) -> None:
         self._set = entities
+        self._shape = shape or Shape("entity", 0, {})
 
     def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.get`.
@@ -98,7 +120,7 @@ class Plans:
         :raises BadKey: a field is missing, or its value cannot be part of a key
         :raises BadInput: the index is not one of the set's
         """
-        return _plan(_point(self._shape(via), fields_of(key, fields)))
+        return _plan(_point(self._layout(via), fields_of(key, fields)))
 
     def get_many(self, keys: Iterable[Mapping[str, Any]]) -> QueryPlan:
         """Return the plan of `EntitySet.get_many`: a point query for each key.
@@ -145,7 +167,7 @@ class Plans:
         :raises BadInput: the index is not one of the set's
         """
         index, arguments = via_and_fields(via, key, fields)
-        shape = primary_layout(self._set) if index is None else self._shape(index)
+        shape = primary_layout(self._set) if index is None else self._layout(index)
         if where is not None:
             check_filter(self._set, where)
         stored = None if select is None else mappings_of(self._set).stored(select)
@@ -158,7 +180,8 @@ class Plans:
             way that the key does not allow
         """
         check_filter(self._set, where)
-        return _plan(stored_filter(self._set.key, where), self._set)
+        expression = stored_filter(self._set.key, where)
+        return _plan(expression, self._better_calls(expression))
 
     def scan(self, where: Filter | None = None) -> QueryPlan:
         """Return the plan of `EntitySet.scan`.
@@ -167,23 +190,88 @@ class Plans:
         """
         return self.query(Constant(True) if where is None else where)
 
-    def _shape(self, via: Index) -> RowLayout:
+    def _layout(self, via: Index) -> RowLayout:
         if via not in self._set.derived:
             raise self._stranger(via.name)
         return via.shape(self._set.key)
+
+    def _better_calls(self, expression: Filter) -> list[Better]:
+        """Return how the set answers a filter with its derived data, or with an index to declare; none if it cannot."""
+        terms = [term for term in terms_of(expression) if isinstance(term, Comparison)]
+        is_and_of_comparisons = len(terms) == len(terms_of(expression))
+        if not is_and_of_comparisons or not properties(expression) or any(term.name == "RowKey" for term in terms):
+            return []
+        entities, shape = self._set, self._shape
+        fields = {term.name: Field(_type_of(term), distinct=1) for term in terms if term.name not in KEYS}
+        declared_set = DeclaredSet(
+            "entities",
+            entities.table.name,
+            entities.key,
+            replace(shape, fields={**fields, **shape.fields}),
+            derived=tuple(entities.derived),
+            mappings=mappings_of(entities).mappings,
+        )
+        values: dict[str, object] = {}
+        for term in terms:
+            if term.operator == "eq" and term.name == "PartitionKey":
+                with suppress(BadKey):
+                    values |= Key(entities.key.partition_template, "row").parse(str(term.value), "row")
+            elif term.operator == "eq":
+                values[term.name] = term.value
+        known = known_fields(declared_set, Query("", filter=str(expression)))
+        known = {name: how for name, how in known.items() if how != "=" or name in values}
+        found = ways(declared_set, Query("", known))
+        calls = [_call(way, values, expression) for way in found if way.declare is None and _is_served(way, values)]
+        return calls or [_declaration(way.declare, way.query_class) for way in found if way.declare is not None][:1]
 
     def _stranger(self, name: str) -> BadInput:
         rule = f"the set keeps {[derived.name for derived in self._set.derived]}"
         return BadInput("derived", name, rule, "give one of the set's own, or declare it")
 
 
-def _plan(expression: Filter, entities: EntitySet[Account, Any] | None = None) -> QueryPlan:
+def _type_of(comparison: Comparison) -> FieldType:
+    return next((name for kind, name in _TYPES.items() if issubclass(comparison.kind, kind)), "string")
+
+
+def _is_served(way: Way, values: Mapping[str, object]) -> bool:
+    """Whether derived data answers a query with values that its key can have."""
+    if way.via is None or way.key is None or way.is_scan:
+        return False
+    try:
+        way.key.range({name: values[name] for name in way.given if name in values})
+    except BadKey:
+        return False
+    return True
+
+
+def _call(way: Way, values: Mapping[str, object], expression: Filter) -> Better:
+    via = way.via.name if way.via is not None else ""
+    arguments = [f"{name}={values[name]!r}" if name in values else f"{name}=between(...)" for name in way.given]
+    code = f"{way.method}({', '.join([f'<{via}>', *arguments])})"
+    is_list = way.method == "find_all"
+    words = "list for this: 1 transaction, and 1 for each entity found" if is_list else "index for this"
+    rest = [name for name in properties(expression) if name not in way.given]
+    check = f"; check {', '.join(rest)} of what it finds" if rest else ""
+    pattern = "index entities pattern" if is_list else None
+    return Better(f"the set keeps {'a' if is_list else 'an'} {words}{check}", way.query_class, (code,), pattern)
+
+
+def _declaration(index: IntraPartitionIndex | InterPartitionIndex, query_class: QueryClass) -> Better:
+    """Return the advice to declare an index."""
+    place = "inter" if index.is_eventual else "intra"
+    words = f"declare an index {index.name}"
+    if index.is_eventual:
+        words += " in other partitions; it is eventually consistent"
+    if not index.key.partition_fields:
+        words += f", and its one partition takes {count(PARTITION_ENTITIES_PER_SECOND)} entities a second"
+    return Better(words, query_class, (code_of(index),), f"{place}-partition secondary index pattern")
+
+
+def _plan(expression: Filter, by_set: Sequence[Better] = ()) -> QueryPlan:
     explanation = classify(expression)
-    by_set = served(entities, expression) if entities is not None and not explanation.bounds.empty else ()
     better_keys = rewrites(expression, explanation)
-    better = (
-        (*(better_key for better_key in better_keys if better_key.pattern is None), *by_set) if by_set else better_keys
-    )
+    if by_set and not explanation.bounds.empty:
+        better_keys = (*(better_key for better_key in better_keys if better_key.pattern is None), *by_set)
     query_class = explanation.query_class
     return QueryPlan(
         query="" if expression == Constant(True) else str(expression),
@@ -195,7 +283,7 @@ def _plan(expression: Filter, entities: EntitySet[Account, Any] | None = None) -
         rule=OR_RULE if _BY_OR in explanation.reason else RULES[query_class],
         guide=GUIDE,
         advice=explanation.rewrite,
-        better=better,
+        better=better_keys,
     )
 
 

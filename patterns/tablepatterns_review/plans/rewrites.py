@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from tablepatterns.errors import BadFilter
@@ -20,6 +19,7 @@ from tablepatterns.filters import (
     prop,
 )
 
+from ..planner import terms_of
 from .query_plan import Better, properties
 
 _SET_BY_SERVICE: Final = "Timestamp"
@@ -38,16 +38,6 @@ def rewrites(expression: Filter, explanation: Explanation) -> tuple[Better, ...]
     return tuple(better) or _keys(expression, explanation)
 
 
-def equalities(expression: Filter) -> list[Comparison]:
-    """Return the comparisons with `eq` that every match satisfies: those outside `or` and `not`."""
-    return [term for term in conditions(expression) if isinstance(term, Comparison) and term.operator == "eq"]
-
-
-def conditions(expression: Filter) -> Sequence[Filter]:
-    """Return the terms joined by `and`."""
-    return expression.terms if isinstance(expression, And) else (expression,)
-
-
 def _points(expression: Filter) -> list[Better]:
     """Replace an `or` of keys by a point query for each."""
     keys = point_keys(expression)
@@ -61,7 +51,7 @@ def _points(expression: Filter) -> list[Better]:
 
 def _apart(expression: Filter, above: QueryClass) -> list[Better]:
     """Split an `or` into one query per term, if each alone has a better class."""
-    terms = conditions(expression)
+    terms = terms_of(expression)
     for term in terms:
         if not isinstance(term, Or):
             continue
@@ -83,60 +73,27 @@ def _patterns(expression: Filter, explanation: Explanation) -> list[Better]:
     if names == [_SET_BY_SERVICE]:
         words = "Timestamp is set by the service and not indexed: store your own timestamp, in the RowKey"
         return [Better(words, QueryClass.RANGE, ('LogTail(storage, table, partition, at="At")',), "log tail pattern")]
-    useful = [
-        comparison.name
-        for comparison in comparisons(expression)
-        if comparison.name in names and comparison.operator != "ne"
-    ]
-    if not useful:
+    compared = [term for term in comparisons(expression) if term.name in names and term.operator != "ne"]
+    if not compared:
         return [Better("no index helps with 'ne': add an index by what you do look for", None)]
-    equal = [comparison.name for comparison in equalities(expression) if comparison.name in useful]
-    chosen = next((name for name in [*equal, *useful] if name != _SET_BY_SERVICE), useful[0])
-    copies, lists = _indexes(chosen, explanation)
-    if chosen in equal:
-        return [copies, lists]
-    return [copies] if explanation.bounds.partition is not None else [_ordered(chosen)]
-
-
-def _ordered(name: str) -> Better:
-    """Return the pattern for a range of values, which a PartitionKey with the value could not answer."""
-    words = f"add an index ordered by {name}, in partitions that the query knows; it is eventually consistent"
-    code = f'InterPartitionIndex(Key(<a part of {name}, such as its year>, "{name.lower()}_{{{name}}}"))'
-    return Better(words, QueryClass.RANGE, (code,), "inter-partition secondary index pattern")
-
-
-def _indexes(name: str, explanation: Explanation) -> tuple[Better, Better]:
-    """Return the two ways to find entities by a property: sorted copies, and a list for each value."""
-    row = f"{name.lower()}_{{{name}}}"
-    if explanation.bounds.partition is not None:
-        return (
-            Better(
-                f"if {name} is unique in a partition, or entities are read in its order, add an index by it",
-                QueryClass.RANGE,
-                (f'IntraPartitionIndex(Key(<the same partition>, "{row}"))',),
-                "intra-partition secondary index pattern",
-            ),
-            Better(
-                f"if many entities share a value of {name}, keep lists of them",
-                QueryClass.POINT,
-                (f'IndexEntity("{name}")',),
-                "index entities pattern",
-            ),
-        )
-    return (
-        Better(
-            f"add an index by {name} in other partitions; it is eventually consistent",
-            QueryClass.RANGE,
-            (f'InterPartitionIndex(Key("{row}", <what tells them apart>))',),
-            "inter-partition secondary index pattern",
-        ),
-        Better(
-            f"if many entities share a value of {name}, keep lists of them in another table",
-            QueryClass.POINT,
-            (f'IndexEntity("{name}", store=InTable(<name>))',),
-            "index entities pattern",
-        ),
+    equal = [
+        term.name
+        for term in terms_of(expression)
+        if isinstance(term, Comparison) and term.operator == "eq" and term.name in names
+    ]
+    every = [*equal, *(term.name for term in compared)]
+    chosen = next((name for name in every if name != _SET_BY_SERVICE), every[0])
+    is_local = explanation.bounds.partition is not None
+    place, where = (
+        ("intra", "the partition") if is_local else ("inter", "other partitions; it is eventually consistent")
     )
+    words = f"add an index by {chosen} in {where}"
+    index = Better(words, QueryClass.RANGE, pattern=f"{place}-partition secondary index pattern")
+    if chosen not in equal:
+        return [index]
+    code = f'IndexEntity("{chosen}")' if is_local else f'IndexEntity("{chosen}", store=InTable("By{chosen}"))'
+    words = f"if many entities share a value of {chosen}, keep lists of them"
+    return [index, Better(words, QueryClass.POINT, (code,), "index entities pattern")]
 
 
 def _keys(expression: Filter, explanation: Explanation) -> tuple[Better, ...]:

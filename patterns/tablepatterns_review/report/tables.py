@@ -9,7 +9,7 @@ from tablepatterns.figures import amount, money, number, plural, rate, share, su
 from tablepatterns.filters import QueryClass
 
 from ..design.model import DeclaredLog, DeclaredSet
-from ..measure.scaling import PAGE_READS
+from ..estimate import PAGE_READS
 from ..model import Consistency, LimitUse, Measured, Reviewed, TableLoad
 from .formatting import class_of, hottest_first, name_of, plain, reached, scans, target_sentence
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.figures import number
-from tablepatterns.filters import And, Comparison, Filter, QueryClass, parse
+from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 
 from ..capacity.growth import grown
 from ..capacity.load import via_of
-from ..design.model import DAY, DeclaredSet, Design, Query, Write
-from ..key_parts import pieces_of
-from ..measure.questions import is_sorted
+from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
 from ..measure.sample import asked_values, values_of
 from ..model import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
+from ..planner import is_in_order, known_fields, knows_partition
 from ..zipf import Zipf
 
 
@@ -36,6 +34,11 @@ class MeasuredQuery:
     def via(self) -> Derived | None:
         """The derived data that the query reads; None for the primary rows."""
         return via_of(self.of, self.measured)
+
+    @property
+    def known(self) -> Mapping[str, Match]:
+        """The fields that the query gives values for, and how."""
+        return known_fields(self.of, self.query)
 
 
 @dataclass(frozen=True)
@@ -87,50 +90,6 @@ class RuleContext:
         return grown(declared_set.shape, self.design.years)
 
 
-KEYS: Final = ("PartitionKey", "RowKey")
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The fields that a query gives values for.
-
-    :param equal: the fields with a single value
-    :param ranged: the fields with a range or a prefix
-    """
-
-    equal: tuple[str, ...]
-    ranged: tuple[str, ...]
-
-
-def terms_of(query: Query, key: Key) -> Terms:
-    """Return the fields that a query gives values for; a PartitionKey in a filter gives those of its template."""
-    if query.filter is None:
-        equal = tuple(name for name, how in query.known.items() if how == "=")
-        return Terms(equal, tuple(name for name in query.known if name not in equal))
-    return _of_filter(query.filter, key)
-
-
-@lru_cache(maxsize=256)
-def _of_filter(text: str, key: Key) -> Terms:
-    expression: Filter = parse(text)
-    joined = expression.terms if isinstance(expression, And) else (expression,)
-    simple = [term for term in joined if isinstance(term, Comparison)]
-    equal = [name for comparison in simple if comparison.operator == "eq" for name in _fields(comparison.name, key)]
-    ranged = [
-        name
-        for comparison in simple
-        if comparison.operator in ("gt", "ge", "lt", "le")
-        for name in _fields(comparison.name, key)
-    ]
-    return Terms(tuple(dict.fromkeys(equal)), tuple(dict.fromkeys(ranged)))
-
-
-def _fields(name: str, key: Key) -> tuple[str, ...]:
-    if name not in KEYS:
-        return (name,)
-    return key.partition_fields if name == "PartitionKey" else key.row_fields
-
-
 def key_of(query: MeasuredQuery) -> Key:
     """Return the key of the rows that a query reads."""
     layout = None if query.via is None else query.of.profile(query.via).layout
@@ -139,39 +98,27 @@ def key_of(query: MeasuredQuery) -> Key:
 
 def partition_known(query: MeasuredQuery) -> bool:
     """Whether a query gives the partition of the primary rows."""
-    terms = terms_of(query.query, query.of.key)
-    if not query.of.key.partition_fields:
-        return query.query.filter is None or "PartitionKey" in query.query.filter
-    return all(name in terms.equal for name in query.of.key.partition_fields)
+    return knows_partition(query.of, query.query)
 
 
 def unindexed(query: MeasuredQuery) -> Sequence[str]:
     """Return the fields of a query that the key of the rows cannot answer, so that the rows are searched for them."""
-    terms, key = terms_of(query.query, query.of.key), key_of(query)
-    if not all(name in terms.equal for name in key.partition_fields):
-        return [name for name in (*terms.equal, *terms.ranged) if name not in key.partition_fields]
-    unindexed_names = list(key.row_fields)
-    served: set[str] = set(key.partition_fields)
-    while unindexed_names and unindexed_names[0] in terms.equal:
-        served.add(unindexed_names.pop(0))
-    if unindexed_names and unindexed_names[0] in terms.ranged:
-        served.add(unindexed_names[0])
-    return [name for name in (*terms.equal, *terms.ranged) if name not in served]
+    known, key = query.known, key_of(query)
+    answered = set(key.partition_fields)
+    if all(known.get(name) == "=" for name in key.partition_fields):
+        for name in key.row_fields:
+            if name in known:
+                answered.add(name)
+            if known.get(name) != "=":
+                break
+    return [name for name in sorted(known, key=lambda name: known[name] != "=") if name not in answered]
 
 
 def in_order(query: MeasuredQuery) -> bool:
     """Whether the rows are stored in the order that the query wants."""
-    order = query.query.order
-    if order is None:
-        return True
-    terms, key = terms_of(query.query, query.of.key), key_of(query)
-    if not all(name in terms.equal for name in key.partition_fields):
-        return False
-    pieces = [piece for piece in pieces_of(key.row_template) if piece.name]
-    first = next((piece for piece in pieces if piece.name not in terms.equal), None)
-    if first is None or first.name != order.removeprefix("-"):
-        return first is None
-    return order.startswith("-") == (first.spec == "inverted") and is_sorted(key, pieces.index(first))
+    order, key = query.query.order, key_of(query)
+    is_one_partition = all(query.known.get(name) == "=" for name in key.partition_fields)
+    return order is None or (is_one_partition and is_in_order(key, query.known, order))
 
 
 HEAVY: Final = 0.5 * PARTITION_ENTITIES_PER_SECOND

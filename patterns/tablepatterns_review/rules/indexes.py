@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived, RowLayout
@@ -11,7 +11,7 @@ from tablepatterns.figures import number, often, size
 from tablepatterns.key import Key
 
 from ..capacity.sizes import primary_sizes
-from ..design.model import DeclaredSet, Field, FieldType
+from ..design.model import DeclaredSet, Field
 from ..key_parts import pieces_of
 from ..measure.sample import found_by, names_one, values_of
 from ..model import Finding, Severity
@@ -284,90 +284,9 @@ def _missing(query: MeasuredQuery, layout: RowLayout) -> list[str]:
     return [name for name in query.query.select or query.of.shape.fields if name not in context]
 
 
-_FORMATS: Final[Mapping[FieldType, str]] = {
-    "int32": ":010d",
-    "int64": ":019d",
-    "double": ":float",
-    "datetime": ":ticks",
-    "guid": ":uuid",
-}
-
-
-def key_here(declared_set: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
-    """Return the key templates of an index by these fields, in the partition of the entities.
-
-    :param order: the order of the query; with a leading "-" (highest first), times use the format `inverted`
-    """
-    row = "_".join(
-        [f"{names[0].lower()}_{_spelled(declared_set, names[0])}", *_rest(declared_set, names, names[1:], False)]
-    )
-    return declared_set.key.partition_template, _in_order(row, order)
-
-
-def key_elsewhere(declared_set: DeclaredSet, names: Sequence[str], order: str | None = None) -> tuple[str, str]:
-    """Return the key templates of an index by these fields, in other partitions.
-
-    :param order: as for `key_here`
-    """
-    # The RowKey has the same prefix, so that a copy never has the key of a primary row
-    head = names[0].lower()
-    row = "_".join([head, *_rest(declared_set, names, names[1:], True)])
-    return f"{head}_{_spelled(declared_set, names[0])}", _in_order(row, order)
-
-
-def _in_order(row: str, order: str | None) -> str:
-    if order is None or not order.startswith("-"):
-        return row
-    name = order.removeprefix("-")
-    return row.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}")
-
-
-def index_here(query: MeasuredQuery, names: Sequence[str]) -> str:
-    """Return the code of an index by these fields, in the partition of the entities."""
-    partition, row = key_here(query.of, names, query.query.order)
-    return f'IntraPartitionIndex(Key("{partition}", "{row}"))'
-
-
-def index_elsewhere(query: MeasuredQuery, names: Sequence[str]) -> str:
-    """Return the code of an index by these fields, in other partitions."""
-    partition, row = key_elsewhere(query.of, names, query.query.order)
-    unique = "" if is_shared(query.of, names) else ", unique=True"
-    return f'InterPartitionIndex(Key("{partition}", "{row}"){unique})'
-
-
 def copies_take(declared_set: DeclaredSet) -> str:
     """Return the formatted size of a copy of each entity."""
     return size(primary_sizes(declared_set).row * declared_set.shape.count)
-
-
-def _rest(declared_set: DeclaredSet, names: Sequence[str], after: Sequence[str], elsewhere: bool) -> list[str]:
-    """Return the rest of a RowKey; it includes the primary key if several entities share the values."""
-    parts = [_spelled(declared_set, name) for name in after]
-    if _has_own(declared_set, names):
-        return parts
-    templates = [declared_set.key.partition_template] if elsewhere else []
-    pieces = [piece for template in (*templates, declared_set.key.row_template) for piece in pieces_of(template)]
-    return parts + [_field(piece.name, piece.spec) for piece in pieces if piece.name and piece.name not in names]
-
-
-def is_shared(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
-    """Whether several entities can have the same values of these fields."""
-    return not _has_own(declared_set, names)
-
-
-def _has_own(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
-    """Whether the values of one of the fields are unique."""
-    fields = [declared_set.shape.fields.get(name, Field(distinct=1)) for name in names]
-    return any(field.distinct is None and field.within is None and field.order == "none" for field in fields)
-
-
-def _spelled(declared_set: DeclaredSet, name: str) -> str:
-    field = declared_set.shape.fields.get(name, Field())
-    return _field(name, _FORMATS.get(field.type, "").removeprefix(":"))
-
-
-def _field(name: str | None, spec: str) -> str:
-    return f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
 
 
 RULES: Final = (

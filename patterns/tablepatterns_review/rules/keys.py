@@ -15,10 +15,10 @@ from ..capacity.load import busiest_share
 from ..design.model import DeclaredSet, Field, Flaw, Shape
 from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
-from ..measure.questions import is_sorted
 from ..measure.sample import coincidence_of, values_of
 from ..model import Finding, Severity
-from .context import MeasuredQuery, MeasuredWrite, RuleContext, key_of, terms_of, unindexed, wanted, waste_severity
+from ..planner import is_sorted
+from .context import MeasuredQuery, MeasuredWrite, RuleContext, key_of, unindexed, wanted, waste_severity
 from .rule import Rule, entities, listed
 
 _CERTAIN: Final = 0.1
@@ -169,7 +169,7 @@ def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
     """Whether a query reads a range of the flawed field, or sorts by it."""
     whole = flaw.subject.partition(": ")[0]
     return any(
-        name in terms_of(query.query, query.of.key).ranged or (query.query.order or "").lstrip("-") == name
+        query.known.get(name, "=") != "=" or (query.query.order or "").lstrip("-") == name
         for name in flaw.fields
         for query in context.queries()
         if query.of.name == whole
@@ -294,7 +294,8 @@ def _text(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     wanted: dict[str, str] = {}
     for query in queries:
         by_order = [query.query.order.removeprefix("-")] if query.query.order else []
-        for name in (*terms_of(query.query, declared_set.key).ranged, *by_order):
+        ranged = [name for name, how in query.known.items() if how != "="]
+        for name in (*ranged, *by_order):
             wanted.setdefault(name, repr(query.query.name))
     names = [
         name

@@ -49,6 +49,7 @@ GROWTH_MISMATCH: Final = Rule(
     guide="Cost considerations",
     says="The writes of {set} add {added} a year, and the declared growth is {growth}.",
     better="Declare the growth, or a retention: limits and costs are calculated from them.",
+    why_not_automatic="which of the figures is right, only you know",
 )
 _GUIDE: Final = "Eventually consistent transactions pattern"
 _LONGEST_CLASSES: Final = (QueryClass.PARTITION_SCAN, QueryClass.TABLE_SCAN)

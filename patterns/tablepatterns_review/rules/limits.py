@@ -19,7 +19,7 @@ from tablepatterns.limits import (
 
 from ..design.model import DeclaredSet, Field
 from ..model import Finding, LimitUse, Severity
-from .context import ONCE_AN_HOUR, MeasuredQuery, RuleContext, in_order, terms_of, waste_severity
+from .context import ONCE_AN_HOUR, MeasuredQuery, RuleContext, in_order, waste_severity
 from .rule import Rule, entities, part_of
 
 _LEVELS: Final = "serious if it is exceeded within the declared growth, a warning if it grows to 90% of it"
@@ -357,8 +357,7 @@ def _slot(declared_set: DeclaredSet) -> str | None:
 
 def _reads_all(query: MeasuredQuery, slot: str) -> bool:
     """Whether a query gives all of the key except the slot, and reads a range of slots."""
-    terms = terms_of(query.query, query.of.key)
     remaining_names = [name for name in query.of.key.fields if name != slot]
     scans_only_them = query.measured.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)
-    context = all(name in terms.equal for name in remaining_names) and slot not in terms.equal
-    return context and scans_only_them and query.measured.returned >= _FEWEST
+    is_of_slots = all(query.known.get(name) == "=" for name in remaining_names) and query.known.get(slot) != "="
+    return is_of_slots and scans_only_them and query.measured.returned >= _FEWEST

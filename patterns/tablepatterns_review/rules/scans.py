@@ -10,10 +10,13 @@ from tablepatterns.cost import Cost
 from tablepatterns.figures import counted, number, often
 from tablepatterns.filters import QueryClass, classify, parse, point_keys
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND
+from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 
 from ..design.model import DeclaredSet
 from ..kinds import kind_of
 from ..model import Finding, Severity
+from ..planner import code_of, is_shared, new_index
 from .context import (
     ONCE_AN_HOUR,
     WASTE_LEVELS,
@@ -21,12 +24,11 @@ from .context import (
     RuleContext,
     in_order,
     partition_known,
-    terms_of,
     unindexed,
     wanted,
     waste_severity,
 )
-from .indexes import copies_take, index_elsewhere, index_here, is_shared
+from .indexes import copies_take
 from .rule import Rule, entities, listed, part_of
 
 COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
@@ -121,7 +123,8 @@ def _advice(context: RuleContext, query: MeasuredQuery) -> _Advice:
     if _is_span_of_log(context, query):
         return _log_data(query)
     is_job = query.query.rate < ONCE_AN_HOUR
-    return _scan(query) if is_job or not _can_be_indexed(query) else _missing_index(context, query)
+    index = None if is_job or not unindexed(query) else new_index(query.of, query.query)
+    return _scan(query) if index is None else _missing_index(context, query, index)
 
 
 def _is_served(query: MeasuredQuery) -> bool:
@@ -178,7 +181,7 @@ def _client_sort(query: MeasuredQuery) -> _Advice:
 def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:
     """Whether the query searches entities by time that are inserted and never updated."""
     fields = query.of.shape.fields
-    ranged = terms_of(query.query, query.of.key).ranged
+    ranged = [name for name, how in query.known.items() if how != "="]
     by_time = any(name in fields and fields[name].type == "datetime" for name in ranged)
     writes = [write.write for write in context.writes_of(query.of)]
     added_only = bool(writes) and all(write.operation != "update" for write in writes)
@@ -193,39 +196,29 @@ def _log_data(query: MeasuredQuery) -> _Advice:
     return _Advice(LOG_DATA, f"{reads(query)}; it does not know the partition, so it searches all of them.", better)
 
 
-def _can_be_indexed(query: MeasuredQuery) -> bool:
-    """Whether an index could answer the query: by a value, or by a range if the partition is known."""
-    terms = terms_of(query.query, query.of.key)
-    unindexed_names = unindexed(query)
-    return any(name in terms.equal for name in unindexed_names) or (partition_known(query) and bool(unindexed_names))
-
-
-def _missing_index(context: RuleContext, query: MeasuredQuery) -> _Advice:
-    terms = terms_of(query.query, query.of.key)
-    unindexed_names = unindexed(query)
-    equal = [name for name in terms.equal if name in unindexed_names]
-    says = f"{reads(query)}; it filters on {listed(unindexed_names)}, which no key can answer."
-    chosen = equal or unindexed_names
-    if partition_known(query):
-        code = index_here(query, chosen)
+def _missing_index(
+    context: RuleContext, query: MeasuredQuery, index: IntraPartitionIndex | InterPartitionIndex
+) -> _Advice:
+    fields = tuple(unindexed(query))
+    says = f"{reads(query)}; it filters on {listed(fields)}, which no key can answer."
+    if not index.is_eventual:
         better = (
-            f"Add an index in the same partition, {code}: it changes with the entity, and one range query reads it. "
-            f"It takes {copies_take(query.of)}, and no extra transactions."
+            f"Add an index in the same partition, {code_of(index)}: it changes with the entity, and one range query "
+            f"reads it. It takes {copies_take(query.of)}, and no extra transactions."
         )
+        equal = [name for name in fields if query.known[name] == "="]
         if equal and is_shared(query.of, equal):
-            better = (
-                f"{better} Lists of the entities with a value (IndexEntity) take less space, but "
-                "each entity is read separately."
+            better += (
+                " Lists of the entities with a value (IndexEntity) take less space, but each entity is read separately."
             )
-        return _Advice(MISSING_INDEX, says, better, fields=tuple(unindexed_names))
-    code = index_elsewhere(query, chosen)
+        return _Advice(MISSING_INDEX, says, better, fields=fields)
     written = sum(write.write.rate for write in context.writes_of(query.of))
     rate = f" ({often(written)})" if written else ""
     better = (
-        f"Add an index in other partitions, {code}: a point or range query reads it, and it is eventually consistent. "
-        f"It takes {copies_take(query.of)}, and each write{rate} at least {COPY_ELSEWHERE}."
+        f"Add an index in other partitions, {code_of(index)}: a point or range query reads it, and it is eventually "
+        f"consistent. It takes {copies_take(query.of)}, and each write{rate} at least {COPY_ELSEWHERE}."
     )
-    return _Advice(MISSING_INDEX, says, better, "inter_partition_index", tuple(unindexed_names))
+    return _Advice(MISSING_INDEX, says, better, "inter_partition_index", fields)
 
 
 def _scan(query: MeasuredQuery) -> _Advice:
@@ -380,11 +373,11 @@ def _is_followed_by(many: MeasuredQuery, one: MeasuredQuery) -> bool:
     """Whether a point query reads an entity that each result of another query refers to, about once per result."""
     if many.of.name == one.of.name or one.measured.query_class is not QueryClass.POINT:
         return False
-    terms = terms_of(one.query, one.of.key)
-    named = all(name in many.of.shape.fields and name not in many.query.known for name in terms.equal)
+    equal = [name for name, how in one.known.items() if how == "="]
+    named = all(name in many.of.shape.fields and name not in many.query.known for name in equal)
     results = many.measured.returned * many.query.rate
     near = results / _ABOUT <= one.query.rate <= results * _ABOUT
-    return bool(terms.equal) and named and many.measured.returned >= _SEVERAL_RESULTS and near
+    return bool(equal) and named and many.measured.returned >= _SEVERAL_RESULTS and near
 
 
 def _joined(context: RuleContext, many: MeasuredQuery, one: MeasuredQuery) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -16,6 +16,7 @@ from tablepatterns_explore.snapshot import Saved, Snapshots
 
 from ..consistency import LEASE
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..estimate import PAGE_READS
 from ..kinds.periods import PERIOD_DAYS, Periods
 from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
 from ..measure.measure import (
@@ -26,11 +27,11 @@ from ..measure.measure import (
     sample_questions,
     with_implied_writes,
 )
-from ..measure.questions import answer, sample_call
+from ..measure.questions import sample_call
 from ..measure.sample import NOW, scaled_results
-from ..measure.scaling import PAGE_READS
 from ..measure.writes import Part, Source, execute, recover
 from ..model import Place, Simulation, Step, Walkthrough
+from ..planner import best_way
 from . import logs
 from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
 from .rows import places_of, stored_tables
@@ -165,10 +166,10 @@ class _Simulator:
             self._stand.made.shapes[declared_set.name],
             self._stand.samples[declared_set.name],
         )
-        found = answer(declared_set, query)
-        asked = scaled_results(query, declared_set.shape, shape)
-        first = sample_questions(stand, declared_set, query, found, 1)[0]
-        ask = sample_call(declared_set, asked, found, sample, first, shape)
+        way = best_way(declared_set, query)
+        first = sample_questions(stand, declared_set, way, 1)[0]
+        way = replace(way, query=scaled_results(query, declared_set.shape, shape))
+        ask = sample_call(declared_set, way, sample, first, shape)
         sample_set = stand.kept[declared_set.name]
         if ask.way in ("range", "find"):
             sample_set.prepare(ask)

@@ -10,7 +10,7 @@ from defusedxml.ElementTree import fromstring
 from support.table_requests import JSON, Wire, entity_path
 from tablepatterns.edm import Ticks
 from tablepatterns_engine.errors import PARAMETER_OUT_OF_RANGE, ServiceError
-from tablepatterns_engine.http.errors import ErrorWriter, status_of
+from tablepatterns_engine.http.errors import ErrorWriter
 from tablepatterns_engine.http.headers import http_date, seven_digits
 
 METADATA = "{http://schemas.microsoft.com/ado/2007/08/dataservices/metadata}"
@@ -83,7 +83,3 @@ def test_the_date_follows_the_engines_clock(wire: Wire) -> None:
 )
 def test_a_moment_is_written_for_headers_and_for_texts(text: str, header: str, digits: str) -> None:
     assert (http_date(Ticks.parse(text)), seven_digits(Ticks.parse(text))) == (header, digits)
-
-
-def test_a_code_without_a_status_of_its_own_is_a_bad_request() -> None:
-    assert (status_of("OutOfRangeInput"), status_of("Whatever"), status_of("ServerBusy")) == (400, 400, 503)

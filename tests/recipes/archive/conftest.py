@@ -30,9 +30,9 @@ def former(storage: Any, new_name: Callable[..., str]) -> Any:
 
 
 @pytest.fixture(params=PLACES)
-def target(request: pytest.FixtureRequest, backend: Any, storage: Any, former: Any, tmp_path: Any) -> Iterator[Any]:
+def target(request: pytest.FixtureRequest, backend: Any, storage: Any, former: Any) -> Iterator[Any]:
     """Where entities go: each kind of place."""
-    with place(request.param, backend, storage, former, tmp_path / "former") as target:
+    with place(request.param, backend, storage, former) as target:
         yield target
 
 

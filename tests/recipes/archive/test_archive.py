@@ -11,7 +11,7 @@ from support.archive_moves import ID, KEY, KEYS, ONE_CRASH_EACH_WAY, Work, inter
 from support.crashing_client import Crash, Crashed, connect_crashing
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LogTail
 from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
+from tablepatterns.recipes.archive.stores import BlobArchive
 from tablepatterns.recipes.worker import Report, Worker
 from tablepatterns_engine.account import Engine
 
@@ -122,10 +122,10 @@ async def test_the_archive_can_be_another_account(
 
 
 async def test_a_key_of_instants_and_ids_is_found_again(
-    storage: Any, table_name: str, tmp_path: Any, queue_name: str, work: Work
+    storage: Any, table_name: str, queue_name: str, work: Work
 ) -> None:
     claims: Any = LogTail(storage, table_name, "{Employee}")
-    archive: Any = Archive(claims, FileArchive(tmp_path), queue=queue_name)
+    archive: Any = Archive(claims, BlobArchive(storage, "former"), queue=queue_name)
     claim = await claims.append({"Employee": "Jones.", "Amount": 1.5})
     await archive.archive(claim)
     await work(archive)

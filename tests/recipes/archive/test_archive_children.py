@@ -13,7 +13,7 @@ from support.department_archive import DEPARTMENT, EMPLOYEE, SALES, Family, empl
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive, Store
+from tablepatterns.recipes.archive.stores import BlobArchive, Store
 from tablepatterns.recipes.worker import Report, Worker
 from tablepatterns_engine.account import Engine
 
@@ -27,9 +27,8 @@ def family(
     storage: Any,
     new_name: Callable[..., str],
     queue_name: str,
-    tmp_path: Any,
 ) -> Iterator[Family]:
-    with places(request.param, backend, storage, new_name("Closed"), tmp_path) as to:
+    with places(request.param, backend, storage, new_name("Closed")) as to:
         yield family_of(storage, new_name("Staff"), to, queue_name)
 
 
@@ -219,11 +218,10 @@ def with_photos(
     storage: Any,
     new_name: Callable[..., str],
     queue_name: str,
-    tmp_path: Any,
 ) -> Iterator[Family]:
     photos = LargeProperties(["Photo", "Notes"], container=f"c{new_name().lower()}")
     closed = new_name("Closed")
-    with places(request.param, backend, storage, closed, tmp_path) as to:
+    with places(request.param, backend, storage, closed) as to:
         to = sets_in(storage, closed, mappings=[photos]) if request.param == "table" else to
         yield family_of(storage, new_name("Staff"), to, queue_name, mappings=[photos])
 
@@ -266,15 +264,13 @@ async def test_a_copy_with_large_properties_that_a_crash_left_behind_is_no_confl
 # ------------------------------------------------------------------ what is rejected
 
 
-class CannotList(FileArchive):
+class CannotList(BlobArchive):
     """A store that can move entities, but was written without `list`."""
 
     list = Store.list
 
 
-def test_children_that_could_not_be_found_again_are_rejected(
-    storage: Any, new_name: Callable[..., str], tmp_path: Any
-) -> None:
+def test_children_that_could_not_be_found_again_are_rejected(storage: Any, new_name: Callable[..., str]) -> None:
     departments, employees = sets_in(storage, new_name("Staff"))
     closed, left = sets_in(storage, new_name("Closed"))
     others, _ = sets_in(storage, new_name("Others"))
@@ -282,7 +278,7 @@ def test_children_that_could_not_be_found_again_are_rejected(
     by_id: Any = EntitySet(storage, new_name("ById"), Key("{EmployeeId:06d}", "{Department}"))
     by_last = IntraPartitionIndex(Key("{Department}", "last_{LastName}"))
     indexed: Any = EntitySet(storage, new_name("Indexed"), EMPLOYEE, derived=[by_last])
-    unlisted = CannotList(tmp_path)
+    unlisted = CannotList(storage, "unlisted")
     blobs = BlobArchive(storage, "closed")
     elsewhere: Any = OneToMany(departments, EntitySet(storage, new_name("Elsewhere"), EMPLOYEE))
     designs: tuple[tuple[Any, str], ...] = (
@@ -298,18 +294,18 @@ def test_children_that_could_not_be_found_again_are_rejected(
     for children, part in designs:
         with pytest.raises(BadDesign, match=part):
             Archive(departments, closed, children=children)
-    with pytest.raises(BadDesign, match="use another folder or prefix"):
+    with pytest.raises(BadDesign, match="use another prefix"):
         Archive(departments, blobs, children={elsewhere: blobs})
     assert Archive(departments, blobs, children={staff: blobs}) is not None
 
 
 async def test_a_child_with_too_long_a_name_is_rejected_before_anything_is_moved(
-    storage: Any, new_name: Callable[..., str], queue_name: str, work: Work, tmp_path: Any
+    storage: Any, new_name: Callable[..., str], queue_name: str, work: Work
 ) -> None:
     departments: Any = EntitySet(storage, new_name("Staff"), DEPARTMENT)
     employees: Any = EntitySet(storage, departments.table.name, Key("{Department}", "email_{Email}"))
-    folder = FileArchive(tmp_path)
-    archive: Any = Archive(departments, folder, children={OneToMany(departments, employees): folder}, queue=queue_name)
+    blobs = BlobArchive(storage, "closed", prefix="x" * 850)
+    archive: Any = Archive(departments, blobs, children={OneToMany(departments, employees): blobs}, queue=queue_name)
     await departments.insert(SALES)
     await employees.insert({**SALES, "Email": "a" * 260})
     await archive.archive(SALES)

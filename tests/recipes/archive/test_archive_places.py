@@ -1,12 +1,8 @@
-"""Archive targets: the content and the names of blobs and files."""
+"""Archive targets: the content and the names of blobs."""
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -16,11 +12,11 @@ from hypothesis import strategies as st
 
 from support.archive_moves import ID, KEYS, Work, jones
 from support.examples import examples
-from tablepatterns import EntitySet, Int64, Key, Ticks, connect
+from tablepatterns import Int64, Ticks
 from tablepatterns.errors import BadInput, LimitExceeded
 from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive, name_of
-from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns.recipes.archive.stores import BlobArchive, name_of
+from tablepatterns.recipes.worker import Report
 from tablepatterns.typed_json import decoded, encoded
 
 TYPED = {
@@ -137,45 +133,6 @@ def test_a_content_that_is_nested_too_deep_is_none_that_was_written() -> None:
 def test_no_two_keys_have_one_name_and_none_leaves_its_folder(some: tuple[str, str], others: tuple[str, str]) -> None:
     assert (name_of(some) == name_of(others)) == (some == others)
     folder, name = name_of(some).split("/")
-    assert folder not in ("", ".", "..", "%lock")
+    assert folder not in ("", ".", "..")
     assert not folder.endswith((".", " "))
     assert name.endswith(".json")
-
-
-@pytest.mark.parametrize("key", ["", ".", "..", "a.", "a ", "%_", "%lock", "a/b", "COM1"])
-async def test_odd_keys_make_files_too(tmp_path: Any, key: str) -> None:
-    files = FileArchive(tmp_path)
-    assert await files.insert((key, key), {"N": 1})
-    assert dict((await files.get((key, key))).properties) == {"N": 1}  # type: ignore[union-attr]
-    assert {path.parent.parent for path in tmp_path.rglob("*.json")} == {tmp_path}
-
-
-@pytest.mark.parametrize("keys", [("Sales", "{}"), ("{}", "Jones")], ids=["row", "partition"])
-async def test_a_name_that_no_folder_takes_is_rejected(tmp_path: Any, keys: tuple[str, str]) -> None:
-    files = FileArchive(tmp_path)
-    longest, beyond = (tuple(key.format(text) for key in keys) for text in ("x" * 246, "x" * 247))
-    assert await files.insert(longest, {"N": 1})  # type: ignore[arg-type]
-    for word in (files.insert(beyond, {"N": 1}), files.get(beyond)):  # type: ignore[arg-type]
-        with pytest.raises(LimitExceeded, match="a file's name has at most 246"):
-            await word
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights")
-def test_files_are_for_their_owner_only_and_folders_that_were_there_keep_their_rights(tmp_path: Path) -> None:
-    there = tmp_path / "there"
-    there.mkdir(mode=0o755)
-    there.chmod(0o755)
-    before = os.umask(0)
-    try:
-        with connect() as storage:
-            staff = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"))
-            archive = Archive(staff, FileArchive(there / "one" / "two"))
-            archive.archive(staff.insert({"Department": "Sales", "EmployeeId": 223}))
-            assert Worker(storage, [archive]).drain().handled == 1
-    finally:
-        os.umask(before)
-    made = {path: stat.S_IMODE(path.stat().st_mode) for path in there.rglob("*")}
-    assert {mode for path, mode in made.items() if path.is_dir()} == {0o700}
-    assert {mode for path, mode in made.items() if path.is_file()} == {0o600}
-    assert len(made) >= 5
-    assert stat.S_IMODE(there.stat().st_mode) == 0o755

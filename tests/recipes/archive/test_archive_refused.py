@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -14,7 +13,7 @@ from tablepatterns import EntitySet, Key, connect
 from tablepatterns.entity_set.mapping import Encoded, PropertyMapping
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, LimitExceeded
 from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
+from tablepatterns.recipes.archive.stores import BlobArchive
 from tablepatterns.recipes.worker import Report, Worker
 from tablepatterns_engine.account import Engine
 
@@ -48,13 +47,12 @@ async def test_an_entity_of_another_set_is_rejected(storage: Any, to_table: Any,
 
 
 async def test_keys_too_long_for_their_place_are_rejected_before_a_message_is_sent(
-    storage: Any, engine: Engine, tmp_path: Path
+    storage: Any, engine: Engine
 ) -> None:
     notes: Any = EntitySet(storage, "Notes", Key("{Author}", "{Title}"))
     long = {"Author": "é" * 200, "Title": "x"}
-    for place in (BlobArchive(storage, "former"), FileArchive(tmp_path)):
-        with pytest.raises(LimitExceeded, match="has at most"):
-            await Archive(notes, place).archive(long)
+    with pytest.raises(LimitExceeded, match="has at most"):
+        await Archive(notes, BlobArchive(storage, "former")).archive(long)
     assert engine.ledger.totals.requests == 0
 
 
@@ -107,12 +105,12 @@ class Backwards(PropertyMapping):
         return (await self.encode(fields, place)).fields
 
 
-def test_what_a_set_stores_otherwise_is_not_archived_as_it_is(tmp_path: Any) -> None:
+def test_what_a_set_stores_otherwise_is_not_archived_as_it_is() -> None:
     with connect() as storage:
         current = EntitySet(storage, "Current", KEY, mappings=[Backwards("LastName")])
         plain = EntitySet(storage, "Former", KEY)
         other = EntitySet(storage, "Former", KEY, mappings=[Backwards("FirstName")])
-        for target in (plain, other, FileArchive(tmp_path), BlobArchive(storage, "former")):
+        for target in (plain, other, BlobArchive(storage, "former")):
             with pytest.raises(BadDesign, match="LastName"):
                 Archive(current, target)
 

@@ -1,9 +1,9 @@
-"""Archive inactive entities in another table, in blobs or in files, and restore them."""
+"""Archive inactive entities in another table or in blobs, and restore them."""
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any, Generic, cast
 
@@ -29,13 +29,12 @@ from ...recipe import Account_co, Pattern, bound_async, is_sync, recipe, stream
 from ...retry import RETRY_FOR, contended
 from ..large_properties.large_properties import LargeProperties
 from ..one_to_many import OneToMany
-from .children import Children, FamilyMove, totals_of
-from .move import Move
+from .move import Children, FamilyMove, Move, totals_of
 from .stores import Keys, Rows, Snapshot, Store
 
 
 class Archive(Pattern[Account_co], Generic[Account_co, E]):
-    """Move inactive entities to another table, to blobs or to files, and back, without losing any.
+    """Move inactive entities to another table or to blobs, and back, without losing any.
 
     Use it to keep the active table small, such as when former employees leave it but must still be found. No entity
     group transaction spans tables, so `archive` queues a message and a `Worker` moves the entity.
@@ -91,7 +90,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
 
     :param entity_set: the active set
     :param target: where to move its entities: a set whose key has the same fields, in any table, partition or account;
-        a `BlobArchive`, a `FileArchive`, or another `Store`
+        a `BlobArchive`, or your own `Store`
     :param children: for each `OneToMany` from this set, where to move the children: a set or a store
     :param queue: the queue of the messages; None for the table's name in lower case and `-archive`
     :param kind: the kind of the messages; None for `archive` and the table's name
@@ -127,13 +126,13 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         relations = {relation: _without_model(to) for relation, to in (children or {}).items()}
         self._children = tuple(_children(entities, target, relation, to) for relation, to in relations.items())
         totals = [totals_of(relation.parents, relation.children, relation.names) for relation in relations]
-        self._here: Store = Rows(bound_async(entities), entities.key, _merge_dicts(totals))
-        _check_place(entities, target)
+        self._here: Store = Rows(bound_async(entities), entities.key, ChainMap(*totals))
+        _check_target(entities, target)
         if isinstance(target, EntitySet):
             totals = [
                 totals_of(target, to, relation.names) for relation, to in relations.items() if isinstance(to, EntitySet)
             ]
-            self._there: Store = Rows(bound_async(target), entity_set.key, _merge_dicts(totals))
+            self._there: Store = Rows(bound_async(target), entity_set.key, ChainMap(*totals))
         else:
             self._there = target
 
@@ -151,7 +150,9 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises LimitExceeded: the target is blobs or files, and the entity's keys make a name that is too long
         """
-        keys = self._keys_of(entity)
+        fields = key_of(self._models, entity)
+        check_read_from(self.entity_set, fields)
+        keys = primary_keys(self.entity_set, fields)
         check_not_moved(self.entity_set, "Archive")
         self._there.check(keys)
         return await self._send({"entity": list(keys)})
@@ -170,7 +171,8 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadInput: it was read from another set
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        place, fields = self._there.entities if isinstance(self._there, Rows) else self.entity_set, self._fields(entity)
+        fields = key_of(self._models, entity)
+        place = self._there.entities if isinstance(self._there, Rows) else self.entity_set
         if not is_read_from(place, fields):
             check_read_from(self.entity_set, fields)
         keys = primary_keys(self.entity_set, fields)
@@ -181,13 +183,13 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         """Return an entity from the archive, or None.
 
         Cost: 1 table transaction from a set; from blobs 1 blob read + 1 other blob transactions, as much as 22 table
-        operations; none from files.
+        operations.
 
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the set's key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        keys = self.entity_set.key.format(self._key_fields(fields_of(key, fields)))
+        keys = self._key(fields_of(key, fields))
         snapshot = await self._there.get(keys)
         if snapshot is None:
             return None
@@ -205,7 +207,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         :param fields: a value for every field of the set's key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        keys = self.entity_set.key.format(self._key_fields(fields_of(key, fields)))
+        keys = self._key(fields_of(key, fields))
         parent = self.entity_set.key.parse(*keys)
         for kind in self._children:
             async for keys in kind.back().of(parent):
@@ -241,24 +243,12 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
                 rule = f"it does not have a key of {self.entity_set.key!r}"
                 raise BadMessage("entity", NOT_SHOWN, rule, "send it with `archive` or `restore`")
 
-    def _keys_of(self, entity: E | Mapping[str, Any]) -> Keys:
-        fields = self._fields(entity)
-        check_read_from(self.entity_set, fields)
-        return primary_keys(self.entity_set, fields)
-
-    def _fields(self, entity: E | Mapping[str, Any]) -> Mapping[str, Any]:
-        return key_of(self._models, entity)
-
-    def _key_fields(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        return fields if self._models is None else self._models.model.key_fields(fields)
+    def _key(self, fields: Mapping[str, Any]) -> Keys:
+        return self.entity_set.key.format(fields if self._models is None else self._models.model.key_fields(fields))
 
 
 def _entity(key: Key, keys: Keys, snapshot: Snapshot) -> Entity:
     return Entity(key.parse(*keys) | dict(snapshot.properties))
-
-
-def _merge_dicts(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    return dict(ChainMap(*map(dict, parts)))
 
 
 def _children(
@@ -272,7 +262,7 @@ def _children(
     if relation.via is not None:
         rule = f"its children are found through {relation.via.name}, and not every archive keeps indexes"
         raise BadDesign("children", relation.via, rule, "key the children by the fields of their parent")
-    _check_place(many, to)
+    _check_target(many, to)
     here = Rows(bound_async(many), many.key)
     if isinstance(to, EntitySet):
         OneToMany(entity_set, to, by=relation.names)
@@ -281,7 +271,7 @@ def _children(
         raise BadDesign("children", to, "it cannot list its entities", "implement Store.list, or archive to a table")
     if to is target and not relation.shares_partition:
         rule = f"a child could overwrite a parent with the same keys in {to.name}"
-        raise BadDesign("children", to, rule, "use another folder or prefix for the children")
+        raise BadDesign("children", to, rule, "use another prefix for the children")
     return Children(many.key, relation.names, here, to)
 
 
@@ -289,15 +279,15 @@ def _without_model(target: EntitySet[Account_co, Any] | Store) -> EntitySet[Acco
     return target.without_model() if isinstance(target, EntitySet) else target
 
 
-def _check_place(entity_set: EntitySet[Any], target: EntitySet[Any] | Store) -> None:
-    if isinstance(target, EntitySet):
-        _check_target(entity_set, target)
-    else:
-        _check_unmapped(entity_set, target)
-
-
-def _check_target(entity_set: EntitySet[Account_co, Any], target: EntitySet[Account_co]) -> None:
-    """Reject a set in which the entities could not be found, or that lacks their encryption and other mappings."""
+def _check_target(entity_set: EntitySet[Any], target: EntitySet[Any] | Store) -> None:
+    """Reject a target in which the entities could not be found, or that lacks their encryption and other mappings."""
+    if not isinstance(target, EntitySet):
+        # A blob can hold large values themselves
+        for mapping in mappings_of(entity_set).mappings:
+            if not isinstance(mapping, LargeProperties):
+                rule = f"it would store {', '.join(sorted(mapping.fields))} without the mapping {mapping.name}"
+                raise BadDesign("target", target.name, rule, "archive to a set with the same mapping")
+        return
     if set(entity_set.key.fields) != set(target.key.fields):
         rule = f"its key must be made of {', '.join(entity_set.key.fields)}, since any other field may change"
         raise BadDesign("target", target.key, rule, "use the same fields in its key")
@@ -314,12 +304,3 @@ def _check_target(entity_set: EntitySet[Account_co, Any], target: EntitySet[Acco
         if not any({*target_mapping.fields} >= {*mapping.fields} for target_mapping in same_type):
             rule = f"it does not map {', '.join(sorted(mapping.fields))} to {mapping.name}"
             raise BadDesign("target", target.table.name, rule, "give it the same mapping")
-
-
-def _check_unmapped(entity_set: EntitySet[Account_co, Any], target: Store) -> None:
-    for mapping in mappings_of(entity_set).mappings:
-        if isinstance(mapping, LargeProperties):
-            # Blobs and files can hold the values themselves
-            continue
-        rule = f"it would store {', '.join(sorted(mapping.fields))} without the mapping {mapping.name}"
-        raise BadDesign("target", target.name, rule, "archive to a set with the same mapping")

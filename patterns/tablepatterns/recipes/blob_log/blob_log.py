@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from types import TracebackType
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 from uuid import UUID, uuid4
 
 from ... import limits
 from ...argument_types import check_least, checked
 from ...errors import BadInput, BlobChanged, LimitExceeded
 from ...recipe import Account, Account_co, BlockingAccount, Pattern, bound_async, recipe, stream
-from ...sdk.container import BlobFacts
-from .entry import LogEntry, in_utc
-from .names import HOUR, LogName, check_service
-from .names import MAX_NUMBER as MAX_NUMBER
-from .names import prefixes as prefixes
-from .reader import PIECE_BYTES as PIECE_BYTES
-from .reader import merge_entries
+from ...sdk.container import BlobFacts, Container
+from .entry import HOUR, LogEntry, LogName, check_service, in_utc, moment_of
+from .entry import MAX_NUMBER as MAX_NUMBER
+from .entry import prefixes as prefixes
 from .writer import BLOCK_BYTES as BLOCK_BYTES
-from .writer import Block, Buffer, EntryFilter, Line, Segment, Segments, blocks
+from .writer import Block, Buffer, Line, Segment, Segments, blocks
 
+PIECE_BYTES: Final = 4 * limits.MIB
 _ATTEMPTS: Final = 5
 _DELETED_TOGETHER: Final = 100
 
@@ -138,7 +139,7 @@ class BlobLog(Pattern[Account_co]):
         """
         now = self.account.now()
         entry = LogEntry(at or now, level, message, fields or {}, entry_id or uuid4())
-        line = Line.of(entry, now)
+        line = Line(entry.at, entry.level, f"{entry.line()}\n".encode(), now)
         if len(line.content) > BLOCK_BYTES:
             rule = f"an entry has at most {BLOCK_BYTES:,} bytes, and this has {len(line.content):,}"
             raise LimitExceeded("message", message, rule, "store the content in a blob, and log the blob's name")
@@ -177,7 +178,7 @@ class BlobLog(Pattern[Account_co]):
         """
         flushed = await self.flush()
         for segment in self._segments.take_all():
-            exact = segment.coverage.up_to(segment.last)
+            exact = replace(segment.coverage, last=segment.last)
             if exact != segment.coverage:
                 # A blob that has been deleted needs no metadata
                 with suppress(BlobChanged):
@@ -209,17 +210,17 @@ class BlobLog(Pattern[Account_co]):
         Guide: log data anti-pattern.
         """
         begin, end = in_utc("earliest", earliest), in_utc("latest", latest or self.account.now())
-        entry_filter = EntryFilter(begin, end, None if levels is None else frozenset(levels))
+        entry_filter = _EntryFilter(begin, end, None if levels is None else frozenset(levels))
         for prefix in prefixes(self.service, begin, end):
             hour: list[tuple[LogName, BlobFacts]] = []
             async for name, facts in self._blobs(prefix):
                 if hour and name.hour != hour[0][0].hour:
-                    async for entry in merge_entries(self.container, hour, entry_filter):
+                    async for entry in _merge_entries(self.container, hour, entry_filter):
                         yield entry
                     hour = []
                 if facts.size and not entry_filter.rules_out(facts.metadata):
                     hour.append((name, facts))
-            async for entry in merge_entries(self.container, hour, entry_filter):
+            async for entry in _merge_entries(self.container, hour, entry_filter):
                 yield entry
 
     @recipe
@@ -291,3 +292,122 @@ class BlobLog(Pattern[Account_co]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await cast("BlobLog[Account]", bound_async(self)).close()
+
+
+@dataclass(frozen=True)
+class _EntryFilter:
+    """Which entries a reader asks for.
+
+    :param levels: their levels; None for all
+    """
+
+    earliest: datetime
+    latest: datetime
+    levels: frozenset[str] | None
+
+    def rules_out(self, metadata: Mapping[str, str]) -> bool:
+        """Return whether a blob's coverage rules out a match; a blob without metadata may hold anything."""
+        first, last, levels = _instant(metadata, "first"), _instant(metadata, "last"), metadata.get("levels")
+        return (
+            (last is not None and last < self.earliest)
+            or (first is not None and first > self.latest)
+            or (self.levels is not None and levels is not None and self.levels.isdisjoint(levels.split(",")))
+        )
+
+    def matches(self, entry: LogEntry) -> bool:
+        """Return whether an entry matches."""
+        return self.earliest <= entry.at <= self.latest and (self.levels is None or entry.level in self.levels)
+
+    def earliest_entry(self, metadata: Mapping[str, str], hour: datetime) -> datetime:
+        """Return an instant that no matching entry of a blob of that hour precedes."""
+        return max(_instant(metadata, "first") or hour, self.earliest)
+
+
+def _instant(metadata: Mapping[str, str], name: str) -> datetime | None:
+    try:
+        return moment_of(metadata.get(name, ""))
+    except ValueError:
+        return None
+
+
+class _Blob:
+    """Iterate over the matching entries of one blob.
+
+    The blob is read up to its size at the time of listing. That never cuts an entry, since each append is atomic.
+    """
+
+    def __init__(self, container: Container, facts: BlobFacts, entry_filter: _EntryFilter) -> None:
+        self._container = container
+        self._name = facts.name
+        self._end = facts.size
+        self._wanted = entry_filter
+        self._read = 0
+        self._rest = b""
+        self._entries: deque[LogEntry] = deque()
+
+    async def following(self) -> LogEntry | None:
+        while not self._entries and self._read < self._end:
+            await self._read_piece()
+        return self._entries.popleft() if self._entries else None
+
+    async def _read_piece(self) -> None:
+        length = min(PIECE_BYTES, self._end - self._read)
+        piece = await self._container.download(self._name, offset=self._read, length=length)
+        if not piece:
+            # It was deleted since it was listed
+            self._read = self._end
+            return
+        self._read += len(piece)
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        if self._rest and self._read >= self._end:
+            lines.append(self._rest)
+        for line in lines:
+            entry = LogEntry.parse(_text(line))
+            if entry.at > self._wanted.latest:
+                self._read = self._end
+                return
+            if self._wanted.matches(entry):
+                self._entries.append(entry)
+
+
+def _text(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        rule = f"it is not a line of a log ({error})"
+        raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
+
+
+_Head: TypeAlias = "tuple[datetime, int, _Blob, LogEntry | None]"
+
+
+async def _merge_entries(
+    container: Container, blobs: Iterable[tuple[LogName, BlobFacts]], entry_filter: _EntryFilter
+) -> AsyncIterator[LogEntry]:
+    """Yield the matching entries of one hour's blobs in time order, each of them once.
+
+    Entries with the same instant are sorted by the number of their blob. A blob is opened when its first entry may be
+    next. An entry that was written twice, because the first response was lost, has the same instant and id.
+    """
+    heads: list[_Head] = [
+        (
+            entry_filter.earliest_entry(facts.metadata, name.hour),
+            name.number,
+            _Blob(container, facts, entry_filter),
+            None,
+        )
+        for name, facts in blobs
+    ]
+    heapify(heads)
+    instant: datetime | None = None
+    yielded_ids: set[UUID] = set()
+    while heads:
+        at, number, blob, entry = heappop(heads)
+        if at != instant:
+            instant, yielded_ids = at, set()
+        if entry is not None and entry.id not in yielded_ids:
+            yielded_ids.add(entry.id)
+            yield entry
+        following = await blob.following()
+        if following is not None:
+            heappush(heads, (following.at, number, blob, following))

@@ -65,46 +65,32 @@ class BlobLogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Append a record to the log."""
-        if _is_of_the_sdk(record) or getattr(self._writing, "here", False):
+        if record.name.partition(".")[0] == "azure" or getattr(self._writing, "here", False):
             return
-        try:
-            with self._ignoring_own_records():
-                self.log.append(_level_of(record), self.format(record), fields={"logger": record.name})
-                if record.levelno >= self.flush_level:
-                    self.log.flush()
-        except Exception:  # noqa: BLE001 - logging must not raise, whether a formatter or the network fails
-            self.handleError(record)
+        with self._handling_errors(record):
+            level = record.levelname if is_level(record.levelname) else f"Level {record.levelno}"
+            self.log.append(level, self.format(record), fields={"logger": record.name})
+            if record.levelno >= self.flush_level:
+                self.log.flush()
 
     def flush(self) -> None:
         """Write the buffer."""
-        try:
-            with self._ignoring_own_records():
-                self.log.flush()
-        except Exception:  # noqa: BLE001 - as in `emit`
-            self.handleError(logging.makeLogRecord({"name": __name__, "msg": "the log could not be written"}))
+        with self._handling_errors(logging.makeLogRecord({"name": __name__, "msg": "the log could not be written"})):
+            self.log.flush()
 
     def close(self) -> None:
         """Write the buffer, and close the log."""
-        try:
-            with self._ignoring_own_records():
-                self.log.close()
-        except Exception:  # noqa: BLE001 - as in `emit`
-            self.handleError(logging.makeLogRecord({"name": __name__, "msg": "the log could not be closed"}))
+        with self._handling_errors(logging.makeLogRecord({"name": __name__, "msg": "the log could not be closed"})):
+            self.log.close()
         super().close()
 
     @contextmanager
-    def _ignoring_own_records(self) -> Generator[None, None, None]:
-        """Ignore what this thread logs inside the block, such as records of the SDK's own libraries."""
+    def _handling_errors(self, record: logging.LogRecord) -> Generator[None, None, None]:
+        """Report errors of a record, and ignore what this thread logs meanwhile, such as records of libraries."""
         self._writing.here = True
         try:
             yield
+        except Exception:  # noqa: BLE001 - logging must not raise, whether a formatter or the network fails
+            self.handleError(record)
         finally:
             self._writing.here = False
-
-
-def _level_of(record: logging.LogRecord) -> str:
-    return record.levelname if is_level(record.levelname) else f"Level {record.levelno}"
-
-
-def _is_of_the_sdk(record: logging.LogRecord) -> bool:
-    return record.name.partition(".")[0] == "azure"

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from ...errors import BlobChanged
 from ...sdk.container import Container
-from .entry import LogEntry, moment_of, moment_text
-from .names import HOUR, LogName, hour_of
+from .entry import HOUR, LogName, hour_of, moment_text
 
 
 class Line(NamedTuple):
-    """A formatted entry.
-
-    :param content: its line in UTF-8, with its line end
-    :param since: when it was added to the buffer
-    """
+    """A formatted entry: its line in UTF-8 with its line end, and since when it waits to be written."""
 
     at: datetime
     level: str
     content: bytes
     since: datetime
-
-    @classmethod
-    def of(cls, entry: LogEntry, now: datetime) -> Line:
-        """Return the line of an entry."""
-        return cls(entry.at, entry.level, f"{entry.line()}\n".encode(), now)
 
 
 class Buffer:
@@ -60,7 +50,6 @@ class Buffer:
             )
 
     def add(self, line: Line) -> None:
-        """Add a line."""
         with self._lock:
             self._lines.append(line)
             self._bytes += len(line.content)
@@ -94,11 +83,6 @@ class Coverage:
     last: datetime
     levels: frozenset[str]
 
-    @classmethod
-    def ahead_of(cls, first: datetime, last: datetime, levels: Collection[str], ahead: timedelta) -> Coverage:
-        """Return the coverage of these entries and of later ones, up to `ahead` later in the same hour."""
-        return cls(first, min(last + min(ahead, HOUR), hour_of(last) + HOUR - _INSTANT), frozenset(levels))
-
     def metadata(self) -> dict[str, str]:
         """Return the coverage as blob metadata, without levels if they are too long."""
         metadata = {"first": moment_text(self.first), "last": moment_text(self.last)}
@@ -109,46 +93,6 @@ class Coverage:
         """Return a coverage that includes other entries; it ends later only if `last`, the last of them, does."""
         reach = self.last if last <= self.last else coverage.last
         return Coverage(min(self.first, coverage.first), reach, self.levels | coverage.levels)
-
-    def up_to(self, last: datetime) -> Coverage:
-        """Return the coverage of a blob that gets no more entries."""
-        return replace(self, last=last)
-
-
-@dataclass(frozen=True)
-class EntryFilter:
-    """Which entries a reader asks for.
-
-    :param levels: their levels; None for all
-    """
-
-    earliest: datetime
-    latest: datetime
-    levels: frozenset[str] | None
-
-    def rules_out(self, metadata: Mapping[str, str]) -> bool:
-        """Return whether a blob's coverage rules out a match; a blob without metadata may hold anything."""
-        first, last, levels = _instant(metadata, "first"), _instant(metadata, "last"), metadata.get("levels")
-        return (
-            (last is not None and last < self.earliest)
-            or (first is not None and first > self.latest)
-            or (self.levels is not None and levels is not None and self.levels.isdisjoint(levels.split(",")))
-        )
-
-    def matches(self, entry: LogEntry) -> bool:
-        """Return whether an entry matches."""
-        return self.earliest <= entry.at <= self.latest and (self.levels is None or entry.level in self.levels)
-
-    def earliest_entry(self, metadata: Mapping[str, str], hour: datetime) -> datetime:
-        """Return an instant that no matching entry of a blob of that hour precedes."""
-        return max(_instant(metadata, "first") or hour, self.earliest)
-
-
-def _instant(metadata: Mapping[str, str], name: str) -> datetime | None:
-    try:
-        return moment_of(metadata.get(name, ""))
-    except ValueError:
-        return None
 
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
@@ -179,18 +123,14 @@ class Block:
         return self.lines[-1].at
 
     @property
-    def levels(self) -> frozenset[str]:
-        """The levels of the entries."""
-        return frozenset(line.level for line in self.lines)
-
-    @property
     def content(self) -> bytes:
         """The bytes to append."""
         return b"".join(line.content for line in self.lines)
 
     def coverage(self, ahead: timedelta) -> Coverage:
-        """Return the coverage of a blob that holds this block, and may get entries up to `ahead` later."""
-        return Coverage.ahead_of(self.first, self.last, self.levels, ahead)
+        """Return the coverage of a blob that holds this block, and may get entries of the hour up to `ahead` later."""
+        reach = min(self.last + min(ahead, HOUR), self.hour + HOUR - _INSTANT)
+        return Coverage(self.first, reach, frozenset(line.level for line in self.lines))
 
 
 def blocks(lines: Sequence[Line]) -> Iterator[Block]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import threading
+import zlib
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import blake2b
 from itertools import islice
-from typing import Any, Generic, cast
+from typing import Any, Generic, Literal, cast
 
 from azure.core.exceptions import AzureError, HttpResponseError
 
-from ...argument_types import check_least, checked
+from ...argument_types import check_has_run, check_least, checked
 from ...entity import Entity
 from ...entity_set.commit import execute_steps
 from ...entity_set.entity_set import EntitySet
@@ -23,12 +28,174 @@ from ...limits import MAX_TRANSACTION_BYTES
 from ...rate_limit import Pace
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
-from .chunk import Chunk, PlannedEntity, chunks
-from .plan import LoadStopped, Mode, Planner, at_input
-from .progress import KeyDigest, LoadPosition, LoadResult, Progress, Tally
-from .shared_rows import STALE_ROW_ERRORS, RowCache, SharedRowPlan
+from .plan import (
+    STALE_ROW_ERRORS,
+    Chunk,
+    LoadStopped,
+    Mode,
+    PartitionPlan,
+    PlannedEntity,
+    Planner,
+    RowCache,
+    at_input,
+)
 
+_VERSION = 1
 _WINDOW_BYTES = 32 * MAX_TRANSACTION_BYTES
+
+
+@dataclass(frozen=True)
+class LoadPosition:
+    """Which entities of an input are known to be stored.
+
+    All entities before `first` are. The entities from `first` to `read`, one window, are stored if their bit in `open`
+    is 0; the lowest bit is that of `first`.
+
+    :param digest: of the keys of all entities before `read`, to detect a different input
+    """
+
+    digest: str
+    first: int = 0
+    read: int = 0
+    open: int = 0
+
+    @property
+    def done(self) -> int:
+        """How many entities are known to be stored."""
+        return self.read - self.open.bit_count()
+
+    def is_open(self, position: int) -> bool:
+        """Return whether an entity that was read is not known to be stored."""
+        return position >= self.first and bool(self.open >> (position - self.first) & 1)
+
+    def with_window(self, size: int, digest: str) -> LoadPosition:
+        """Return the position after reading the next window of `size` entities; all before it are stored."""
+        return LoadPosition(digest, self.read, self.read + size, (1 << size) - 1)
+
+    def with_done(self, positions: Collection[int]) -> LoadPosition:
+        """Return the position after some entities of the window were written."""
+        return replace(self, open=self.open & ~sum(1 << (position - self.first) for position in positions))
+
+    def text(self) -> str:
+        """Return the position as URL-safe text."""
+        parts = [_VERSION, self.digest, self.first, self.read, f"{self.open:x}"]
+        return base64.urlsafe_b64encode(zlib.compress(json.dumps(parts).encode())).decode("ascii")
+
+    @classmethod
+    def parse(cls, token: str) -> LoadPosition:
+        """Parse the text of a position.
+
+        >>> LoadPosition.parse(LoadPosition("ab").with_window(3, "cd").with_done([1]).text())
+        LoadPosition(digest='cd', first=0, read=3, open=5)
+
+        :raises BadToken: the text is not a token of a load
+        """
+        try:
+            text = zlib.decompress(base64.b64decode(token, altchars=b"-_", validate=True))
+            version, digest, first, read, still_open = json.loads(text)
+            mark = cls(digest, first, read, int(still_open, 16))
+            is_sound = version == _VERSION and 0 <= first <= read and 0 <= mark.open < 1 << (read - first)
+        except (TypeError, ValueError, zlib.error) as error:
+            raise BadToken("resume", token, "it is not a token of a load", "pass one, or None to start") from error
+        if not is_sound:
+            raise BadToken("resume", token, "it is not a token of this version", "pass another, or None to start")
+        return mark
+
+
+class KeyDigest:
+    """A running digest of the keys of an input, and of the names of the set."""
+
+    def __init__(self, *names: str) -> None:
+        self._hash = blake2b(digest_size=16)
+        self.add(*names)
+
+    def add(self, *texts: str) -> None:
+        """Add a key; its texts are separated by a control character, which no key may contain."""
+        self._hash.update("\0".join((*texts, "")).encode("utf-8", "surrogatepass"))
+
+    def text(self) -> str:
+        """Return the digest of the keys so far."""
+        return self._hash.hexdigest()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a load."""
+
+    entities: int
+    """How many entities of the input are stored, including those of earlier calls."""
+    mark: LoadPosition = field(repr=False)
+    already_stored: int = 0
+    """How many entities this call found stored, because an earlier call lost the response to its write."""
+    transactions: int = 0
+    """How many entity group transactions this call has committed."""
+    partitions: int = 0
+    """How many partitions this call has started, counted per window."""
+    bytes: int = 0
+    """The stored size of the rows that this call wrote, including derived rows."""
+
+    @property
+    def token(self) -> str:
+        """The token that resumes the load, also in another process."""
+        return self.mark.text()
+
+
+@dataclass(frozen=True)
+class LoadResult(Progress):
+    """The result of a completed load. Its token loads entities that are later appended to the same input."""
+
+    atomicity: Literal["chunk"] = "chunk"
+    """The unit that is written atomically: a chunk, which is one entity group transaction."""
+
+
+class Tally:
+    """The counts of one load; its partitions report from several threads or tasks.
+
+    :param mark: the position to start from
+    :param report: called after every change, one call at a time
+    """
+
+    def __init__(self, mark: LoadPosition, report: Callable[[Progress], None] | None) -> None:
+        self.progress = Progress(mark.done, mark)
+        self.failure: Exception | None = None
+        """The first error; the other partitions stop after their current chunk."""
+        self._report = report
+        self._lock = threading.Lock()
+
+    @property
+    def mark(self) -> LoadPosition:
+        """The current position."""
+        return self.progress.mark
+
+    def read(self, size: int, digest: str) -> None:
+        self._change(replace(self.progress, mark=self.mark.with_window(size, digest)))
+
+    def begin_partition(self) -> None:
+        with self._lock:
+            self.progress = replace(self.progress, partitions=self.progress.partitions + 1)
+
+    def committed(self, positions: Collection[int], stored_bytes: int) -> None:
+        with self._lock:
+            now = self.progress
+            mark = now.mark.with_done(positions)
+            counts = {"transactions": now.transactions + 1, "bytes": now.bytes + stored_bytes}
+            self._change(replace(now, entities=mark.done, mark=mark, **counts))
+
+    def found_stored(self, position: int) -> None:
+        with self._lock:
+            now = self.progress
+            mark = now.mark.with_done([position])
+            self._change(replace(now, entities=mark.done, already_stored=now.already_stored + 1, mark=mark))
+
+    def fail(self, error: Exception) -> None:
+        """Stop the load; the first error is the one that is raised."""
+        with self._lock:
+            self.failure = self.failure or error
+
+    def _change(self, progress: Progress) -> None:
+        self.progress = progress
+        if self._report is not None:
+            check_has_run("progress", self._report(progress))
 
 
 @dataclass(frozen=True)
@@ -223,61 +390,33 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     async def _write_partition(self, run: _Run, plans: Sequence[PlannedEntity]) -> None:
         """Write the entities of one partition, chunk by chunk, until any partition fails."""
         run.tally.begin_partition()
+        plan = PartitionPlan(run.planner, RowCache(self.entity_set.table, self.max_per_second), plans)
         try:
-            await (self._write_sharing if run.planner.shares_rows else self._write_separately)(run, plans)
+            while not (plan.is_written or run.tally.failure):
+                await self._write_next(run, plan)
         except Exception as error:  # noqa: BLE001 - raised once every partition has finished its current chunk
             run.tally.fail(error)
 
-    async def _write_separately(self, run: _Run, plans: Sequence[PlannedEntity]) -> None:
-        for chunk in chunks(plans):
-            if run.tally.failure:
-                return
-            await self._write(run, chunk)
-
-    async def _write_sharing(self, run: _Run, plans: Sequence[PlannedEntity]) -> None:
-        """Write entities that share rows, planning each chunk on the rows that the previous chunks left."""
-        share = SharedRowPlan(run.planner, RowCache(self.entity_set.table, self.max_per_second), plans)
-        while not (share.is_written or run.tally.failure):
-            await self._write_next(run, share)
-
-    async def _write_next(self, run: _Run, share: SharedRowPlan) -> None:
+    async def _write_next(self, run: _Run, plan: PartitionPlan) -> None:
         try:
-            return await self._submit_next(run, share)
+            return await self._submit_next(run, plan)
         except LoadStopped as stopped:
             if not (run.planner.may_succeed_replanned(stopped.error) or isinstance(stopped.error, STALE_ROW_ERRORS)):
                 raise
-        return await contended(self.account, partial(self._submit_again, run, share), run.retry_for)
+        return await contended(self.account, partial(self._submit_again, run, plan), run.retry_for)
 
-    async def _submit_next(self, run: _Run, share: SharedRowPlan, most: int | None = None) -> None:
-        chunk = await share.chunk(most)
-        share.wrote(chunk, await self._submit(run, chunk))
+    async def _submit_next(self, run: _Run, plan: PartitionPlan, most: int | None = None) -> None:
+        chunk = await plan.chunk(most)
+        plan.wrote(chunk, await self._submit(run, chunk))
 
-    async def _submit_again(self, run: _Run, share: SharedRowPlan) -> None:
+    async def _submit_again(self, run: _Run, plan: PartitionPlan) -> None:
         """Write the entities of a rejected chunk, as many as still fit, based on what is stored now."""
-        at_stake = share.unconfirmed
-        share.renew(await self._replan(run, at_stake) if run.planner.looks_up else at_stake)
-        if not share.unconfirmed:
+        at_stake = plan.unconfirmed
+        plan.renew(await self._replan(run, at_stake) if run.planner.looks_up else at_stake)
+        if not plan.unconfirmed:
             return
         with _retrying(run.planner):
-            await self._submit_next(run, share, len(share.unconfirmed))
-
-    async def _write(self, run: _Run, chunk: Chunk) -> None:
-        """Write a chunk as planned, or plan it again if what is stored has changed."""
-        if not chunk.follows:
-            try:
-                await self._submit(run, chunk)
-            except LoadStopped as stopped:
-                if not run.planner.may_succeed_replanned(stopped.error):
-                    raise
-            else:
-                return
-        await contended(self.account, partial(self._write_replanned, run, chunk.entities), run.retry_for)
-
-    async def _write_replanned(self, run: _Run, plans: Sequence[PlannedEntity]) -> None:
-        open_plans = [plan for plan in plans if run.tally.mark.is_open(plan.position)]
-        with _retrying(run.planner):
-            for chunk in chunks(await self._replan(run, open_plans)):
-                await self._submit(run, chunk)
+            await self._submit_next(run, plan, len(plan.unconfirmed))
 
     async def _replan(self, run: _Run, plans: Sequence[PlannedEntity]) -> list[PlannedEntity]:
         """Plan entities on what is stored now; those that exist already are left out."""

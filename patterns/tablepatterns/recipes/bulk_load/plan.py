@@ -1,21 +1,28 @@
-"""Plan the operations of a bulk load, depending on its mode and on the entities that are stored already."""
+"""Plan the transactions of a bulk load: chunks of entities, with their derived rows and the rows that they share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Final, Literal
 
-from ...entity_set.commit import Step, Write, own_steps
-from ...entity_set.derived import Index
+from ... import limits
+from ...edm import value_size
+from ...entity import Entity, identify
+from ...entity_set.commit import Step, Write, all_steps, join_steps, own_steps
+from ...entity_set.derived import Index, Keys
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.intents import LookedUpFields
 from ...entity_set.internals import primary_layout
+from ...entity_set.pending import Pending
+from ...entity_set.row_store import RowReader
 from ...errors import (
     BadDesign,
     BadInput,
     BadKey,
+    DerivedDataMismatch,
     DuplicateIndexValue,
     EntityAlreadyExists,
     EntityChanged,
@@ -25,10 +32,108 @@ from ...errors import (
 from ...rate_limit import Pace
 from ...recipe import Account
 from ...same_value import same_value
-from ...sdk.operation import check_transaction
-from .chunk import PlannedEntity
+from ...sdk.operation import Operation, check_transaction
 
 Mode = Literal["insert", "insert_or_replace"]
+
+
+class PlannedEntity:
+    """One entity of an input, and the operations on its own rows.
+
+    :param position: its index in the input, from 0
+    :param write: the logical change, with the fields as they are stored
+    :param steps: the operations, starting with the one on the primary row
+    """
+
+    __slots__ = ("payload", "position", "rows", "steps", "write")
+
+    def __init__(self, position: int, write: Write, steps: Sequence[Step]) -> None:
+        self.position = position
+        self.write = write
+        self.steps = steps
+        self.rows = frozenset([step.operation.row_key for step in steps])
+        self.payload = sum([step.operation.payload_bound for step in steps])
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """The fields of the new entity, as the caller gave them."""
+        return (self.write.change.new if self.write.caller_fields is None else self.write.caller_fields) or {}
+
+    @property
+    def key(self) -> Keys:
+        """The key of the primary row."""
+        return self.steps[0].operation.key
+
+    @property
+    def is_one_transaction(self) -> bool:
+        """Return whether it fits into one entity group transaction."""
+        is_small = len(self.steps) <= limits.MAX_TRANSACTION_OPERATIONS and self.payload < limits.MAX_TRANSACTION_BYTES
+        return is_small and len(self.rows) == len(self.steps)
+
+    @property
+    def memory(self) -> int:
+        """The approximate number of bytes it holds in memory until it is written, values for blobs included."""
+        if not self.write.before:
+            return self.payload
+        raw_values = (getattr(value, "value", value) for value in self.fields.values())
+        return self.payload + sum(value_size(value) for value in raw_values if isinstance(value, (str, bytes)))
+
+
+@dataclass
+class Chunk:
+    """The entities that one entity group transaction writes."""
+
+    entities: list[PlannedEntity] = field(default_factory=list[PlannedEntity])
+    payload: int = 0
+    _by_row: dict[str, Step | None] = field(default_factory=dict[str, "Step | None"])
+
+    @property
+    def steps(self) -> list[Step]:
+        """The operations of all its entities, in order; operations on a shared row are combined into one."""
+        return [step for step in self._by_row.values() if step is not None]
+
+    @property
+    def stored_bytes(self) -> int:
+        """The storage that its rows take, by the published formula."""
+        return sum(step.operation.size for step in self.steps if step.operation.kind != "delete")
+
+    def add(self, entity: PlannedEntity, steps: Sequence[Step]) -> bool:
+        """Add an entity with all its operations if it fits, and return whether it did.
+
+        It does not fit if it writes a row that the chunk writes already, unless entities share that row.
+        """
+        new_steps: dict[str, Step | None] = {}
+        payload, count = self.payload, len(self._by_row)
+        for step in steps:
+            row = step.operation.row_key
+            before = new_steps.get(row) or self._by_row.get(row)
+            if before is not None and not (before.shares_row and step.shares_row):
+                return False
+            new_step = join_steps(before, step) if before else step
+            count += row not in self._by_row
+            payload += _payload(new_step) - _payload(before)
+            new_steps[row] = new_step
+        if count > limits.MAX_TRANSACTION_OPERATIONS or payload >= limits.MAX_TRANSACTION_BYTES:
+            return False
+        self.entities.append(entity)
+        self._by_row |= new_steps
+        self.payload = payload
+        return True
+
+    def position_of(self, index: int | None) -> int | None:
+        """Return the input position of the entity that an operation belongs to; None for a row that entities share."""
+        if len(self.entities) == 1:
+            return self.entities[0].position
+        if index is None:
+            return None
+        step = self.steps[index]
+        if step.shares_row:
+            return None
+        return next(entity.position for entity in self.entities if entity.key == step.write.key)
+
+
+def _payload(step: Step | None) -> int:
+    return step.operation.payload_bound if step else 0
 
 
 class LoadStopped(Exception):
@@ -78,7 +183,7 @@ class Planner:
 
     @property
     def looks_up(self) -> bool:
-        """Return whether `replan` reads the entity."""
+        """Whether `replan` reads the entity."""
         return self.needs_stored or self._may_be_stored
 
     @property
@@ -93,7 +198,7 @@ class Planner:
     async def new(self, position: int, entity: Mapping[str, Any]) -> PlannedEntity:
         """Plan the write of an entity that is not stored yet.
 
-        :raises Stopped: the entity cannot be stored
+        :raises LoadStopped: the entity cannot be stored
         """
         try:
             return await self._plan(position, self._entity_set.inserting(entity))
@@ -103,11 +208,11 @@ class Planner:
     def check_duplicates(self, plans: Iterable[PlannedEntity]) -> None:
         """Reject two inserts with the same key.
 
-        :raises Stopped: at the second of the two
+        :raises LoadStopped: at the second of the two
         """
         if self._mode != "insert":
             return
-        positions: dict[tuple[str, str], int] = {}
+        positions: dict[Keys, int] = {}
         for plan in plans:
             for step in plan.steps:
                 if step.owner is None or isinstance(step.owner, Index):
@@ -165,6 +270,138 @@ class Planner:
         return self.needs_stored and row_differs and not isinstance(error, (DuplicateIndexValue, ReferenceNotFound))
 
 
-def _repeated(key: tuple[str, str], index: Index | None, first: int) -> BadKey:
+def _repeated(key: Keys, index: Index | None, first: int) -> BadKey:
     subject = "the entity's key" if index is None else f"the key in {index.name}"
     return BadKey(subject, key, f"entity {first} of the input has the same", "omit one of the two, or change its key")
+
+
+_MOST_BYTES: Final = 16 * 1024 * 1024
+
+
+class RowCache:
+    """Cache rows of one partition as they were last read or written, with their ETags; for one task or thread.
+
+    A cached row may be stale, so writes are conditional on its ETag.
+    """
+
+    def __init__(self, stored: RowReader, max_per_second: Pace) -> None:
+        self._stored = stored
+        self._pace = max_per_second
+        self._rows: dict[Keys, Entity | None] = {}
+        self._bytes = 0
+
+    async def get(self, partition_key: str, row_key: str) -> Entity | None:
+        """Return a row, or None. Cost: 1 transaction on first use."""
+        keys = partition_key, row_key
+        if keys not in self._rows:
+            await self._pace.turn()
+            self._rows[keys] = await self._stored.get(*keys)
+        return self._rows[keys]
+
+    def forget(self) -> None:
+        """Clear the cache, because a row is stale."""
+        self._rows.clear()
+        self._bytes = 0
+
+    def wrote(
+        self, new_rows: Mapping[Keys, Entity | None], operations: Sequence[Operation], written_rows: Sequence[Entity]
+    ) -> None:
+        """Cache the contents of rows after a transaction (None for a deleted one), with their new ETags."""
+        stored = {row.key: row for row in written_rows}
+        for keys, row in new_rows.items():
+            if row is not None:
+                identify(row, stored[keys])
+            self._rows[keys] = row
+        self._bytes += sum(operation.payload_bound for operation in operations if operation.key in new_rows)
+        if self._bytes > _MOST_BYTES:
+            self.forget()
+
+
+STALE_ROW_ERRORS: Final = (BadInput, DerivedDataMismatch, ReferenceNotFound)
+"""Errors that planning may raise because of stale rows; reading the rows again may help."""
+
+
+class PartitionPlan:
+    """The unwritten entities of a partition, in order, and the chunks that write them; for one task or thread.
+
+    Each chunk is planned on the rows that the previous chunks left. Every entity is in exactly one chunk, with all its
+    operations. No chunk has more than 100 operations, reaches 4 MB or writes a row twice, and each is as large as
+    possible.
+
+    :param rows: caches the rows that entities share
+    :param plans: entities of one partition, with the operations on their own rows
+
+    Guide: entity group transactions.
+    """
+
+    def __init__(self, planner: Planner, rows: RowCache, plans: Sequence[PlannedEntity]) -> None:
+        self._planner = planner
+        self._rows = rows
+        self._entities = list(plans)
+        self._done = 0
+        self._unconfirmed_count = 0
+        self._written: set[str] = set()
+        self._left: dict[Keys, Entity | None] = {}
+
+    @property
+    def is_written(self) -> bool:
+        """Whether all entities are written."""
+        return self._done == len(self._entities)
+
+    @property
+    def unconfirmed(self) -> list[PlannedEntity]:
+        """The entities of the last planned chunk, or the one entity that could not be planned."""
+        return self._entities[self._done : self._done + self._unconfirmed_count]
+
+    def renew(self, plans: Sequence[PlannedEntity]) -> None:
+        """Discard cached rows, and replace the entities of the last chunk by replanned ones."""
+        self._rows.forget()
+        self._entities[self._done : self._done + self._unconfirmed_count] = plans
+        self._unconfirmed_count = len(plans)
+
+    async def chunk(self, most: int | None = None) -> Chunk:
+        """Return the next chunk, of at most `most` entities.
+
+        :raises LoadStopped: its first entity cannot be written
+        """
+        chunk, pending = Chunk(), Pending(self._rows)
+        self._left, self._unconfirmed_count = {}, 1
+        last = None if most is None else self._done + most
+        for entity in islice(self._entities, self._done, last):
+            try:
+                if not await self._add(chunk, pending, entity):
+                    break
+            except STALE_ROW_ERRORS as error:
+                if not chunk.entities:
+                    raise LoadStopped(error, entity.position) from error
+                # The entities before it are valid; this one is planned again once they are written
+                break
+        self._unconfirmed_count = len(chunk.entities)
+        return chunk
+
+    async def _add(self, chunk: Chunk, pending: Pending, entity: PlannedEntity) -> bool:
+        current = await self._current(entity)
+        steps = current.steps
+        if self._planner.shares_rows:
+            steps = await all_steps(pending, current.write, steps)
+        if not chunk.add(current, steps):
+            if not chunk.entities:
+                check_transaction([step.operation for step in steps])
+            return False
+        for step in steps:
+            if step.shares_row:
+                self._left[step.operation.key] = await pending.get(*step.operation.key)
+        return True
+
+    async def _current(self, entity: PlannedEntity) -> PlannedEntity:
+        """Return an entity, planned again if earlier chunks have written its rows."""
+        if self._written.isdisjoint(entity.rows):
+            return entity
+        return await self._planner.replan(entity) or entity
+
+    def wrote(self, chunk: Chunk, rows: Sequence[Entity]) -> None:
+        """Note that a chunk is stored, with the new ETags of its rows."""
+        self._done += len(chunk.entities)
+        self._written.update(row for entity in chunk.entities for row in entity.rows)
+        if self._left:
+            self._rows.wrote(self._left, [step.operation for step in chunk.steps], rows)

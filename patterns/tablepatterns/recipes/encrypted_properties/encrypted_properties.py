@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import hmac
+import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
@@ -10,14 +14,11 @@ from typing import Any, ClassVar, Final, TypeAlias
 from ...argument_types import checked
 from ...arguments import fields_of
 from ...entity_set.mapping import Encoded, Fields, Place, PropertyMapping
-from ...errors import NOT_SHOWN, BadDesign, BadProperty, DecryptionFailed
+from ...errors import NOT_SHOWN, BadDesign, BadInput, BadProperty, DecryptionFailed
 from ...limits import SYSTEM_PROPERTIES
 from ...models.annotations import StoredBy, annotated
-from .blind_index import BlindIndex
 from .cipher import NONCE_BYTES, decrypt, encrypt, from_bytes, need_cryptography, new_content_key, to_bytes
-from .header import ENCRYPTED_WITH as ENCRYPTED_WITH
-from .header import Header, associated
-from .keys import KeyEncryptionKey, KeyRing, Resolve
+from .keys import KeyEncryptionKey, KeyRing, Resolve, Wrapped
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,11 @@ class Encrypted(StoredBy):
         raise BadDesign("mappings", sorted(names), rule, "pass mappings=[EncryptedProperties(keys=...)]")
 
 
-ENCRYPTED: Final = Encrypted()
-"""Declares an encrypted property in a class: `Salary: Annotated[int, ENCRYPTED]`."""
+ENCRYPTED_WITH: Final = "EncryptedWith"
+"""The name of the property with an entity's header."""
+_VERSION: Final = 1
+_LEAST_KEY: Final = 32
+_HASH_BYTES: Final = 16
 _MAGIC: Final = b"\x00tpe"
 """The first bytes of every encrypted value."""
 _LEAST_SEALED: Final = len(_MAGIC) + NONCE_BYTES + 16
@@ -50,6 +54,98 @@ _HEADER: Final = 120
 """The characters of the header, besides the names of properties."""
 
 When: TypeAlias = Callable[[str, str, str], bool]
+
+
+@dataclass(frozen=True)
+class Header:
+    """The property that names an entity's encrypted properties and holds their wrapped content key, in plain JSON.
+
+    :param wrapped: the wrapped content key, and the id of the key-encryption key
+    :param names: the properties that are encrypted with the content key
+    :param blind: the id of the key of the blind indexes, if there are any
+    """
+
+    wrapped: Wrapped
+    names: frozenset[str]
+    blind: str | None = None
+
+    def text(self) -> str:
+        """Return the header as it is stored."""
+        plain: dict[str, Any] = {
+            "v": _VERSION,
+            "kid": self.wrapped.kid,
+            "alg": self.wrapped.algorithm,
+            "key": b64encode(self.wrapped.key).decode(),
+            "names": sorted(self.names),
+        }
+        if self.blind:
+            plain["blind"] = self.blind
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def parse(cls, text: object) -> Header:
+        """Parse a header; a text that is not one, or is of another version, is a `ValueError`."""
+        try:
+            plain: Mapping[str, Any] = json.loads(str(text))
+            if plain["v"] != _VERSION:
+                raise ValueError(f"its version is {plain['v']!r}, and this library reads {_VERSION}")
+            wrapped = Wrapped(str(plain["kid"]), str(plain["alg"]), b64decode(plain["key"], validate=True))
+            return cls(wrapped, frozenset(str(name) for name in plain["names"]), plain.get("blind"))
+        except (KeyError, TypeError, RecursionError) as error:
+            raise ValueError("it is not a header of encrypted properties") from error
+
+
+def associated(header: Header, table: str, key: tuple[str, str], name: str) -> bytes:
+    """Return the associated data of a ciphertext: table, primary keys, property, and all encrypted names.
+
+    Each part is prefixed with its length, so that no two places have the same associated data.
+    """
+    parts = (f"tablepatterns/{_VERSION}", table.lower(), *key, name, *sorted(header.names))
+    encoded_parts = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in encoded_parts)
+
+
+class _BlindIndex:
+    """HMAC-SHA-256 of encrypted properties, for looking them up by value.
+
+    The hashes are truncated to 128 bits, as 32 hexadecimal digits, so that collisions are expected after 2**64 values.
+
+    :param names: for each hashed property, the name of the property with the hash
+    :param key: at least 32 random bytes; not one of the encryption keys
+    """
+
+    def __init__(self, names: Mapping[str, str], key: bytes | None) -> None:
+        self.names = dict(names)
+        if self.names and (not isinstance(key, bytes) or len(key) < _LEAST_KEY):
+            rule = f"blind indexes need a key of at least {_LEAST_KEY} random bytes"
+            raise BadDesign("blind_key", NOT_SHOWN, rule, "create it with os.urandom(32), and store it in a vault")
+        if len(set(self.names.values())) < len(self.names):
+            raise BadDesign("blind", list(self.names.values()), "two have the same name", "use a name for each")
+        self._key = key or b""
+
+    @property
+    def id(self) -> str | None:
+        """The id of the key in headers; None if there are no blind indexes."""
+        return self._digest(b"the id of this key")[:8] if self.names else None
+
+    def hashes(self, table: str, fields: Mapping[str, Any]) -> dict[str, str]:
+        """Return the hashes of fields, which differ between tables and properties, by the names of their properties."""
+        hashes: dict[str, str] = {}
+        for name, hashed in self.names.items():
+            value = fields.get(name)
+            if value is not None:
+                place = f"{table.lower()}\0{name}\0".encode()
+                hashes[hashed] = self._digest(place + to_bytes(name, value))
+        return hashes
+
+    def check_fields(self, fields: Mapping[str, Any]) -> None:
+        for name in fields:
+            if name not in self.names:
+                rule = f"the fields with a blind index are {', '.join(self.names) or 'none'}"
+                raise BadInput("field", name, rule, "declare one with blind={...}, or omit the field")
+
+    def _digest(self, content: bytes) -> str:
+        return hmac.new(self._key, content, hashlib.sha256).digest()[:_HASH_BYTES].hex()
 
 
 class EncryptedProperties(PropertyMapping):
@@ -116,7 +212,7 @@ class EncryptedProperties(PropertyMapping):
         need_cryptography()
         self._names = frozenset(names or ())
         self._ring = KeyRing(keys, resolve)
-        self._blind = BlindIndex(blind or {}, blind_key)
+        self._blind = _BlindIndex(blind or {}, blind_key)
         self._when = when
         self._require = require
         self.needs_model = names is None
@@ -143,24 +239,6 @@ class EncryptedProperties(PropertyMapping):
             raise BadDesign("blind", name, "it is not encrypted, so it can be queried directly", "omit it")
         for name in sorted(hashes.intersection({*SYSTEM_PROPERTIES, ENCRYPTED_WITH})):
             raise BadDesign("blind", name, "the name is reserved", "use another name for the hash")
-
-    @classmethod
-    @checked
-    def of(cls, kind: type, **options: Any) -> EncryptedProperties:
-        """Return the mapping for a class whose encrypted properties are declared as `Annotated[type, ENCRYPTED]`.
-
-        >>> from typing import Annotated, TypedDict
-        >>> from tablepatterns import LocalKey
-        >>> Employee = TypedDict("Employee", {"Department": str, "Salary": Annotated[int, ENCRYPTED]})
-        >>> EncryptedProperties.of(Employee, keys=LocalKey.generate("payroll-2026"))
-        <EncryptedProperties Salary with payroll-2026>
-
-        :param kind: a dataclass, a TypedDict, or any other class with annotations
-        :param options: the other parameters of the class
-
-        Guide: encrypting table data (the EncryptProperty attribute).
-        """
-        return cls(annotated(kind, Encrypted), **options)
 
     @property
     def name(self) -> str:

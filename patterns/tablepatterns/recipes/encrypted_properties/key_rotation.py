@@ -22,8 +22,7 @@ from ...retry import RETRY_FOR, check_retry_for
 from ...sdk.table import Page
 from ..stored_entities import StoredEntities, entity_rows, keys_of
 from ..wide_entity.wide_entity import WideEntity
-from .encrypted_properties import EncryptedProperties
-from .header import ENCRYPTED_WITH, Header
+from .encrypted_properties import ENCRYPTED_WITH, EncryptedProperties, Header
 
 PLAIN: Final = ""
 """The key id under which `in_use` counts rows with unencrypted values."""

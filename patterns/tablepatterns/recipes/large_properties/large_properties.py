@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import AsyncIterable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import IO, Any, ClassVar, Final, TypeAlias, cast
 from uuid import uuid4
 
 from azure.data.tables import EntityProperty
@@ -15,11 +15,10 @@ from ...entity import typed
 from ...entity_set.mapping import Action, Encoded, Fields, Place, PropertyMapping
 from ...errors import BadDesign, BadProperty, LargeValueMissing
 from ...limits import MAX_STRING_BYTES, SYSTEM_PROPERTIES
-from ...models.annotations import StoredBy, annotated
+from ...models.annotations import StoredBy, Streamed, annotated
 from ...sdk.container import Container
 from ...sdk.queue import check_queue_name
 from .blobs import BlobName, is_link, linked
-from .upload import Sending, Upload
 
 _ROOM: Final = 1024
 """Room for the write id, and a margin, since the service's exact formula is not published."""
@@ -27,6 +26,9 @@ _ADDRESS: Final = 100
 """The characters of an address, besides the container and what identifies the value."""
 _LENGTH: Final = 4
 """The part of a value's size that is not its bytes."""
+
+
+Stream: TypeAlias = IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ class LargeProperties(PropertyMapping):
                 continue
             value = stored[name]
             blob = BlobName(place.table, place.key, name, uuid4().hex, isinstance(value, str)).check()
-            before.append(_sending(container, str(blob), name, value))
+            before.append(_Sending(container, str(blob), name, value))
             stored[name] = container.blob_url(str(blob))
         return Encoded(stored, tuple(before))
 
@@ -199,7 +201,7 @@ class LargeProperties(PropertyMapping):
         if isinstance(value, Upload):
             value.check_unsent(name)
             return True
-        if hasattr(value, "read") or hasattr(value, "__next__") or hasattr(value, "__anext__"):
+        if _is_read_once(value):
             raise BadProperty(name, type(value).__name__, "it is a file or an iterator", "pass Upload(value)")
         # A text that looks like an address would be read as one, so it goes to a blob
         return isinstance(value, (str, bytes)) and (value_size(value) - _LENGTH > self.above or is_link(value))
@@ -213,12 +215,26 @@ def _link_size(name: str, place: Place) -> int:
     return 1024 + 2 * len(str(BlobName(place.table, place.key, name, "0" * 32, is_text=False)))
 
 
-def _sending(container: Container, blob: str, name: str, value: Any) -> Sending:
-    if isinstance(value, Upload):
-        return Sending(container, blob, name, value, value.content_type)
-    if isinstance(value, str):
-        return Sending(container, blob, name, value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8")
-    return Sending(container, blob, name, bytes(value), None)
+class _Sending:
+    """The upload of the value of a property, carried out once even if its transaction is retried."""
+
+    def __init__(self, container: Container, blob: str, name: str, value: Any) -> None:
+        self._container = container
+        self._blob = blob
+        self._name = name
+        self._value = value
+        self._is_done = False
+
+    async def __call__(self) -> None:
+        if self._is_done:
+            return
+        value, content_type = self._value, None
+        if isinstance(value, Upload):
+            value, content_type = value.content(self._name), value.content_type
+        elif isinstance(value, str):
+            value, content_type = value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8"
+        await self._container.upload(self._blob, value, content_type=content_type)
+        self._is_done = True
 
 
 async def _downloaded(container: Container, blob: BlobName, place: Place) -> str | bytes:
@@ -227,3 +243,63 @@ async def _downloaded(container: Container, blob: BlobName, place: Place) -> str
         text = f"{blob.field} of the entity {place.key} should be in the blob {blob}, which does not exist"
         raise LargeValueMissing(f"{text}; read the entity again, or check it with LargePropertyStore.verify")
     return content.decode("utf-8", "surrogatepass") if blob.is_text else content
+
+
+class Upload(Streamed):
+    """A large value to stream from a file or from chunks of bytes; it is read back as bytes.
+
+    A file is sent from its current position, on every write. An iterator can be sent only once: create a new `Upload`
+    for another write.
+
+    >>> from io import BytesIO
+    >>> Upload(BytesIO(b"photo"), content_type="image/jpeg")
+    <Upload of a BytesIO>
+
+    :param content: a file opened in binary mode, or an iterable of bytes; an async one on an async account
+    :param content_type: the Content-Type of the blob
+    :raises BadProperty: it is neither
+
+    Guide: large entities pattern.
+    """
+
+    @checked
+    def __init__(self, content: Stream, *, content_type: str | None = None) -> None:
+        self.content_type = content_type
+        self._content: Any = content
+        self._start = _position(content)
+        self._was_sent = False
+
+    def check_unsent(self, name: str) -> None:
+        """Reject an iterator that was sent already.
+
+        :param name: the property
+        :raises BadProperty: it was sent already
+        """
+        if self._was_sent and self._start is None and _is_read_once(self._content):
+            rule = "its chunks were sent already, and cannot be read again"
+            raise BadProperty(name, self, rule, "create a new Upload, or merge the other fields")
+
+    def content(self, name: str) -> Stream:
+        """Return the content to send.
+
+        :raises BadProperty: it was sent already, and cannot be sent again
+        """
+        self.check_unsent(name)
+        if self._was_sent and self._start is not None:
+            self._content.seek(self._start)
+        self._was_sent = True
+        is_collection = isinstance(self._content, Iterable) and not hasattr(self._content, "read")
+        return cast("Stream", iter(self._content) if is_collection else self._content)
+
+    def __repr__(self) -> str:
+        return f"<Upload of a {type(self._content).__name__}>"
+
+
+def _position(content: Any) -> int | None:
+    """Return the position of a seekable file, or None."""
+    return int(content.tell()) if hasattr(content, "seekable") and content.seekable() else None
+
+
+def _is_read_once(content: Any) -> bool:
+    """Return whether content is a file or an iterator."""
+    return hasattr(content, "read") or hasattr(content, "__next__") or hasattr(content, "__anext__")

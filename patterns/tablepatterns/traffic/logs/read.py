@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO, cast
 
 from ...errors import BadInput
 from ...extras import how_to_install
@@ -100,42 +100,9 @@ SELECT line,
     code AS status, coalesce(status_text, '') AS status_text,
     number(duration) / 1000 AS seconds, number(latency) / 1000 AS server_seconds,
     TRY_CAST(number(bytes_in) AS BIGINT) AS bytes_in, TRY_CAST(number(bytes_out) AS BIGINT) AS bytes_out,
-    coalesce(agent, '') AS agent, CASE WHEN $with_uris THEN coalesce(uri, '') END AS uri
+    coalesce(agent, '') AS agent
 FROM named
 """
-
-
-class LogRecord(NamedTuple):
-    """One request, as the Table service logged it.
-
-    :param moment: when the service received it, in seconds since 1970
-    :param operation: the service's name of the operation, as in `Traffic`
-    :param table: the table, or None
-    :param partition: the PartitionKey of a point operation; the log has none for an insert or a transaction
-    :param filter: the value of `$filter`; None if it is not a query
-    :param status: the HTTP status; 0 if the request was aborted
-    :param status_text: such as Success, ServerBusy or ResourceNotFound
-    :param seconds: the time until the client had the response
-    :param server_seconds: the part of it that the service took
-    :param bytes_in: the size of the request's body
-    :param bytes_out: the size of the response's body
-    :param user_agent: the client, with its version
-    :param uri: the URL of the request
-    """
-
-    moment: float
-    operation: str
-    table: str | None
-    partition: str | None
-    filter: str | None
-    status: int
-    status_text: str
-    seconds: float
-    server_seconds: float
-    bytes_in: int
-    bytes_out: int
-    user_agent: str
-    uri: str = ""
 
 
 @dataclass
@@ -183,10 +150,17 @@ def _is_log(path: Path) -> bool:
     return path.name.removesuffix(_COMPRESSED).endswith(_SUFFIXES)
 
 
-def read_logs(
-    paths: Iterable[Path], *, skipped_records: Skipped | None = None, on_read: Callable[[int], None] | None = None
-) -> Iterator[LogRecord]:
-    """Yield the requests to the Table service from log files.
+def rows_of(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a result, a few at a time."""
+    while rows := result.fetchmany(_ROWS):
+        yield from rows
+
+
+@contextmanager
+def requests_table(
+    paths: Iterable[Path], skipped_records: Skipped, on_read: Callable[[int], None] | None = None
+) -> Generator[DuckDBPyConnection, None, None]:
+    """Load the requests of log files into the table `requests` of a database in a temporary folder.
 
     A file holds JSON lines, a JSON array, or CSV with a header; one named `.gz` is decompressed. DuckDB reads it with
     512 MB of memory at most. Damaged records, and those over 16 MiB, are skipped and counted, since the file of the
@@ -198,36 +172,12 @@ def read_logs(
     :raises BadInput: a file is neither JSON nor CSV of this table
     :raises OSError: a file cannot be read
     """
-    columns = "moment, operation, tbl, partition, filter, status, status_text, seconds, server_seconds, bytes_in"
-    with requests_table(paths, skipped_records or Skipped(), on_read, with_uris=True) as database:
-        rows = database.execute(f"SELECT {columns}, bytes_out, agent, uri FROM requests")  # noqa: S608 - constants
-        yield from (LogRecord(*row) for row in rows_of(rows))
-
-
-def rows_of(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a result, a few at a time."""
-    while rows := result.fetchmany(_ROWS):
-        yield from rows
-
-
-@contextmanager
-def requests_table(
-    paths: Iterable[Path],
-    skipped_records: Skipped,
-    on_read: Callable[[int], None] | None = None,
-    *,
-    with_uris: bool = False,
-) -> Generator[DuckDBPyConnection, None, None]:
-    """Load the requests of log files into the table `requests` of a database in a temporary folder.
-
-    The errors are those of `read_logs`.
-    """
     with TemporaryDirectory(prefix="tablepatterns-") as folder:
         settings: dict[str, Any] = {"memory_limit": _MEMORY, "temp_directory": folder, "threads": 2}
         settings |= {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         with duckdb.connect(str(Path(folder, "logs.duckdb")), config=settings) as database:
             database.execute(_NUMBER)
-            reader = _Reader(database, Path(folder), skipped_records, with_uris)
+            reader = _Reader(database, Path(folder), skipped_records)
             reader.create()
             try:
                 for path in paths:
@@ -242,8 +192,8 @@ def requests_table(
 class _Reader:
     """Loads log files into a database."""
 
-    def __init__(self, database: DuckDBPyConnection, folder: Path, skipped_records: Skipped, with_uris: bool) -> None:
-        self._database, self._skipped, self._with_uris = database, skipped_records, with_uris
+    def __init__(self, database: DuckDBPyConnection, folder: Path, skipped_records: Skipped) -> None:
+        self._database, self._skipped = database, skipped_records
         self._copy = folder / "readable"
 
     def create(self) -> None:
@@ -278,7 +228,7 @@ class _Reader:
         columns = ", ".join(
             f"coalesce(v[{at}], v[{at + size}], v[{at + 2 * size}]) AS {name}" for at, name in enumerate(_FIELDS, 1)
         )
-        first = self._insert(
+        damaged = self._insert(
             f"""SELECT line, {columns} FROM (
                 SELECT line, json_extract_string(item, $paths) AS v FROM (
                     SELECT line, unnest(CASE WHEN json_type(json, '$.records') = 'ARRAY'
@@ -288,8 +238,9 @@ class _Reader:
                             ignore_errors=true, maximum_object_size=$longest))))""",  # noqa: S608 - constants
             {"paths": paths, **_source(file)},
         )
-        if first is not None:
-            self._skipped.add(path, _line_of(file, first.record), first.records)
+        if damaged is not None:
+            count, first = damaged
+            self._skipped.add(path, _line_of(file, first), count)
 
     def _load_csv(self, file: Path, path: Path, positions: dict[str, int], width: int) -> None:
         columns = ", ".join(
@@ -299,7 +250,7 @@ class _Reader:
         types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
         for table in ("reject_errors", "reject_scans"):
             self._database.execute(f"DROP TABLE IF EXISTS {table}")
-        first = self._insert(
+        damaged = self._insert(
             f"""SELECT row_number() OVER () + 1 AS line, {columns} FROM read_csv($file, compression=$compression,
                 delim=',', quote='"', escape='"', header=true, auto_detect=false, columns={{{types}}},
                 max_line_size=$longest, store_rejects=true, rejects_limit=0, strict_mode=$strict)""",  # noqa: S608 - constants
@@ -308,8 +259,8 @@ class _Reader:
         )
         rejected = "SELECT count(DISTINCT line), min(line) FROM reject_errors"
         count, line = self._database.execute(rejected).fetchall()[0]
-        if first is not None:
-            self._skipped.add(path, min(first.record, line or first.record), first.records)
+        if damaged is not None:
+            self._skipped.add(path, min(damaged[1], line or damaged[1]), damaged[0])
         if count:
             self._skipped.add(path, line, count)
 
@@ -319,11 +270,11 @@ class _Reader:
         parameters: dict[str, Any],
         into: str = "INSERT INTO requests",
         has_open_quotes: str = "SELECT false",
-    ) -> _Damaged | None:
+    ) -> tuple[int, int] | None:
         """Insert the requests of some records; return how many records are damaged, and the number of the first."""
         statement = f"{into} WITH fields AS ({fields}) SELECT * FROM ({_PARSE})"  # noqa: S608 - constants
         self._database.begin()
-        self._database.execute(statement, parameters | {"with_uris": self._with_uris})
+        self._database.execute(statement, parameters)
         if self._database.execute(has_open_quotes).fetchall()[0][0]:
             raise duckdb.DataError("an open quote swallows the lines that follow")
         self._database.commit()
@@ -332,7 +283,7 @@ class _Reader:
         other_count, damaged, line = self._database.execute(counts).fetchall()[0]
         self._database.execute("DELETE FROM requests WHERE state <> 'request'")
         self._skipped.others += other_count
-        return _Damaged(damaged, line) if damaged else None
+        return (damaged, line) if damaged else None
 
     def _copy_lines(self, source: BinaryIO, copy: BinaryIO, path: Path, *, is_csv: bool) -> None:
         """Copy the lines that are neither too long nor have an open quote, up to where the file is damaged."""
@@ -373,13 +324,6 @@ class _Reader:
                 continue
             copy.write(remainder[at:end].replace("\n", " ").replace("\r", " ") + "\n")
             at, number = end, number + 1
-
-
-class _Damaged(NamedTuple):
-    """How many records are damaged, and the number of the first."""
-
-    records: int
-    record: int
 
 
 def _open(path: Path) -> BinaryIO:

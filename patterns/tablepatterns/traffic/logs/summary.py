@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _MAX_ROWS: Final = 1_000
 """The maximum number of queries, partitions and clients to return: the most frequent ones."""
-_LITERAL: Final = re.compile(r"[^\s()']*'[^']*(?:''[^']*)*'|\b(?:true|false)\b|(?<![\w.])[-+]?\d[\w.+-]*")
 _REPEATED: Final = re.compile(r"(\([^()]*\)|\w+ eq \?)(?: or \1)+")
 _LATENCY_CLASS: Final = log(1.05)
 """Latencies are counted in classes of 5 %, so that a percentile is exact to 2.5 %."""
@@ -206,10 +205,10 @@ def summarize(
 
     Cost: no storage transactions.
 
-    :param paths: the log files, as for `read_logs`
+    :param paths: the log files, as `log_files` returns them
     :param interval: the length of the intervals of partition loads, in seconds
     :param hash_keys: whether to show a hash instead of each PartitionKey, with a new secret each time
-    :param on_read: as for `read_logs`
+    :param on_read: called after each file with the number of bytes that it has
     :raises BadInput: there are no requests, the interval is not above zero, or a file is not a log
     :raises OSError: a file cannot be read
 
@@ -280,15 +279,6 @@ def _busiest(database: DuckDBPyConnection, interval: float, display_key: Callabl
         )
         for table, key, requests, throttled, peak in loads
     ]
-
-
-def without_values(text: str) -> str:
-    """Return a filter with `?` for each value, so that queries that differ only in values are the same.
-
-    >>> without_values("PartitionKey eq 'O''Neil' and (RowKey eq '1' or RowKey eq '2') and Age gt 30")
-    'PartitionKey eq ? and (RowKey eq ? or ...) and Age gt ?'
-    """
-    return _REPEATED.sub(r"\1 or ...", _LITERAL.sub("?", text))
 
 
 def _hashing() -> Callable[[str], str]:

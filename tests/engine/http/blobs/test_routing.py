@@ -38,7 +38,7 @@ LOCAL = "http://127.0.0.1:10000/contoso"
 )
 def test_a_url_names_something(base: str, tail: str, found: tuple[str, str, str]) -> None:
     target = locate(base + tail, "contoso")
-    assert (target.kind, target.container, target.blob) == found
+    assert (target.kind, target.resource, target.item) == found
     assert target.address.base == base
 
 

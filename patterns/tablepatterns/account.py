@@ -1,0 +1,152 @@
+"""A storage account over the SDK's clients: what the sync and the async `Storage` share."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime, timezone
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+
+from .connection import Target, check_options, check_table_name, check_target, in_memory, resolve
+from .declared_rows import DeclaredRows
+from .recipe import Account
+from .sdk.account_sender import AccountSender
+from .sdk.call import Lazy, importing_cryptography
+from .sdk.container import Container
+from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
+from .sdk.queue import Queue, check_queue_name
+from .sdk.table import Table, table_names
+from .set_identity import account_identity
+from .traffic.hooks import Watch
+
+if TYPE_CHECKING:
+    from tablepatterns_engine.account import Engine
+
+TablesT = TypeVar("TablesT")
+QueuesT = TypeVar("QueuesT")
+BlobsT = TypeVar("BlobsT")
+
+_log: Final = logging.getLogger("tablepatterns")
+
+
+def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> tuple[Target, Engine | None]:
+    """Return the address and the credential of the account to connect to, and its engine if it is in memory.
+
+    :raises BadTarget: the target is not of an accepted form, or no client of the SDK has an option
+    """
+    check_options(options)
+    # Imported here and below, so that a program on a real account does not load the engine
+    if not isinstance(target, str):
+        from tablepatterns_engine.account import Engine
+
+        if isinstance(target, Engine):
+            return in_memory(target.account_name, target.account_key, credential), target
+    resolved_target = resolve(target, credential)
+    if resolved_target.memory is None:
+        return resolved_target, None
+    from tablepatterns_engine.account import engine_for
+
+    engine = engine_for(resolved_target.memory)
+    _log.info("%s is an account in this process: all that is written is lost when it ends", resolved_target.address)
+    return in_memory(engine.account_name, engine.account_key, credential, resolved_target.memory), engine
+
+
+class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
+    """A storage account over the SDK's clients, which are created on first use."""
+
+    _prefix: ClassVar[str] = ""
+    """`aio.` for the SDK's async clients."""
+    _table_client: ClassVar[Any]
+    _table_service_client: ClassVar[Any]
+
+    def __init__(self, target: Target, engine: Engine | None = None, options: dict[str, Any] | None = None) -> None:
+        check_target(target)
+        self.target = target
+        """The addresses and the credential of the account."""
+        self.engine = engine
+        """The engine of an in-memory account, with its clock and ledger; None for other accounts."""
+        self._keeps_key_order = target.keeps_key_order
+        self._declared_rows = DeclaredRows()
+        self._identity = account_identity(engine, target.urls["table"])
+        options = {"credential": target.credential, **(options or {})}
+        if engine is not None:
+            from tablepatterns_engine.faults import READ_TIMEOUT
+
+            transport = self._engine_transport(engine, options.get("read_timeout", READ_TIMEOUT))
+            options = {"transport": transport} | options
+        if "transport" in options:
+            from tablepatterns_engine.transport import sleeping_alike
+
+            options = sleeping_alike(options)
+        self._options = options
+        self._watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
+        # Must not refer to self, so that an in-memory account is freed with its last reference
+        over, prefix, client = self._watch.over, self._prefix, self._table_service_client
+        # The clients of the table service share one transport, and so its connections
+        of_tables = over("table", with_process_transport(options, is_async=bool(prefix)))
+        self._table_service: Lazy[TablesT] = Lazy(lambda: client(target.url("table"), **of_tables))
+        self._account_sender = AccountSender(self._table_client, target.urls["table"], of_tables)
+        if target.urls["table"]:
+            self._table_service()
+
+        def new_client(service: str) -> Any:
+            url = target.url(service)
+            with importing_cryptography():
+                package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
+            transported = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
+            return getattr(package, f"{service.capitalize()}ServiceClient")(url, **over(service, transported))
+
+        self._queues: Lazy[QueuesT] = Lazy(lambda: new_client("queue"))
+        self._blobs: Lazy[BlobsT] = Lazy(lambda: new_client("blob"))
+
+    @staticmethod
+    @abstractmethod
+    def _engine_transport(engine: Engine, read_timeout: float) -> Any: ...
+
+    @property
+    def tables(self) -> TablesT:
+        """The SDK's client of the table service."""
+        return self._table_service()
+
+    @property
+    def queues(self) -> QueuesT:
+        """The SDK's client of the queue service; created, and its library loaded, on first use."""
+        return self._queues()
+
+    @property
+    def blobs(self) -> BlobsT:
+        """The SDK's client of the blob service; created, and its library loaded, on first use."""
+        return self._blobs()
+
+    def table(self, name: str) -> Table:
+        """Return one table of the account; no request is made."""
+        check_table_name(name)
+        tables: Any = self.tables
+        return Table(tables.get_table_client(name), self._options.get("raw_response_hook"), self._account_sender)
+
+    def _table_names(self, first: str, last: str) -> AsyncIterator[str]:
+        return table_names(self.tables, first, last)
+
+    def queue(self, name: str) -> Queue:
+        """Return one queue of the account; no request is made."""
+        queues: Any = self.queues
+        return Queue(queues.get_queue_client(check_queue_name(name)))
+
+    def container(self, name: str) -> Container:
+        """Return one container of the account; no request is made."""
+        blobs: Any = self.blobs
+        return Container(blobs.get_container_client(check_queue_name(name)))
+
+    def now(self) -> datetime:
+        """Return the time as an aware UTC datetime; the in-memory engine has its own clock."""
+        return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
+
+    def _open_clients(self) -> list[Any]:
+        """Return the clients that were created."""
+        clients = (self._table_service.value, self._queues.value, self._blobs.value)
+        return [client for client in clients if client is not None]
+
+    def __repr__(self) -> str:
+        return f"<{self._prefix}Storage {self.target.address}>"

@@ -1,0 +1,223 @@
+"""Estimate what a way of answering a query costs with any number of entities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tablepatterns.entity_set.derived import RowProfile
+from tablepatterns.filters import Comparison, Filter, QueryClass, classify, parse, point_keys
+from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
+
+from .design.model import DeclaredSet, Design, Query, Shape
+from .key_parts import pieces_of
+from .kinds import kind_of
+from .measure.sample import RANGE_SHARE, equal, found_by, range_share, values_in
+from .planner import Way, terms_of
+
+_RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
+PAGE_READS: Final = int(PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds())
+"""The assumed number of entities that the service reads in five seconds, after which it ends a page."""
+
+
+def pages(returned: float, examined: float) -> float:
+    """Return the number of pages of a query: one per 1,000 results, and one per five seconds of reading.
+
+    >>> pages(1, 5), pages(1_500, 1_500), pages(1, 10**10)
+    (1, 2, 1000000)
+
+    :param returned: entities in the responses
+    :param examined: entities that the service reads
+    """
+    return max(1, math.ceil(returned / MAX_PAGE_ENTITIES), math.ceil(examined / PAGE_READS))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The expected cost of a call.
+
+    :param examined: rows that the service reads
+    :param returned: rows in its responses
+    :param requests: round trips
+    :param partitions: partitions that it reads
+    """
+
+    examined: float
+    returned: float
+    requests: float
+    partitions: float
+
+
+@dataclass(frozen=True)
+class SizedDesign:
+    """A design with the declared number of entities, or that of the sample.
+
+    :param shapes: the shape of the entities of each set, by its name
+    :param tables: the number of period tables of each set, by its name
+    """
+
+    design: Design
+    shapes: Mapping[str, Shape]
+    tables: Mapping[str, int]
+
+    def estimate(self, declared_set: DeclaredSet, way: Way) -> Estimate:
+        """Return what a way costs."""
+        match way.method:
+            case "get" | "find" | "totals":
+                tables = self._tables_searched(declared_set, way.query)
+                more = 1.0 if way.completes else 0.0
+                return Estimate(1 + more, 1 + more, tables + more, 1 + (more if way.is_eventual else 0))
+            case "find_all":
+                found = found_by(self.shapes[declared_set.name], way.query, way.given)
+                return Estimate(1 + found, 1 + found, 1 + found, 1 + (found if way.is_eventual else 0))
+            case "range":
+                return self._range(declared_set, way)
+            case "scan":
+                return self._scan(declared_set, way)
+            case "filter":
+                return self._filter(declared_set, way.query)
+
+    def _range(self, declared_set: DeclaredSet, way: Way) -> Estimate:
+        query, take = way.query, way.take
+        shape, buckets = self.shapes[declared_set.name], self._buckets(declared_set, query)
+        matching = found_by(shape, query, way.sent)
+        within = found_by(shape, query, way.given)
+        is_primary = way.via is None or not way.via.is_eventual
+        has_prefix = way.key is not None and bool(pieces_of(way.key.row_template)[0].literal)
+        if is_primary and not way.bounds and not has_prefix:
+            within = self.partition(declared_set, query)
+        wanted = matching
+        if take is not None:
+            # Each bucket returns as many as are requested in total
+            wanted = min(matching, float(take * buckets))
+            within = min(within, wanted * within / max(1.0, matching))
+        tables = self._tables_in(declared_set, query, take, within)
+        parts = buckets * tables
+        requests = parts * pages(wanted / parts, within / parts)
+        more = wanted if way.completes else 0.0
+        away = more if way.is_eventual else 0.0
+        return Estimate(within + more, wanted + more, requests + more, buckets * tables + away)
+
+    def _scan(self, declared_set: DeclaredSet, way: Way) -> Estimate:
+        query, take = way.query, way.take
+        rows, tables = self.rows(declared_set.table), self._tables_in(declared_set, query, None, 0)
+        rows *= tables / max(1, self.tables.get(declared_set.name, 1))
+        shape = self.shapes[declared_set.name]
+        lead = [name for name in way.where if name in declared_set.key.partition_fields]
+        share = found_by(shape, query, lead) / max(1, shape.count) if lead else 1.0
+        rows *= share
+        found = found_by(shape, query, way.sent) if query.known else rows
+        if take is not None:
+            rows, found = min(rows, max(1.0, take * rows / max(1.0, found))), min(found, float(take))
+        requests = tables * pages(found / tables, rows / tables)
+        return Estimate(rows, found, requests, max(1.0, share * self.partitions(declared_set)))
+
+    def _filter(self, declared_set: DeclaredSet, query: Query) -> Estimate:
+        expression = parse(query.filter or "true")
+        keys, worst = point_keys(expression), classify(expression).query_class
+        if worst is QueryClass.POINT:
+            return Estimate(1, 1, 1, 1)
+        rows, partitions = self.rows(declared_set.table), self.partitions(declared_set)
+        if worst is not QueryClass.TABLE_SCAN:
+            rows, partitions = self.partition(declared_set, query), 1.0
+        elif "PartitionKey" in _names(expression, _RANGES):
+            share = max(RANGE_SHARE, 1 / partitions)
+            rows, partitions = rows * share, partitions * share
+        rows *= RANGE_SHARE if worst is QueryClass.RANGE else 1
+        found = (
+            min(rows, float(len(keys))) if keys is not None else self._matching(declared_set, query, expression, rows)
+        )
+        tables = self.tables[declared_set.name]
+        return Estimate(rows, found, tables * pages(found / tables, rows / tables), partitions)
+
+    def _matching(self, declared_set: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
+        """Return how many rows satisfy the conditions on properties; approximate for `or` and `not`."""
+        shape, equal_names = self.shapes[declared_set.name], _names(expression, frozenset({"eq"}))
+        equals = [name for name in equal_names if name in shape.fields and name not in declared_set.key.fields]
+        if "RowKey" in equal_names and "PartitionKey" not in equal_names:
+            equals += declared_set.key.row_fields
+        share = equal(shape, equals, query.skew, equals) / max(1, shape.count)
+        ranged = set(_names(expression, _RANGES)) - {"PartitionKey"}
+        if "PartitionKey" in equal_names:
+            # The bounds of the RowKey are counted in the rows read
+            ranged.discard("RowKey")
+        return max(1.0, rows * share * RANGE_SHARE ** len(ranged))
+
+    def partition(self, declared_set: DeclaredSet, query: Query) -> float:
+        """Return the number of rows, of all kinds, in the requested partition."""
+        names = declared_set.key.partition_fields
+        rows = 0.0
+        for each in self._sets_of(declared_set.table):
+            if each.key.partition_template == declared_set.key.partition_template:
+                local = [(via, profile) for via, profile in each.profiles() if not via.is_eventual]
+                copies = sum(profile.layout is not None for _, profile in local)
+                rows += (1 + copies) * equal(self.shapes[each.name], names, query.skew, names)
+                rows += sum(self._shared(each, profile) for _, profile in local) / self.partitions(each)
+        return rows
+
+    def rows(self, table: str) -> float:
+        """Return the number of rows in a table."""
+        rows = 0.0
+        for declared_set in self.design.sets:
+            if declared_set.table.lower() == table.lower():
+                rows += self.shapes[declared_set.name].count
+            for via, profile in declared_set.profiles():
+                if via.table(declared_set.table).lower() == table.lower():
+                    rows += (
+                        self.shapes[declared_set.name].count if profile.layout else self._shared(declared_set, profile)
+                    )
+        return rows
+
+    def _shared(self, declared_set: DeclaredSet, profile: RowProfile) -> float:
+        """Return the number of rows of lists and totals."""
+        if not profile.is_shared or not profile.in_table:
+            return 0.0
+        shape = self.shapes[declared_set.name]
+        names = [name for name in profile.groups if name in shape.fields]
+        return min(float(shape.count), values_in(shape, names) * profile.spread)
+
+    def partitions(self, declared_set: DeclaredSet) -> float:
+        """Return the number of partitions of a set's primary rows."""
+        buckets = kind_of(declared_set).buckets(declared_set)
+        shape, names = self.shapes[declared_set.name], declared_set.key.partition_fields
+        return max(1.0, min(float(shape.count), (values_in(shape, names) if names else 1.0) * buckets))
+
+    def _sets_of(self, table: str) -> list[DeclaredSet]:
+        return [declared_set for declared_set in self.design.sets if declared_set.table.lower() == table.lower()]
+
+    def _buckets(self, declared_set: DeclaredSet, query: Query) -> int:
+        if not kind_of(declared_set).is_spread:
+            return 1
+        by = declared_set.settings.get("by") or declared_set.key.fields
+        known = isinstance(by, (tuple, list)) and all(query.known.get(str(name)) == "=" for name in by)  # pyright: ignore
+        return 1 if known else kind_of(declared_set).buckets(declared_set)
+
+    def _tables_searched(self, declared_set: DeclaredSet, query: Query) -> float:
+        """Return how many period tables are searched for an entity: half of them, if its time is unknown."""
+        at = kind_of(declared_set).time_field(declared_set)
+        if at is None or query.known.get(at) == "=":
+            return 1.0
+        return 1 + (1 + self.tables[declared_set.name]) / 2
+
+    def _tables_in(self, declared_set: DeclaredSet, query: Query, take: int | None, within: float) -> float:
+        """Return how many period tables are read: those of the span, or as many as the requested entities are in."""
+        at = kind_of(declared_set).time_field(declared_set)
+        if at is None:
+            return 1.0
+        tables, how = self.tables[declared_set.name], query.known.get(at)
+        if how == "=":
+            return 1.0
+        if how is not None:
+            return max(1.0, range_share(self.shapes[declared_set.name], query) * tables)
+        if take is None:
+            return float(tables)
+        total = max(1.0, found_by(self.shapes[declared_set.name], query))
+        return max(1.0, min(float(tables), take * tables / total))
+
+
+def _names(expression: Filter, operators: Collection[str]) -> list[str]:
+    """Return the properties that terms joined by `and` compare with these operators."""
+    terms = terms_of(expression)
+    return [term.name for term in terms if isinstance(term, Comparison) and term.operator in operators]

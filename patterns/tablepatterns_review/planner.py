@@ -1,0 +1,471 @@
+"""Find the ways of answering a query of a set, the best first. `explain`, reviews and their advice all use it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from typing import Final
+
+from tablepatterns.entity_set.derived import Derived, RowLayout, RowProfile
+from tablepatterns.entity_set.placement import InTable
+from tablepatterns.errors import BadDesign
+from tablepatterns.filters import And, Comparison, Filter, QueryClass, classify, parse
+from tablepatterns.key import Key
+from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
+from tablepatterns.storage import connect
+from tablepatterns_engine import Engine
+
+from .design.model import DeclaredSet, Field, FieldType, Match, Query
+from .key_parts import Piece, pieces_of
+from .kinds import kind_of
+from .kinds.kind import Method, Plan
+
+_LEVELS: Final[Mapping[Method, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
+_PARTITION: Final = 4
+_ARGUMENTS: Final[Mapping[Match, str]] = {
+    "=": "...",
+    "range": "between(...)",
+    "prefix": "prefix(...)",
+    "contains": "...",
+}
+_FORMATS: Final[Mapping[FieldType, str]] = {
+    "int32": "010d",
+    "int64": "019d",
+    "double": "float",
+    "datetime": "ticks",
+    "guid": "uuid",
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of answering a query.
+
+    :param query: the query
+    :param method: the method of the recipe
+    :param via: the derived data that is read; None for the primary rows
+    :param key: the key that is searched, or None
+    :param given: the given fields of the key, from left to right
+    :param where: the fields that the service checks on each row
+    :param client: the fields that the caller checks
+    :param bounds: whether the RowKey is bounded by a field
+    :param ordered: whether results have the declared order
+    :param completes: whether the entity of each row is read too
+    :param declare: the index to declare first; None if the set can answer now
+    """
+
+    query: Query
+    method: Method
+    via: Derived | None = None
+    key: Key | None = None
+    given: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
+    bounds: bool = True
+    ordered: bool = True
+    completes: bool = False
+    declare: IntraPartitionIndex | InterPartitionIndex | None = None
+
+    @property
+    def is_eventual(self) -> bool:
+        """Whether the derived data that is read is eventually consistent."""
+        return self.via is not None and self.via.is_eventual
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """The fields that the service filters by."""
+        return (*self.given, *self.where)
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The fields that the key does not answer."""
+        return (*self.where, *self.client)
+
+    @property
+    def take(self) -> int | None:
+        """How many entities the call requests; None for all."""
+        query = self.query
+        if query.take is None or not self.ordered or self.client or self.method not in ("range", "scan"):
+            return None
+        return query.take + query.skip
+
+    @property
+    def sorts_for_few(self) -> bool:
+        """Whether the caller sorts all results to find the first ones."""
+        return self.query.take is not None and not self.ordered
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether a range in fact searches the whole partition."""
+        return self.method == "range" and not self.bounds and bool(self.unanswered or not self.ordered)
+
+    @property
+    def query_class(self) -> QueryClass:
+        """The worst class of its queries."""
+        if self.method == "filter":
+            return classify(parse(self.query.filter or "true")).query_class
+        if self.method == "scan":
+            return QueryClass.TABLE_SCAN
+        if self.method == "range":
+            return QueryClass.PARTITION_SCAN if self.is_scan else QueryClass.RANGE
+        return QueryClass.POINT
+
+    @property
+    def call(self) -> str:
+        """The call, as reports show it."""
+        if self.method == "filter":
+            return f"query({self.query.filter})"
+        via = [] if self.via is None else [f"<{self.via.name}>"]
+        arguments = [f"{name}={_ARGUMENTS[self.query.known.get(name, '=')]}" for name in self.given]
+        where = [f"where=({' & '.join(self.where)})"] if self.where else []
+        is_take = self.method == "range" and self.take is not None
+        count = [str(self.take)] if is_take else []
+        call = f"{'take' if is_take else self.method}({', '.join([*count, *via, *arguments, *where])})"
+        after: list[str] = []
+        if self.completes:
+            after.append("the entity of each row is read")
+        if self.client:
+            after.append(f"{', '.join(self.client)} checked by the caller")
+        if not self.ordered:
+            after.append("sorted by the caller")
+        return "; ".join([call, *after])
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """How good it is: the lower, the better. It needs no figures, so a bare set has the ranks of a design."""
+        is_late = self.is_eventual and self.query.max_staleness == 0
+        level = _PARTITION if self.is_scan else _LEVELS[self.method]
+        return level, len(self.unanswered), not self.ordered, self.completes, is_late, self.via is not None
+
+
+def best_way(declared_set: DeclaredSet, query: Query) -> Way:
+    """Return the way that a review measures: the filter as it is sent, or the best call without new derived data."""
+    return Way(query, "filter") if query.filter is not None else min(_calls(declared_set, query), key=_rank)
+
+
+def ways(declared_set: DeclaredSet, query: Query) -> list[Way]:
+    """Return the calls that answer a query, the best first.
+
+    Those with `declare` need an index, which the set accepts and which answers by a point or range query. They are
+    offered if the best call without it searches for entities that a key could answer, and then follow it if it is a
+    range, or a list.
+
+    :param query: a query; of a filter, the conditions joined by `and` are considered
+    """
+    is_local = knows_partition(declared_set, query)
+    query = replace(query, filter=None, known=known_fields(declared_set, query))
+    now = sorted(_calls(declared_set, query), key=_rank)
+    best = now[0]
+    if not (best.unanswered or best.is_scan or best.sorts_for_few):
+        return now
+    later = sorted(_calls_with_index(declared_set, query, is_local=is_local), key=_rank)
+    return [*later, *now] if best.is_scan or best.method == "scan" or best.sorts_for_few else [best, *later, *now[1:]]
+
+
+def new_index(declared_set: DeclaredSet, query: Query) -> IntraPartitionIndex | InterPartitionIndex | None:
+    """Return the index to declare for a query; None if there is none whose partitions share the load."""
+    is_local = knows_partition(declared_set, query)
+    indexes = (way.declare for way in ways(declared_set, query) if way.declare is not None)
+    return next((index for index in indexes if is_local or index.key.partition_fields), None)
+
+
+def _rank(way: Way) -> tuple[float, ...]:
+    return way.rank
+
+
+def known_fields(declared_set: DeclaredSet, query: Query) -> Mapping[str, Match]:
+    """Return the fields that a query gives values for; of a filter, those that it compares outside `or` and `not`.
+
+    A PartitionKey or RowKey in a filter gives the fields of its template.
+    """
+    return query.known if query.filter is None else _compared_fields(query.filter, declared_set.key)
+
+
+@lru_cache(maxsize=256)
+def _compared_fields(text: str, key: Key) -> Mapping[str, Match]:
+    known: dict[str, Match] = {}
+    for term in terms_of(parse(text)):
+        if isinstance(term, Comparison) and term.operator != "ne":
+            how: Match = "=" if term.operator == "eq" else "range"
+            names: Sequence[str] = (term.name,)
+            if term.name == "PartitionKey":
+                names = key.partition_fields
+            elif term.name == "RowKey":
+                names = key.row_fields if how == "=" else key.row_fields[:1]
+            known |= {name: how for name in names if known.get(name) != "="}
+    return known
+
+
+def knows_partition(declared_set: DeclaredSet, query: Query) -> bool:
+    """Whether a query gives the partition of the primary rows."""
+    if not declared_set.key.partition_fields:
+        return query.filter is None or "PartitionKey" in query.filter
+    known = known_fields(declared_set, query)
+    return all(known.get(name) == "=" for name in _without_bucket(declared_set, declared_set.key.partition_fields))
+
+
+def terms_of(expression: Filter) -> Sequence[Filter]:
+    """Return the terms joined by `and`."""
+    return expression.terms if isinstance(expression, And) else (expression,)
+
+
+# ------------------------------------------------------------------ calls that the set can answer now
+
+
+def _calls(declared_set: DeclaredSet, query: Query) -> Iterator[Way]:
+    yield from _by_key(declared_set, query, None, RowLayout(declared_set.key))
+    for via, profile in declared_set.profiles():
+        if profile.layout is not None:
+            yield from _by_key(declared_set, query, via, profile.layout)
+        elif profile.finder is not None:
+            yield from (_by_totals if profile.totals else _by_list)(declared_set, query, via, profile)
+    yield _by_scan(declared_set, query)
+
+
+def _by_key(declared_set: DeclaredSet, query: Query, via: Derived | None, layout: RowLayout) -> Iterator[Way]:
+    key, kind = layout.key, kind_of(declared_set)
+    partition = _without_bucket(declared_set, key.partition_fields)
+    if any(query.known.get(name) != "=" for name in partition):
+        return
+    row = _bounding_fields(key, query)
+    given = (*partition, *row)
+    others = [name for name in query.known if name not in given]
+    at = kind.time_field(declared_set)
+    if at in others:
+        # The time determines the table, whether it is part of the key or not
+        given = (*given, at)
+        others.remove(at)
+    is_point = len(row) == len(key.row_fields) and all(query.known[name] == "=" for name in row)
+    method: Method = "range"
+    if is_point and (via is None or not kind.is_spread):
+        method = "get" if via is None else "find"
+    # A call for one entity takes no conditions
+    where = _sendable(declared_set, query, layout, others) if method == "range" else ()
+    client = tuple(name for name in others if name not in where)
+    completes = via is not None and not _holds_all(declared_set, query, layout, client)
+    ordered = method != "range" or query.order is None or is_in_order(key, query.known, query.order)
+    yield Way(query, method, via, key, given, where, client, bool(row), ordered, completes)
+
+
+def _by_list(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Iterator[Way]:
+    names = _without_bucket(declared_set, profile.groups)
+    if all(query.known.get(name) == "=" for name in names):
+        client = tuple(name for name in query.known if name not in names)
+        yield Way(query, "find_all", via, profile.key, names, client=client, ordered=query.order is None)
+
+
+def _by_totals(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Iterator[Way]:
+    names = _without_bucket(declared_set, profile.groups)
+    wanted_names = set(query.select) or set(profile.totals[: int(query.count_only)])
+    if wanted_names and wanted_names.issubset(profile.totals) and set(names) == set(query.known):
+        yield Way(query, "totals", via, profile.key, names)
+
+
+def _by_scan(declared_set: DeclaredSet, query: Query) -> Way:
+    """Return the scan of the table, or of a range of partitions if the start of the PartitionKey is known.
+
+    A known start of the RowKey is a condition too, but does not reduce what is read.
+    """
+    kind, layout = kind_of(declared_set), RowLayout(declared_set.key)
+    row = _bounding_fields(declared_set.key, query)
+    lead = [] if kind.is_spread else _bounding_fields(partition_as_row(declared_set.key), query)
+    at = kind.time_field(declared_set)
+    given = (at,) if at is not None and at in query.known else ()
+    if set(given).intersection((*row, *lead)):
+        row = lead = []
+    names = [name for name in query.known if name not in given]
+    sent = _sendable(declared_set, query, layout, names)
+    where = tuple(name for name in names if name in (*row, *lead) or name in sent)
+    client = tuple(name for name in names if name not in where)
+    return Way(query, "scan", None, declared_set.key, given, where, client, False, query.order is None)
+
+
+def _without_bucket(declared_set: DeclaredSet, names: Sequence[str]) -> tuple[str, ...]:
+    """Return fields without that of the bucket, which the recipe determines."""
+    bucket = declared_set.settings.get("bucket")
+    return tuple(name for name in names if name != bucket)
+
+
+def _sendable(declared_set: DeclaredSet, query: Query, layout: RowLayout, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the fields that the service can check: stored as they are, and not searched for a substring."""
+    mapped = mapped_fields(declared_set)
+    return tuple(
+        name for name in names if layout.holds(name) and name not in mapped and query.known[name] != "contains"
+    )
+
+
+def mapped_fields(declared_set: DeclaredSet) -> set[str]:
+    """Return the fields that are stored in another form."""
+    return {name for mapping in declared_set.mappings for name in mapping.fields}
+
+
+def _bounding_fields(key: Key, query: Query) -> list[str]:
+    """Return the fields that bound the RowKey: single values from left to right, then a range."""
+    names = list[str]()
+    for position, piece in enumerate(_named_pieces(key.row_template)):
+        name = piece.name or ""
+        match_kind = query.known.get(name)
+        if (
+            match_kind == "="
+            or (match_kind == "prefix" and piece.width is None)
+            or (match_kind == "range" and is_sorted(key, position))
+        ):
+            names.append(name)
+        if match_kind != "=":
+            break
+    return names
+
+
+def _named_pieces(template: str) -> list[Piece]:
+    return [piece for piece in pieces_of(template) if piece.name]
+
+
+def is_sorted(key: Key, position: int) -> bool:
+    """Whether rows sort by a field of the RowKey; they do not if it is plain text followed by more of the key."""
+    piece = _named_pieces(key.row_template)[position]
+    return piece.width is not None or piece.spec == "escape" or piece is pieces_of(key.row_template)[-1]
+
+
+def is_in_order(key: Key, known: Mapping[str, Match], order: str) -> bool:
+    """Whether the rows of a partition have an order, which is that of the first field without a single value."""
+    name = order.removeprefix("-")
+    for position, piece in enumerate(_named_pieces(key.row_template)):
+        if known.get(piece.name or "") != "=":
+            descends = piece.spec == "inverted"
+            return piece.name == name and descends == order.startswith("-") and is_sorted(key, position)
+        if piece.name == name:
+            break
+    return True
+
+
+def _holds_all(declared_set: DeclaredSet, query: Query, layout: RowLayout, client: tuple[str, ...]) -> bool:
+    """Whether a row of an index has all requested fields."""
+    wanted_names = set(query.select or declared_set.shape.fields).union(client)
+    return layout.is_complete or all(name in layout.key.fields or layout.holds(name) for name in wanted_names)
+
+
+def partition_as_row(key: Key) -> Key:
+    """Return a key whose RowKey has the template of this PartitionKey, for ranges of partitions."""
+    return Key("any", key.partition_template, max_units=key.max_units)
+
+
+# ------------------------------------------------------------------ indexes that could be declared
+
+
+def _calls_with_index(declared_set: DeclaredSet, query: Query, *, is_local: bool) -> Iterator[Way]:
+    """Yield the calls that answer a query by an index of its fields: single values first, then the order or a range."""
+    known, partition = query.known, declared_set.key.partition_fields
+    names = [name for name in known if name not in partition and _can_be_in_key(declared_set, name, known[name])]
+    equal = [name for name in names if known[name] == "="]
+    ranged = [name for name in names if name not in equal]
+    order = (query.order or "").removeprefix("-")
+    if is_shared(declared_set, equal):
+        last = [order] if order and (query.take is not None or not ranged) else ranged
+        if last and last[0] not in equal and _can_sort(declared_set, last[0], query.order):
+            equal = [*equal, last[0]]
+    if not equal or mapped_fields(declared_set).intersection(equal):
+        return
+    for local in (True, False) if is_local else (False,):
+        for index in index_candidates(declared_set, equal, query, local=local):
+            way = next(_by_key(declared_set, query, index, index.shape(declared_set.key)), None)
+            if way is not None and not (way.is_scan or way.sorts_for_few) and set(equal) <= {*way.given, order}:
+                yield replace(way, declare=index)
+                break
+
+
+def _can_be_in_key(declared_set: DeclaredSet, name: str, how: Match) -> bool:
+    kind = declared_set.shape.fields.get(name, Field()).type
+    return how != "contains" and name != "Timestamp" and (kind == "string" or kind in _FORMATS)
+
+
+def _can_sort(declared_set: DeclaredSet, name: str, order: str | None) -> bool:
+    """Whether a key can sort by a field: only times have a format for descending order."""
+    is_time = declared_set.shape.fields.get(name, Field()).type == "datetime"
+    return is_time or order != f"-{name}"
+
+
+def index_candidates(
+    declared_set: DeclaredSet, names: Sequence[str], query: Query | None = None, *, local: bool, name: str | None = None
+) -> Iterator[IntraPartitionIndex | InterPartitionIndex]:
+    """Yield the indexes by some fields that the set accepts, the simplest first.
+
+    :param query: the query that it is for, whose order determines the format of times
+    :param local: whether the index is in the partition of the entities
+    :param name: the name of the index; by default that of its fields
+    """
+    key, known = declared_set.key, {} if query is None else query.known
+    order = None if query is None else query.order
+    unique = not is_shared(declared_set, [name for name in names if known.get(name, "=") == "="])
+    name, head = name or f"by {' and '.join(map(_words, names))}", names[0].lower()
+    other_fields = [other for other in (key.row_fields if local else key.fields) if other not in names and not unique]
+    tables = (None,) if local else (None, f"By{names[0]}")
+    for table, escape in product(tables, (False, True)):
+        index: IntraPartitionIndex | InterPartitionIndex
+        with suppress(BadDesign):
+            if local:
+                fields = [_spelled(declared_set, field, order, escape) for field in (*names, *other_fields)]
+                index = IntraPartitionIndex(Key(key.partition_template, "_".join([head, *fields])), name=name)
+            else:
+                first = names[:1] if known.get(names[0], "=") == "=" else []
+                row = [field for field in (*names, *other_fields) if field not in first]
+                # The RowKey has the same prefix, so that a copy never has the key of a primary row
+                halves = [[head, *(_spelled(declared_set, field, order, False) for field in first)]]
+                halves.append([head, *(_spelled(declared_set, field, order, escape) for field in row)])
+                index = InterPartitionIndex(Key(*map("_".join, halves)), table=table, unique=unique, name=name)
+            _check_accepted(declared_set, index)
+            yield index
+
+
+def _check_accepted(declared_set: DeclaredSet, index: Derived) -> None:
+    """Reject an index that the set's recipe rejects.
+
+    :raises BadDesign: the recipe has no indexes, or the index conflicts with the other parts
+    """
+    others = [derived for derived, profile in declared_set.profiles() if profile.finder is not None]
+    # An account of its own, since those of two sets of one table have to fit each other
+    with connect(Engine()) as storage:
+        kind_of(declared_set).make(storage, Plan.of(declared_set), [*others, index])
+
+
+def is_shared(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
+    """Whether several entities can have the same values of these fields."""
+    fields = [declared_set.shape.fields.get(name, Field(distinct=1)) for name in names]
+    return not any(field.distinct is None and field.within is None and field.order == "none" for field in fields)
+
+
+def code_of(index: IntraPartitionIndex | InterPartitionIndex) -> str:
+    """Return the Python code of an index that was proposed."""
+    key = f'Key("{index.key.partition_template}", "{index.key.row_template}")'
+    if isinstance(index, IntraPartitionIndex):
+        return f"IntraPartitionIndex({key})"
+    own_table = isinstance(index.placement, InTable) and index.placement.name
+    table = f', table="{own_table}"' if own_table else ""
+    return f"InterPartitionIndex({key}{table}{', unique=True' if index.is_unique else ''})"
+
+
+def _words(name: str) -> str:
+    """Return the name of a field as words, such as `order number`."""
+    return re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
+
+
+def spelled(name: str | None, spec: str) -> str:
+    """Return a field of a template."""
+    return f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
+
+
+def _spelled(declared_set: DeclaredSet, name: str, order: str | None, escape: bool) -> str:
+    """Return a field in the format of the primary key, or one that preserves the order of its type."""
+    key, field = declared_set.key, declared_set.shape.fields.get(name, Field())
+    pieces = [*pieces_of(key.partition_template), *pieces_of(key.row_template)]
+    spec = next((piece.spec for piece in pieces if piece.name == name), "")
+    if not spec or (order is not None and "%" in spec):
+        # Part of a date does not sort
+        spec = _FORMATS.get(field.type, "")
+    if spec == "ticks" and order == f"-{name}":
+        spec = "inverted"
+    return spelled(name, spec or ("escape" if escape else ""))
