@@ -26,7 +26,7 @@ class Load:
     """The load of an access pattern on the partitions of a key.
 
     :param work: entities read and written per call
-    :param each: whether every bucket takes all of this work, like a read of the first entities,
+    :param in_every_bucket: whether every bucket takes all of this work, like a read of the first entities,
         which reads the first of every bucket
     """
 
@@ -36,11 +36,11 @@ class Load:
     skew: float
     curve: Sequence[float]
     work: float
-    each: bool = False
+    in_every_bucket: bool = False
 
     def in_bucket(self, buckets: int) -> float:
         """Return the work of a call on one bucket of a partition."""
-        if self.each:
+        if self.in_every_bucket:
             return self.work
         # A read of a partition reads every bucket, even if it has few entities
         return max(1.0, self.work / buckets) if self.choice == "partition" else self.work / buckets
@@ -164,15 +164,14 @@ def _completes(layout: RowLayout, measured_set: Measured) -> bool:
 def _written(
     design: Design, declared_set: DeclaredSet, measured_set: Measured, write: Write, curve: Sequence[float]
 ) -> Iterator[Load]:
-    left = work_of(measured_set)
+    remaining = work_of(measured_set)
     choice: Choice = "new" if write.operation == "insert" else "entity"
-    for table, partitions, kind, most in _besides(design, declared_set, write, choice):
-        work = min(most, left)
-        left -= work
+    own = (declared_set.table, primaries(declared_set), choice, remaining)
+    for table, partitions, kind, most in (*_besides(design, declared_set, write, choice), own):
+        work = min(most, remaining)
+        remaining -= work
         if work > 0:
             yield Load(table, partitions, kind, write.skew, curve, work)
-    if left > 0:
-        yield Load(declared_set.table, primaries(declared_set), choice, write.skew, curve, left)
 
 
 def _besides(

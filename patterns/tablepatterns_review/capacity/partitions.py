@@ -177,11 +177,13 @@ def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> 
     for dimension in partitions.dimensions:
         chosen = _chosen(dimension, choice, skew if dimension is largest else 0.0)
         ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
-    found = [(tuple(rank for rank, _ in each), math.prod(share for _, share in each)) for each in product(*ranges)]
+    combinations = (
+        (tuple(rank for rank, _ in values), math.prod(share for _, share in values)) for values in product(*ranges)
+    )
     names = [dimension.names for dimension in partitions.dimensions]
     return [
         ({name: rank for group, rank in zip(names, ranks, strict=True) for name in group}, share)
-        for ranks, share in heapq.nsmallest(most, found, key=lambda each: (-each[1], each[0]))
+        for ranks, share in heapq.nsmallest(most, combinations, key=lambda ranked: (-ranked[1], ranked[0]))
     ]
 
 
