@@ -20,7 +20,7 @@ from ..kinds import kind_of
 from ..measure.log_pace import blobs_an_hour, entries_of, line_bytes
 from ..measure.sample import names_one, values_in
 from ..model import LimitUse, Measured, part_of
-from .load import busiest_share, key_of, moves, moves_away, partitions_of, primaries, touched, via_of
+from .load import busiest_share, moves, moves_away, partitions_of, touched, via_of
 from .sizes import archived_size, derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
 
 
@@ -176,9 +176,7 @@ def grows(call: Measured, years: float) -> float:
     has_end = call.access.take is not None and call.query_class is QueryClass.RANGE
     if call.query_class in (None, QueryClass.POINT) or has_end:
         return 1.0
-    key = key_of(via, call.of.key) if via else None
-    partitions = partitions_of(call.of, key) if key else primaries(call.of)
-    return 1.0 if partitions.multiply else factor
+    return 1.0 if partitions_of(call.of, via).multiply else factor
 
 
 def _of_set(declared_set: DeclaredSet, years: float) -> Iterator[LimitUse]:
@@ -187,7 +185,7 @@ def _of_set(declared_set: DeclaredSet, years: float) -> Iterator[LimitUse]:
     yield _use("bytes of an entity", set_name, rows * _WIDE_BYTES if is_wide else limits.MAX_ENTITY_BYTES, sizes.most)
     yield _use("properties of an entity", set_name, properties, sizes.properties)
     yield _use("bytes of a property", set_name, limits.MAX_STRING_BYTES, sizes.value)
-    keys = [(part_of(set_name, derived.name), key_of(derived, declared_set.key)) for derived in declared_set.derived]
+    keys = [(part_of(set_name, derived.name), profile.table_key) for derived, profile in declared_set.profiles()]
     for name, key in [(set_name, declared_set.key), *keys]:
         if key is not None:
             partition, row = key_units(key, declared_set.shape.fields, largest=True)

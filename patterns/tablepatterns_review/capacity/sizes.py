@@ -22,7 +22,6 @@ from tablepatterns.write_id import MAX_WRITE_IDS
 from ..design.model import DeclaredSet, Field, FieldType
 from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
-from .load import key_of
 
 _FIXED: Final[Mapping[FieldType, tuple[int, int, int]]] = {
     "int32": (4, 11, 11),
@@ -95,9 +94,9 @@ def entry_size(declared_set: DeclaredSet, derived: Derived) -> float:
 
 def list_size(declared_set: DeclaredSet, derived: Derived) -> float:
     """Return the size of a list's row without its entries."""
-    key = key_of(derived, declared_set.key)
-    units = sum(key_units(key, declared_set.shape.fields)) if key else 0
-    totals = len(declared_set.profile(derived).totals)
+    profile = declared_set.profile(derived)
+    units = sum(key_units(profile.table_key, declared_set.shape.fields)) if profile.table_key else 0
+    totals = len(profile.totals)
     return 4 + 2 * units + 8 + 2 * 7 + 4 + _write_id(1) + totals * (8 + 2 * 12 + 8)
 
 
