@@ -26,7 +26,20 @@ from ..measure.sample import names_one, values_of
 from ..zipf import Zipf
 from .day import STEP, STEPS, moment_of
 
-_LENGTHS: Final = {"Y": 365.25 * DAY, "m": 30.44 * DAY, "d": float(DAY), "H": 3600.0, "M": 60.0, "S": 1.0}
+_SPANS: Final = {
+    "Y": (365.25 * DAY, "year"),
+    "m": (30.44 * DAY, "month"),
+    "d": (float(DAY), "day"),
+    "H": (3600.0, "hour"),
+    "M": (60.0, "minute"),
+    "S": (1.0, "second"),
+}
+
+
+def span_of(piece: Piece) -> tuple[float, str]:
+    """Return how long a time in a key stays the same, in seconds and in words."""
+    directives = re.findall("%(.)", piece.spec)
+    return _SPANS.get(directives[-1] if directives else "f", (1e-6, "microsecond"))
 
 
 @dataclass(frozen=True)
@@ -105,8 +118,7 @@ def _rises(piece: Piece, field: Field | None) -> bool:
 
 def _length(piece: Piece) -> float | None:
     """Return the seconds for which a rising field keeps its value; None if less than a step."""
-    directives = re.findall("%(.)", piece.spec)
-    seconds = _LENGTHS.get(directives[-1], 0.0) if directives else 0.0
+    seconds, _ = span_of(piece)
     return seconds if seconds >= STEP else None
 
 
