@@ -41,9 +41,6 @@ class _Part(NamedTuple):
 def promises(design: Design, measured_sets: Iterable[Measured]) -> tuple[Consistency, ...]:
     """Return the consistency of each access pattern, in the order of `measured_sets`.
 
-    :param design: the design
-    :param measured_sets: the access patterns as measured
-
     Guide: eventual consistency; entity group transactions.
     """
     return tuple(_promise(design, call) for call in measured_sets)

@@ -39,11 +39,7 @@ def grown(shape: Shape, years: float) -> float:
 
 
 def volume_of(declared_part: DeclaredSet | DeclaredLog, years: float) -> Volume:
-    """Return the size of a set or a blob log after a number of years.
-
-    :param declared_part: the set or the log
-    :param years: how many years from now
-    """
+    """Return the size of a set or a blob log after a number of years."""
     if isinstance(declared_part, DeclaredLog):
         return Volume(0.0, entries_of(declared_part, years) * line_bytes(declared_part))
     count = grown(declared_part.shape, years)
@@ -94,9 +90,6 @@ _ENTITIES_IN_TIME: Final = limits.PARTITION_ENTITIES_PER_SECOND * limits.MAX_QUE
 
 def in_sight(design: Design, measured_sets: Iterable[Measured]) -> tuple[LimitUse, ...]:
     """Return the limits that are nearly or completely used after the declared growth, the most used first.
-
-    :param design: the design
-    :param measured_sets: the cost of one call of each access pattern
 
     Guide: limits per entity; capacity; entity group transactions; scalability targets.
     """

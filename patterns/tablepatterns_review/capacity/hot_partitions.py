@@ -62,9 +62,6 @@ class _Partition:
 def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
     """Return the load of each table that is used, in the order of the design, and that of the account.
 
-    :param design: the design
-    :param measured_sets: the cost of one call of each access pattern
-
     Guide: scalability targets; guidelines for writing efficiently (hot partitions); prepend/append anti-pattern.
     """
     measured_sets = tuple(measured_sets)
@@ -174,7 +171,6 @@ def throttled_share(rates: Sequence[float], target: float, step: float) -> float
 
     :param rates: entities per second, step by step
     :param target: entities per second that are served
-    :param step: the length of a step in seconds
     """
     if max(rates, default=0.0) <= target:
         return 0.0

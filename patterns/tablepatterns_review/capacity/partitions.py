@@ -55,7 +55,6 @@ class Clock:
     """A part of a PartitionKey that rises.
 
     :param seconds: the duration of a value; None if every entity has its own
-    :param values: the number of values
     """
 
     name: str
@@ -67,11 +66,9 @@ class Clock:
 class Partitions:
     """The partitions of a PartitionKey.
 
-    :param template: the template of the PartitionKey
     :param dimensions: the parts that do not change with time
     :param clock: the part that rises, if any
     :param buckets: the number of buckets of each
-    :param count: their number
     :param multiply: whether their number grows with the number of entities, and not their size
     """
 
@@ -87,7 +84,6 @@ class Partitions:
         """Return the partitions of rows with this key.
 
         :param shape: the shape and the number of the entities
-        :param inserts: inserts per second
         :param buckets: the number of buckets of each
         """
         pieces = [piece for piece in pieces_of(key.partition_template) if piece.name]
@@ -168,7 +164,6 @@ def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Shar
     Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
     less even both are. A call that uses everything loads every partition by its size.
 
-    :param choice: what a call uses
     :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
     """
     clock, shares = partitions.clock, list[Share]()

@@ -89,7 +89,6 @@ def stored_tables(
 ) -> tuple[StoredTable, ...]:
     """Return tables with their rows in key order.
 
-    :param sample_sets: the sets, by their names
     :param rows: the properties of each row, also of those that only a write inserts
     :param stored: the rows that are stored before any write
     """
