@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import suppress
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -144,8 +145,6 @@ class Point:
 class Call(Point):
     """A request that is about to be sent.
 
-    :param request: the request, of an SDK
-    :param message: the request as it is sent
     :param exchange: sends it, and returns the response
     :param since: when it was made
     :param is_sync: whether a sync client sends it
@@ -212,14 +211,11 @@ def in_event_loop() -> bool:
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
 class Completion(Generic[T]):
-    """The end of a coroutine.
+    """The end of a coroutine, with what it returned."""
 
-    :param value: what it returned
-    """
-
-    def __init__(self, value: T) -> None:
-        self.value = value
+    value: T
 
 
 def advance(coroutine: Coroutine[Any, Any, T], point: Point | None = None) -> tuple[Point, ...] | Completion[T]:

@@ -30,7 +30,6 @@ def _result_of(executed: Executed) -> str:
 class Violation(Exception):
     """This schedule breaks a condition.
 
-    :param condition: the condition, as text
     :param cause: the error that was raised
     """
 
@@ -55,7 +54,6 @@ class Event(NamedTuple):
 class _Step(NamedTuple):
     """A choice of a schedule, with everything that followed from it.
 
-    :param before: the step before
     :param choice: None where the schedule begins
     :param length: the number of choices so far
     """

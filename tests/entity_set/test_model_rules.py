@@ -114,7 +114,7 @@ class Calls:
 
     def __init__(self, bookings: Any) -> None:
         self.bookings = bookings
-        self.kind = bookings._adapter.model.model_class
+        self.kind = bookings._layer.adapter.model.model_class
 
     def stored(self) -> Any:
         return self.bookings.get(KEYS)

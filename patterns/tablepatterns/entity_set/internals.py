@@ -15,12 +15,12 @@ from ..filters import Filter
 from ..recipe import Account, Account_co
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
+from .call_types import Modeled
 from .derived import Index, Keys, RowLayout
 from .entity_set import EntitySet
 from .intents import Intents
 from .mapping import Mappings
 from .model_adapter import ModelAdapter
-from .model_recipes import Modeled
 from .moved_sets import check_unmoved
 from .reconcile import DerivedRows
 
@@ -86,7 +86,7 @@ def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
 
 def adapter_or_none(entity_set: Modeled[Any, Any]) -> ModelAdapter[Any] | None:
     """Return the adapter of a set's model; None if the set has no model."""
-    return entity_set._adapter
+    return None if entity_set._layer is None else entity_set._layer.adapter
 
 
 def key_of(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, Any]:
@@ -118,9 +118,10 @@ def as_stored(
     :raises BadFilter: the model lacks a field of the filter, or a value does not fit its field
     :raises BadKey: a value does not fit its field
     """
-    if entity_set._adapter is None:
+    adapter = adapter_or_none(entity_set)
+    if adapter is None:
         return where, dict(fields)
-    model = entity_set._adapter.model
+    model = adapter.model
     return None if where is None else model.filter(where), model.key_fields(fields)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 from ..edm import Int64
 from ..entity import Entity
@@ -26,12 +26,11 @@ from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
 from .codecs import required
 from .model_filter import ModelFilter
+from .options import Upgrade
 from .record import Record
 from .scalar_codecs import SecretCodec, TypeMismatch
 
 M = TypeVar("M")
-Upgrade: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
-"""Takes the stored fields of one version, and returns those of the next."""
 
 _MAX_MESSAGE: Final = 200
 """The most characters of a message of the user's code in an error, which may quote large values."""

@@ -9,10 +9,10 @@ from uuid import uuid4
 from ..argument_types import checked
 from ..arguments import fields_of
 from ..entity import Entity
+from ..entity_set.commit import E
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from, primary_keys, primary_layout
-from ..entity_set.model_recipes import E
 from ..entity_set.safe_move import Relocation, Route, check_arrived
 from ..entity_set.transit import MOVED_FROM, MOVING_TO
 from ..errors import (

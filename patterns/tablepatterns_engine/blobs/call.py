@@ -106,7 +106,6 @@ class BlobCall(Call[Blobs]):
         """Return the call of a request inside this one, with the same notes.
 
         :param as_owner: whether this request's account key also authorizes requests without a credential
-        :raises ServiceError: its URL or its credential is invalid
         """
         call = BlobCall(self.engine, request, self.id, self.now, self.authorize)
         call.locate()
@@ -128,10 +127,7 @@ class BlobCall(Call[Blobs]):
 
     @property
     def snapshot(self) -> Ticks | None:
-        """The time of the snapshot; None for the blob itself.
-
-        :raises ServiceError: InvalidQueryParameterValue
-        """
+        """The time of the snapshot; None for the blob itself."""
         text = self.address.query.get("snapshot")
         try:
             return Ticks.parse(text) if text else None

@@ -46,10 +46,7 @@ class Terms:
     create_only: bool = False
 
     def check_single(self) -> None:
-        """Reject combinations that only reads may have: several ETags, or two conditions other than an ETag and a time.
-
-        :raises ServiceError: InvalidHeaderValue, MultipleConditionHeadersNotSupported
-        """
+        """Reject what only reads may combine: several ETags, or conditions other than an ETag and a time."""
         if any(etags is not None and len(etags) > 1 for etags in (self.match, self.none_match)):
             raise ServiceError(errors.INVALID_HEADER)
         asks_for_this = self.match is not None or self.unmodified_since is not None
@@ -75,10 +72,7 @@ class Versioned(Protocol):
 
 
 def check_read(terms: Terms, version: Versioned) -> None:
-    """Reject a read whose conditions are not met.
-
-    :raises ServiceError: ConditionNotMet; UnsatisfiableCondition for a read of a blob that must not exist
-    """
+    """Reject a read whose conditions are not met."""
     if terms.none_match is not None and ANY in terms.none_match:
         raise ServiceError(errors.UNSATISFIABLE_CONDITION)
     if terms.tags is not None and not terms.tags(version.tags):
@@ -117,11 +111,7 @@ def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = e
 
 
 def check_create(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
-    """Reject a write that creates or replaces a blob, if its conditions are not met.
-
-    :raises ServiceError: BlobAlreadyExists if none may exist, UnauthorizedBlobOverwrite if the sender may not
-        replace it, or what `check_write` raises
-    """
+    """Reject a write that creates or replaces a blob, if its conditions are not met."""
     if version is not None and terms.none_match is not None and ANY in terms.none_match:
         terms.check_single()
         raise ServiceError(errors.BLOB_ALREADY_EXISTS)
@@ -134,7 +124,6 @@ def check_tier(terms: Terms, changed: Ticks) -> None:
     """Reject a deletion whose conditions on the tier's change are not met.
 
     :param changed: when the tier was changed, or the blob was created in it
-    :raises ServiceError: ConditionNotMet; MultipleConditionHeadersNotSupported for both conditions
     """
     since, until = terms.tier_modified_since, terms.tier_unmodified_since
     if since is not None and until is not None:

@@ -38,11 +38,11 @@ from .headers import (
     read_conditions,
     read_container_conditions,
     read_container_terms,
+    read_header,
     read_lease,
     read_marker,
     required,
     version_headers,
-    word,
     write_marker,
 )
 from .leases import Acquire, Action, Break, Change, Lease, Release, Renew
@@ -135,7 +135,7 @@ def _public(container: ContainerProperties) -> Mapping[str, str]:
 
 
 def _read_access(headers: Mapping[str, str]) -> PublicAccess:
-    return word(headers, _ACCESS, PublicAccess) or PublicAccess.NONE
+    return read_header(headers, _ACCESS, PublicAccess) or PublicAccess.NONE
 
 
 _ACTION: Final = "x-ms-lease-action"
@@ -170,10 +170,7 @@ def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Res
 
 
 def _read_action(headers: Mapping[str, str]) -> tuple[str, Action]:
-    """Return the requested action and its name.
-
-    :raises ServiceError: MissingRequiredHeader, InvalidHeaderValue
-    """
+    """Return the requested action and its name."""
     name = required(headers, _ACTION)
     read = _ACTIONS.get(name.lower())
     if read is None:

@@ -25,7 +25,6 @@ class CopySource:
 
     :param snapshot: the time of the snapshot to copy; None for the blob itself
     :param url: its address, which is stored with the copy
-    :param terms: its conditions
     """
 
     container: str
@@ -48,10 +47,7 @@ def written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks)
 
 
 def committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, now: Ticks, stamp: Ticks) -> Blob:
-    """Return a block blob of the blocks in a list.
-
-    :raises ServiceError: InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong
-    """
+    """Return a block blob of the blocks in a list."""
     before = slot.current
     if before is not None:
         check_kind(before, Kind.BLOCK)
@@ -63,10 +59,7 @@ def committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, no
 
 
 def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Blob:
-    """Return a copy; a lease on the replaced blob must be infinite.
-
-    :raises ServiceError: InvalidBlobType, InfiniteLeaseDurationRequired
-    """
+    """Return a copy; a lease on the replaced blob must be infinite."""
     before = slot.current
     if draft.sealed:
         check_kind(origin, Kind.APPEND)
@@ -81,11 +74,7 @@ def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Bl
 
 
 def appended(blob: Blob, content: Content, position: int | None, max_size: int | None) -> Blob:
-    """Return an append blob with an appended block.
-
-    :raises ServiceError: InvalidBlobType, BlobIsSealed, AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet,
-        BlockCountExceedsLimit
-    """
+    """Return an append blob with an appended block."""
     _check_position(blob, position)
     if blob.sealed:
         raise ServiceError(errors.BLOB_IS_SEALED)
@@ -97,19 +86,13 @@ def appended(blob: Blob, content: Content, position: int | None, max_size: int |
 
 
 def sealed(blob: Blob, position: int | None) -> Blob:
-    """Return a sealed append blob.
-
-    :raises ServiceError: InvalidBlobType, AppendPositionConditionNotMet
-    """
+    """Return a sealed append blob."""
     _check_position(blob, position)
     return replace(blob, sealed=True)
 
 
 def check_whole(kind: Kind, content: Content) -> None:
-    """Reject content that a blob cannot have.
-
-    :raises ServiceError: InvalidHeaderValue for an append blob that is not empty, RequestBodyTooLarge
-    """
+    """Reject content that a blob cannot have."""
     if kind is Kind.APPEND and len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=len(content)))
     if len(content) > MAX_PUT_BLOB_BYTES:
@@ -117,10 +100,7 @@ def check_whole(kind: Kind, content: Content) -> None:
 
 
 def check_append(content: Content) -> None:
-    """Reject a block that an append blob cannot have.
-
-    :raises ServiceError: InvalidHeaderValue for no bytes, RequestBodyTooLarge
-    """
+    """Reject a block that an append blob cannot have."""
     if not len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
     if len(content) > MAX_APPEND_BYTES:
@@ -128,10 +108,7 @@ def check_append(content: Content) -> None:
 
 
 def check_kind(blob: Blob, kind: Kind) -> None:
-    """Reject an operation on a blob of another kind.
-
-    :raises ServiceError: InvalidBlobType
-    """
+    """Reject an operation on a blob of another kind."""
     if blob.kind is not kind:
         raise ServiceError(errors.INVALID_BLOB_TYPE)
 

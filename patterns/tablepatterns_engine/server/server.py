@@ -15,11 +15,10 @@ from typing import Final
 from tablepatterns.extras import how_to_install
 
 from ..account import Engine
-from .application import Application
 from .listeners import Listeners
 
 try:
-    from .connection import Connection
+    from .connection import Application, Connection
 except ModuleNotFoundError as error:
     text = f"the server needs h11: {how_to_install('serve')}"
     raise ModuleNotFoundError(text, name=error.name) from error

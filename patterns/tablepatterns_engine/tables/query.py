@@ -23,7 +23,6 @@ class Page:
     :param entities: what was found, in key order; may be empty although more follows
     :param next: the keys at which the next page begins, None on the last page
     :param examined: how many entities were read to find them
-    :param query_class: the class of the whole query
     """
 
     entities: list[Entity]

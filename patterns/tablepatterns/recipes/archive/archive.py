@@ -10,6 +10,7 @@ from typing import Any, Generic, cast
 from ...argument_types import checked
 from ...arguments import fields_of
 from ...entity import Entity
+from ...entity_set.commit import E
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import (
     adapter_or_none,
@@ -20,7 +21,6 @@ from ...entity_set.internals import (
     mappings_of,
     primary_keys,
 )
-from ...entity_set.model_recipes import E
 from ...errors import NOT_SHOWN, BadDesign, BadMessage
 from ...key import Key
 from ...messages.envelope import Envelope

@@ -19,10 +19,9 @@ from azure.core.exceptions import AzureError, HttpResponseError
 
 from ...argument_types import check_has_run, check_least, checked
 from ...entity import Entity
-from ...entity_set.commit import execute_steps
+from ...entity_set.commit import E, execute_steps
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, check_not_moved, primary_keys
-from ...entity_set.model_recipes import E
 from ...errors import NOT_SHOWN, BadInput, BadToken, LoadInterrupted, message_of
 from ...limits import MAX_TRANSACTION_BYTES
 from ...rate_limit import Pace

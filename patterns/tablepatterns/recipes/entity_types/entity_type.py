@@ -11,7 +11,8 @@ from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import mappings_of
 from ...errors import BadDesign
 from ...models.annotations import Stored, StoredBy, annotated
-from ...models.model import Model, Upgrade
+from ...models.model import Model
+from ...models.options import Upgrade
 from ...recipe import Account_co
 
 

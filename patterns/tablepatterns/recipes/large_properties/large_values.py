@@ -9,10 +9,10 @@ from typing import Any, Final, Generic, cast
 
 from ...argument_types import checked
 from ...entity import Entity
+from ...entity_set.commit import E
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, check_read_from, key_of, mappings_of
-from ...entity_set.model_recipes import E
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT
