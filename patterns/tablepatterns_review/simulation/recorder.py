@@ -86,11 +86,11 @@ class Sent:
 
 def contents_of(engine: Engine) -> Contents:
     """Return what an account stores."""
-    containers = [each.name for each in engine.blobs.containers.page()[0]]
+    containers = [container.name for container in engine.blobs.containers.page()[0]]
     blobs = frozenset(
         f"{name}/{slot.name}" for name in containers for slot in engine.blobs.containers.find(name).slots.walk()
     )
-    queues = [each.name for each in engine.queues.page()[0]]
+    queues = [queue.name for queue in engine.queues.page()[0]]
     rows, stamps = dict[RowKeys, Mapping[str, Any]](), dict[RowKeys, Ticks]()
     for table in engine.tables.names()[0]:
         for entity in engine.tables.table(table).walk(KeyRange()):

@@ -100,7 +100,7 @@ def stored_tables(
     for number, keys in enumerate(order):
         row = _row(number, keys, families, rows[keys], stored=keys in stored)
         by_table.setdefault(keys[0], []).append(row)
-    return tuple(StoredTable(name, tuple(each)) for name, each in by_table.items())
+    return tuple(StoredTable(name, tuple(rows)) for name, rows in by_table.items())
 
 
 def _families(declared_set: DeclaredSet, sample_set: SampleSet) -> Iterator[_Family]:

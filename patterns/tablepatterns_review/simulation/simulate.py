@@ -96,7 +96,7 @@ class _Simulator:
                 rows = {**sent_request.after.rows, **rows}
         tables = stored_tables(self._design, self._stand.kept, rows, self._before.rows.keys())
         keys = [(table.name, row.partition, row.key) for table in tables for row in table.rows]
-        numbers = {each: number for number, each in enumerate(keys)}
+        numbers = {row_keys: number for number, row_keys in enumerate(keys)}
         return Simulation(
             {name: len(sample.stored) for name, sample in self._stand.samples.items()},
             tables,
