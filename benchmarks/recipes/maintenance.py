@@ -7,7 +7,7 @@ from typing import Final
 
 from tablepatterns import BulkLoad, EntitySet, Storage, connect
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.entity_set.maintenance import Report
+from tablepatterns.jobs import Report, backfill, verify
 
 from ..data import RecipeScale
 from .flights import BY_PLANE, ELSEWHERE, Flight, flights, january
@@ -39,7 +39,7 @@ def _filled_in(rows: list[Flight], derived: Derived) -> EntitySet[Storage]:
 def _backfill(rows: list[Flight], derived: Derived) -> Callable[[], Work]:
     def prepare() -> Work:
         into = _filled_in(rows, derived)
-        return lambda: (into, into.backfill(derived))
+        return lambda: (into, backfill(into, derived))
 
     return prepare
 
@@ -47,8 +47,8 @@ def _backfill(rows: list[Flight], derived: Derived) -> Callable[[], Work]:
 def _verify(rows: list[Flight], derived: Derived) -> Callable[[], Work]:
     def prepare() -> Work:
         into = _filled_in(rows, derived)
-        into.backfill(derived)
-        return lambda: (into, into.verify(derived))
+        backfill(into, derived)
+        return lambda: (into, verify(into, derived))
 
     return prepare
 
@@ -56,7 +56,7 @@ def _verify(rows: list[Flight], derived: Derived) -> Callable[[], Work]:
 def _is_filled(rows: list[Flight], derived: Derived) -> Callable[[Done], bool]:
     def is_filled(done: Done) -> bool:
         into, report = done
-        return report.entities == len(rows) and _is_clean(into.verify(derived), len(rows))
+        return report.entities == len(rows) and _is_clean(verify(into, derived), len(rows))
 
     return is_filled
 

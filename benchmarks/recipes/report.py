@@ -121,7 +121,7 @@ first. Azurite has one thread, and shares the machine's cores with the client.""
 
 def _maintenance(results: RecipeResults) -> str:
     note = f"""\
-`EntitySet.backfill` and `verify` of {_scale(results).kept:,} flights, 8 at a time. The results of each backfill are
+`jobs.backfill` and `verify` of {_scale(results).kept:,} flights, 8 at a time. The results of each backfill are
 verified."""
     rows = [(name, *(rate(results.rate(name, what)) for what in (BACKFILL, VERIFY))) for name in KINDS]
     return f"{note}\n\n{table(('entities', BACKFILL, VERIFY), rows)}"

@@ -1,6 +1,7 @@
 """Add an index by email to a table that other programs created and still use."""
 
 from tablepatterns import EntitySet, InterPartitionIndex, Key, Storage, connect
+from tablepatterns.jobs import backfill, repair, verify
 
 
 def main(storage: Storage) -> None:
@@ -26,17 +27,17 @@ def main(storage: Storage) -> None:
     employees.insert({"Department": "Sales", "Number": 5, "Email": "e5@contoso.com"})
 
     # -- backfill
-    employees.backfill(by_email, max_per_second=50, progress=print)
+    backfill(employees, by_email, max_per_second=50, progress=print)
 
     # -- verify
-    print(employees.verify(by_email).is_clean)
+    print(verify(employees, by_email).is_clean)
 
     # -- straggler
     late = {"PartitionKey": "Sales", "RowKey": "000006", "Email": "e6@contoso.com"}
     table.create_entity(late)
-    for drift in employees.verify(by_email).drifts:
+    for drift in verify(employees, by_email).drifts:
         print(drift.finding.value, drift.row, "of", drift.owner)
-    print("repaired:", employees.repair(by_email))
+    print("repaired:", repair(employees, by_email))
 
     # -- switch
     print(employees.find(by_email, Department="Sales", Email="e3@contoso.com"))

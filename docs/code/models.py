@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import tablepatterns as tp
 from tablepatterns import Encrypted, EntitySet, Key, Large, Stored, prop
 from tablepatterns.errors import TablePatternsError, UnrecognizedEntity
+from tablepatterns.jobs import migrate
 
 
 # -- model
@@ -107,7 +108,7 @@ def main(storage: tp.Storage) -> None:
         storage, "Reviews", key, model=Review, versions=[(1, one_to_two)]
     )
     print([review.rating for review in reviews.range(department="Sales")])
-    print(reviews.migrate())
+    print(migrate(reviews))
     print(first.get(department="Sales", year=2014))
     # -- entities
     entity = employees.without_model().get(department="Sales", employee_id=223)

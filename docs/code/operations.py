@@ -2,6 +2,7 @@
 
 import tablepatterns as tp
 from tablepatterns import EntitySet, Key, Storage
+from tablepatterns.jobs import repair, verify
 
 JO = {"Department": "Sales", "EmployeeId": 223, "Email": "jo@contoso.com"}
 
@@ -19,10 +20,10 @@ def main(storage: Storage) -> None:
         print(tally.transactions, place)
 
     # -- nightly
-    report = employees.verify(by_email, max_per_second=100)
+    report = verify(employees, by_email, max_per_second=100)
     print(report.entities, "entities,", len(report.drifts), "inconsistent")
     if not report.is_clean:
-        employees.repair(by_email, report)
+        repair(employees, by_email, report)
     # -- end
 
 

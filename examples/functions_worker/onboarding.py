@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tablepatterns import EntitySet, EventualTransaction, InterPartitionIndex, Key, Storage, Worker, connect
+from tablepatterns.jobs import repair, verify
 
 QUEUE = "onboarding"
 INTENTS = "employees-intents"
@@ -40,8 +41,8 @@ class Onboarding:
 
     def maintain(self) -> int:
         """Check the index by name, repair what differs, and return how many rows that were."""
-        report = self.employees.verify(BY_NAME, max_per_second=100)
-        return self.employees.repair(BY_NAME, report)
+        report = verify(self.employees, BY_NAME, max_per_second=100)
+        return repair(self.employees, BY_NAME, report)
 
 
 def connected() -> Onboarding:

@@ -11,6 +11,7 @@ from typing import Any
 from help_desk import BY_AGENT, BY_STATUS, HelpDesk, Status, Ticket
 
 from tablepatterns import Storage, connect
+from tablepatterns.jobs import verify
 from tablepatterns.testing import AccountTraffic
 from tablepatterns_engine import Clock, Engine
 
@@ -67,8 +68,8 @@ def closes_with_a_crash(request: int) -> bool:
     clock.advance(3600)  # The leases of the crashed worker expire
     desk.worker.drain()
     assert desk.of_agent("kim") == desk.of_customer("contoso", Status.OPEN) == []
-    assert desk.tickets.verify(BY_AGENT).is_clean
-    assert desk.tickets.verify(BY_STATUS).is_clean
+    assert verify(desk.tickets, BY_AGENT).is_clean
+    assert verify(desk.tickets, BY_STATUS).is_clean
     events = desk.events.latest(9, customer="contoso", number=7)
     assert [event.text for event in events] == ["closed", "opened: the roof leaks"]
     return crashed

@@ -5,6 +5,7 @@ from tablepatterns_review import explain as explain
 from . import aio as aio
 from . import errors as errors
 from . import filters as filters
+from . import jobs as jobs
 from . import limits as limits
 from . import testing as testing
 from .edm import Int64 as Int64
@@ -13,7 +14,6 @@ from .entity import Entity as Entity
 from .entity import as_json as as_json
 from .entity import from_json as from_json
 from .entity_set.entity_set import EntitySet as EntitySet
-from .entity_set.maintenance import Drift as Drift
 from .entity_set.placement import InBlobs as InBlobs
 from .entity_set.placement import InPartition as InPartition
 from .entity_set.placement import InTable as InTable
@@ -23,6 +23,7 @@ from .errors import TablePatternsError as TablePatternsError
 from .filters import QueryClass as QueryClass
 from .filters import parse as parse
 from .filters import prop as prop
+from .jobs.drift import Drift as Drift
 from .key import Key as Key
 from .key import above as above
 from .key import at_least as at_least

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
+from .argument_types import check_least
 from .errors import BadInput
 from .limits import MAX_PAGE_ENTITIES
 from .recipe import Account
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _SECONDS_OF_A_PAGE = 5
 """How long a page may take at the limit, so that progress is reported, and little is repeated after a crash."""
@@ -56,3 +62,33 @@ class Pace:
             self._next = mine + self._interval
         if mine > now:
             await self._account.sleep((mine - now).total_seconds())
+
+
+class Pool:
+    """Call a function for many items, so many at a time and so many a second.
+
+    :param account: the account that the calls send requests to
+    :param max_per_second: how many items a second, evenly spaced; None for no limit
+    :param max_concurrency: how many items at a time
+    :raises BadInput: a number is not above zero
+    """
+
+    def __init__(self, account: Account, max_per_second: float | None, max_concurrency: int) -> None:
+        check_least("max_concurrency", max_concurrency, 1)
+        self.pace = Pace(account, max_per_second)
+        self._account = account
+        self._max_concurrency = max_concurrency
+
+    async def map(self, function: Callable[[T], Coroutine[Any, Any, R]], items: Iterable[T]) -> list[R]:
+        """Call the function for each item at the pool's rate, and return the results in the order of the items."""
+
+        async def call(item: T) -> R:
+            await self.pace.turn()
+            return await function(item)
+
+        return await self.gather(*map(call, items))
+
+    async def gather(self, *calls: Coroutine[Any, Any, R]) -> list[R]:
+        """Run calls that take their turns themselves; they pass nothing to each other except through the account."""
+        independent = self.pace.is_unlimited
+        return await self._account.gather(*calls, max_concurrency=self._max_concurrency, independent=independent)

@@ -9,6 +9,7 @@ from budgets.budget import Call, budget, changing, employee, first, staff
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.cost import Cost
 from tablepatterns.entity_set.placement import InBlobs, InTable
+from tablepatterns.jobs import backfill, verify
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.summary import Summary
@@ -81,23 +82,23 @@ budget("InterPartitionIndex", "find", 1)(finding(INTER, "find", **ONE))
 budget("InterPartitionIndex", "range", 1, "up to 1,000 entities")(finding(INTER, "range", **SALES))
 
 
-@budget("EntitySet", "backfill", Cost(table=201, queue=4), "100 entities without copies elsewhere, and their queue")
-def backfill(account: Any) -> Call:
+@budget("jobs", "backfill", Cost(table=201, queue=4), "100 entities without copies elsewhere, and their queue")
+def backfill_missing(account: Any) -> Call:
     staff(account, numbers=tuple(range(100)))
     entities = staff(account, INTER, numbers=())
-    return lambda: entities.backfill(INTER)
+    return lambda: backfill(entities, INTER)
 
 
-@budget("EntitySet", "backfill", Cost(table=401, queue=2), "100 entities whose copies elsewhere are there")
+@budget("jobs", "backfill", Cost(table=401, queue=2), "100 entities whose copies elsewhere are there")
 def backfill_again(account: Any) -> Call:
     entities = staff(account, INTER, numbers=tuple(range(100)))
-    return lambda: entities.backfill(INTER)
+    return lambda: backfill(entities, INTER)
 
 
-@budget("EntitySet", "verify", 1, "100 entities with copies elsewhere, all on one page")
-def verify(account: Any) -> Call:
+@budget("jobs", "verify", 1, "100 entities with copies elsewhere, all on one page")
+def verify_all(account: Any) -> Call:
     entities = staff(account, INTER, numbers=tuple(range(100)))
-    return lambda: entities.verify(INTER)
+    return lambda: verify(entities, INTER)
 
 
 budget("IndexEntity", "insert", 2)(inserting(LISTED))

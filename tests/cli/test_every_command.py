@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from tablepatterns.cli.main import main
 from tablepatterns.cli.output import console, printable
+from tablepatterns.jobs import backfill
 
 HOSTILE = "\u202e[red]\u200bx[]\u2066 [link=a]:smile:"
 """What a key may hold: bidirectional and zero-width characters, and markup."""
@@ -307,7 +308,7 @@ def test_rows_that_do_not_fit_are_all_reported(module: Any) -> None:
     reasons = {tuple(each["row"]): each["reason"] for each in found["misfits"]}
     assert set(reasons) == {(HOSTILE, HOSTILE), (f"empid_{HOSTILE}", "id_000009")}
     assert "ModelVersion" in reasons[f"empid_{HOSTILE}", "id_000009"]
-    module.employees.backfill(module.by_name)
+    backfill(module.employees, module.by_name)
     # Its derived rows and those of other sets belong in the table
     assert json.loads(run(module, "check {app}:employees --json").stdout)["rows"] > 5
     assert [each["row"] for each in json.loads(run(module, "check {app}:employees --json").stdout)["misfits"]] == [

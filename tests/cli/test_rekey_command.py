@@ -97,7 +97,7 @@ def test_differences_are_repaired(app: Any) -> None:
 
 def test_an_interrupted_copy_is_continued(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"{app.__name__}:move"
-    monkeypatch.setattr("tablepatterns.entity_set.maintenance.MAX_PAGE_ENTITIES", 10)
+    monkeypatch.setattr("tablepatterns.jobs.walk.MAX_PAGE_ENTITIES", 10)
     pages: list[Any] = []
 
     def interrupt(self: Any, work: str, token: str | None) -> None:

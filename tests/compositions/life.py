@@ -10,6 +10,7 @@ from compositions.fields import changed, employee, shown
 from compositions.homes import Home
 from compositions.part import Fields, Part
 from tablepatterns import EntitySet, Key
+from tablepatterns.jobs import verify
 from tablepatterns.recipe import table_names
 
 JONES, SMITH = employee(3), employee(5)
@@ -122,7 +123,7 @@ class Staff:
         unverified = {part.name for part in self.parts if not part.is_verified}
         for entities in self.sets():
             for derived in (each for each in self.home.derived_of(entities) if each.name not in unverified):
-                assert (await entities.verify(derived)).is_clean
+                assert (await verify(entities, derived)).is_clean
 
     async def rows(self) -> list[Any]:
         """Return all rows of all tables."""

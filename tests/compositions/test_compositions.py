@@ -32,6 +32,7 @@ from tablepatterns import (
     WideEntity,
 )
 from tablepatterns.errors import BadDesign, BadInput
+from tablepatterns.jobs import verify
 from tablepatterns.recipe import table_names
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.entity_types.entity_type import EntityType
@@ -222,5 +223,5 @@ async def test_of_two_sets_of_two_connections_each_takes_the_others_copies_for_o
     )
     await guests.insert({**JONES, "Email": "jonesj@contoso.com"})
     await staff.create_table()
-    report = await staff.verify(by_email)
+    report = await verify(staff, by_email)
     assert [drift.finding.value for drift in report.drifts] == ["orphaned"]

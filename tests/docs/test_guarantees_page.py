@@ -9,7 +9,7 @@ import pytest
 from tools.pages import guarantees as page
 
 ROOT = Path(__file__).parents[2]
-SHOWN_WITH = {"EntitySet.repair", "LargePropertyStore"}
+SHOWN_WITH = {"jobs.repair", "LargePropertyStore"}
 AGAIN = "run make guarantees to explore again"
 
 

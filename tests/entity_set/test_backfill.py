@@ -10,9 +10,9 @@ import pytest
 from support.employees import rows_of
 from support.maintained_set import BY_ID, KINDS, NEAR, change, fill, found_by, person
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
-from tablepatterns.entity_set.maintenance import Report
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.errors import BadDesign, BadInput, BadToken, DerivedDataMismatch, DuplicateIndexValue
+from tablepatterns.jobs import Report, backfill, repair, verify
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.sdk.operation import Operation
 from tablepatterns_engine.account import Engine
@@ -41,17 +41,17 @@ def staff(storage: Any, table_name: str, index: Any) -> Any:
 async def test_backfill_gives_every_entity_its_row(plain: Any, staff: Any, index: Any) -> None:
     await fill(plain, 30)
     await plain.insert(person(30, Email=None))
-    report = await staff.backfill(index)
+    report = await backfill(staff, index)
     assert (report.entities, report.token) == (31, None)
-    assert (await staff.verify(index)) == Report(entities=31, rows=30)
+    assert (await verify(staff, index)) == Report(entities=31, rows=30)
     assert (await staff.find(index, Department="Sales", Email="7@contoso.com")) == person(7)
 
 
 async def test_backfill_may_be_done_again(plain: Any, staff: Any, index: Any, storage: Any, table_name: str) -> None:
     await fill(plain, 5)
-    await staff.backfill(index)
+    await backfill(staff, index)
     before = await rows_of(storage, table_name)
-    await staff.backfill(index)
+    await backfill(staff, index)
     assert await rows_of(storage, table_name) == before
 
 
@@ -61,10 +61,10 @@ async def test_hundreds_of_entities_in_a_partition_take_few_requests(
     await fill(plain, 300)
     near = EntitySet(storage, table_name, BY_ID, derived=[NEAR])
     with engine.ledger.span() as span:
-        report = await near.backfill(NEAR)
+        report = await backfill(near, NEAR)
     assert report.entities == 300
     assert span.totals.requests <= 12
-    assert await near.verify(NEAR) == Report(entities=300, rows=300)
+    assert await verify(near, NEAR) == Report(entities=300, rows=300)
 
 
 async def test_entities_whose_rows_exist_do_not_keep_others_from_their_group(
@@ -75,9 +75,9 @@ async def test_entities_whose_rows_exist_do_not_keep_others_from_their_group(
     for number in (3, 17):
         await change(near, number, Age=50)
     with engine.ledger.span() as span:
-        await near.backfill(NEAR)
+        await backfill(near, NEAR)
     assert span.totals.requests <= 10
-    assert await near.verify(NEAR) == Report(entities=40, rows=40)
+    assert await verify(near, NEAR) == Report(entities=40, rows=40)
 
 
 class Stop(Exception):
@@ -89,7 +89,7 @@ PAGE = 10
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablepatterns.entity_set.maintenance.MAX_PAGE_ENTITIES", PAGE)
+    monkeypatch.setattr("tablepatterns.jobs.walk.MAX_PAGE_ENTITIES", PAGE)
 
 
 async def spread(plain: Any, storage: Any) -> None:
@@ -111,37 +111,36 @@ async def test_backfill_resumes_where_it_broke(plain: Any, staff: Any, index: An
         raise Stop
 
     with pytest.raises(Stop):
-        await staff.backfill(index, progress=stop)
+        await backfill(staff, index, progress=stop)
     assert reports[0].entities == 3
-    report = await staff.backfill(index, resume=reports[0].token, progress=reports.append)
+    report = await backfill(staff, index, resume=reports[0].token, progress=reports.append)
     assert report == reports[-1] == Report(entities=3)
-    assert (await staff.verify(index)).is_clean
+    assert (await verify(staff, index)).is_clean
 
 
 @pytest.mark.usefixtures("small_pages")
 async def test_verify_resumes_where_it_broke(plain: Any, staff: Any, index: Any, storage: Any) -> None:
     await spread(plain, storage)
     reports: list[Report] = []
-    whole = await staff.verify(index, progress=reports.append)
+    whole = await verify(staff, index, progress=reports.append)
     assert (len(whole.drifts), len(reports[0].drifts)) == (6, 3)
-    rest = await staff.verify(index, resume=reports[0].token)
+    rest = await verify(staff, index, resume=reports[0].token)
     assert {*reports[0].drifts, *rest.drifts} == set(whole.drifts)
 
 
 async def test_backfill_keeps_to_its_pace(plain: Any, staff: Any, index: Any, engine: Engine) -> None:
     await fill(plain, 20)
     before = engine.clock.now().datetime()
-    await staff.backfill(index, max_per_second=2, max_concurrency=1)
+    await backfill(staff, index, max_per_second=2, max_concurrency=1)
     assert 9 <= (engine.clock.now().datetime() - before).total_seconds() < 12
 
 
-@pytest.mark.parametrize("kind", ["backfill", "verify"])
-async def test_a_token_of_other_work_is_rejected(staff: Any, index: Any, kind: str, engine: Engine) -> None:
-    work = getattr(staff, kind)
+@pytest.mark.parametrize("work", [backfill, verify])
+async def test_a_token_of_other_work_is_rejected(staff: Any, index: Any, work: Any, engine: Engine) -> None:
     with engine.ledger.span() as span:
         for token in ("not a token", "e30=", "WzIsMSwxLDFd", b64encode(b"[" * 9_000).decode()):
             with pytest.raises(BadToken):
-                await work(index, resume=token)
+                await work(staff, index, resume=token)
     assert span.totals.requests == 0
 
 
@@ -151,20 +150,20 @@ async def test_a_token_of_a_backfill_does_not_resume_a_verification(
 ) -> None:
     await spread(plain, storage)
     tokens: list[str | None] = []
-    await staff.backfill(index, progress=lambda report: tokens.append(report.token))
+    await backfill(staff, index, progress=lambda report: tokens.append(report.token))
     with pytest.raises(BadToken, match="only the work that returned it"):
-        await staff.verify(index, resume=tokens[0])
+        await verify(staff, index, resume=tokens[0])
 
 
 async def test_derived_data_of_another_set_and_bad_numbers_are_rejected(staff: Any, index: Any) -> None:
     stranger = IntraPartitionIndex(Key("empid_{Department}", "name_{LastName}"))
-    for work in (staff.backfill, staff.verify, staff.repair):
+    for work in (backfill, verify, repair):
         with pytest.raises(BadInput, match="the set keeps"):
-            await work(stranger)
+            await work(staff, stranger)
         with pytest.raises(BadInput):
-            await work(index, max_per_second=0)
+            await work(staff, index, max_per_second=0)
         with pytest.raises(BadInput):
-            await work(index, max_concurrency=0)
+            await work(staff, index, max_concurrency=0)
 
 
 # ------------------------------------------------------------------ writers while the rows are being built
@@ -184,9 +183,9 @@ async def test_while_rows_are_built_entities_without_them_can_be_changed(
     await staff.insert(person(5))
     with pytest.raises(DuplicateIndexValue):
         await staff.insert(person(6, Email="5@contoso.com"))
-    assert found_by(await staff.verify(NEAR)) == {Finding.MISSING: ["3@contoso.com"]}
-    await staff.backfill(NEAR)
-    assert (await strict.verify(NEAR)).is_clean
+    assert found_by(await verify(staff, NEAR)) == {Finding.MISSING: ["3@contoso.com"]}
+    await backfill(staff, NEAR)
+    assert (await verify(strict, NEAR)).is_clean
     await change(strict, 3, Age=2)
 
 

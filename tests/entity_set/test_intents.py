@@ -19,6 +19,7 @@ from tablepatterns import EntitySet, Key
 from tablepatterns.entity_set.intents import Claim, Intent, Trace, shares
 from tablepatterns.entity_set.reconcile import ABANDONED_AFTER
 from tablepatterns.errors import BadInput, BadMessage, EntityAlreadyExists, LeaseLost
+from tablepatterns.jobs import repair, verify
 from tablepatterns.limits import MAX_MESSAGE_BYTES
 from tablepatterns.messages.envelope import Envelope
 from tablepatterns.recipe import new_lock
@@ -107,7 +108,7 @@ async def test_copies_become_consistent_after_a_crash_at_any_point(
             await reliable.process_intents()
             assert await copies_of(storage, table) == await expected_of(storage, table)
             assert waiting(engine, f"{table.lower()}-intents") == 0
-            assert (await reliable.verify(kind)).is_clean
+            assert (await verify(reliable, kind)).is_clean
     raise AssertionError("the write does not end")
 
 
@@ -145,7 +146,7 @@ async def test_once_the_entity_is_written_nothing_that_fails_is_raised(
     assert waiting(engine, queue) == 1
     engine.clock.advance(LEASE)
     assert await staff.process_intents() == 1
-    assert (await staff.verify(by_email)).is_clean
+    assert (await verify(staff, by_email)).is_clean
     await staff.merge(entity, {"Age": 35})
 
 
@@ -253,10 +254,10 @@ async def test_an_unprocessed_reservation_expires_after_a_day(
     with pytest.raises(Crashed):
         await staff_of(connect_crashing(backend, engine, Crash(1, after=True)), table_name, unique).insert(jones())
     engine.queues.clear(queue)
-    assert (await reliable.verify(unique)).is_clean
+    assert (await verify(reliable, unique)).is_clean
     engine.clock.advance(ABANDONED_AFTER.total_seconds())
-    assert not (await reliable.verify(unique)).is_clean
-    assert await reliable.repair(unique) == 1
+    assert not (await verify(reliable, unique)).is_clean
+    assert await repair(reliable, unique) == 1
     assert await rows_of(storage, table_name) == {}
 
 

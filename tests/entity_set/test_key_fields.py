@@ -34,6 +34,7 @@ from tablepatterns import (
     prefix,
 )
 from tablepatterns.errors import BadInput, BadKey
+from tablepatterns.jobs import recount
 from tablepatterns.recipe import recipe, stream
 from tablepatterns_review.plans.explain import Plans
 
@@ -79,7 +80,7 @@ async def test_an_entity_set_takes_fields_of_any_name(storage: Any, new_name: An
     assert await entities.keys_of(ages, PARTITION | {"where": "x"}) == [NAMED]
     assert len(await entities.find_all(ages, PARTITION | {"where": "x"}, max_concurrency=2)) == 1
     assert await entities.totals(total, PARTITION) == {"count": 1}
-    assert await entities.recount(total, PARTITION) == []
+    assert await recount(entities, total, PARTITION) == []
     assert len([each async for each in entities.range(PARTITION | {"size": 3, "token": prefix("t")})]) == 1
     assert len([each async for each in entities.range(emails, PARTITION, select=["Age"])]) == 1
     assert len((await entities.page(PARTITION, size=1)).items) == 1

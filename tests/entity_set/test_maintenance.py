@@ -18,6 +18,7 @@ from tablepatterns.entity_set.placement import InPartition, InTable
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.entity_set.row_store import RowReader
 from tablepatterns.errors import BadDesign, EntityChanged
+from tablepatterns.jobs import backfill, repair, verify
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.account import Engine
@@ -52,7 +53,7 @@ async def test_verify_reports_missing_stale_orphaned_and_contested_rows(
     await change(plain, 2, Email="moved@contoso.com")
     await plain.delete({"Department": "Sales", "EmployeeId": 3}, force=True)
     await plain.insert(person(7, Email="5@contoso.com"))
-    report = await staff.verify(index)
+    report = await verify(staff, index)
     assert found_by(report) == {
         Finding.STALE: ["1@contoso.com"],
         Finding.MISSING: ["moved@contoso.com"],
@@ -67,7 +68,7 @@ async def test_verify_reports_missing_stale_orphaned_and_contested_rows(
 async def test_verify_writes_nothing(plain: Any, staff: Any, index: Any, engine: Engine) -> None:
     await fill(plain, 3)
     with engine.ledger.span() as span:
-        await staff.verify(index)
+        await verify(staff, index)
     assert {record.operation for record in span.records} <= {"QueryEntity", "QueryEntities"}
 
 
@@ -78,21 +79,21 @@ async def test_repair_mends_all_but_what_is_contested(plain: Any, staff: Any, in
     await change(plain, 2, Email="moved@contoso.com")
     await plain.delete({"Department": "Sales", "EmployeeId": 3}, force=True)
     await plain.insert(person(7, Email="5@contoso.com"))
-    assert await staff.repair(index) == 4
-    assert found_by(await staff.verify(index)) == {Finding.CONTESTED: ["5@contoso.com"]}
+    assert await repair(staff, index) == 4
+    assert found_by(await verify(staff, index)) == {Finding.CONTESTED: ["5@contoso.com"]}
     await plain.delete({"Department": "Sales", "EmployeeId": 5}, force=True)
-    assert await staff.repair(index) == 1
-    assert (await staff.verify(index)).is_clean
+    assert await repair(staff, index) == 1
+    assert (await verify(staff, index)).is_clean
     assert (await staff.find(index, Department="Sales", Email="5@contoso.com"))["EmployeeId"] == 7
 
 
 async def test_repair_goes_by_what_is_there_now_and_not_by_an_old_report(plain: Any, staff: Any, index: Any) -> None:
     await staff.insert(person(1))
     await change(plain, 1, Email="moved@contoso.com")
-    report = await staff.verify(index)
+    report = await verify(staff, index)
     await change(plain, 1, Email="1@contoso.com", Age=99)
-    await staff.repair(index, report)
-    assert (await staff.verify(index)).is_clean
+    await repair(staff, index, report)
+    assert (await verify(staff, index)).is_clean
     assert (await staff.find(index, Department="Sales", Email="1@contoso.com"))["Age"] == 99
 
 
@@ -105,9 +106,9 @@ async def test_maintenance_ignores_rows_of_other_kinds(staff: Any, index: Any, s
     for row in strangers:
         await storage.table(table_name).submit(Operation.insert(row))
     before = await rows_of(storage, table_name)
-    assert (await staff.verify(index)).is_clean
-    await staff.backfill(index)
-    await staff.repair(index)
+    assert (await verify(staff, index)).is_clean
+    await backfill(staff, index)
+    await repair(staff, index)
     assert await rows_of(storage, table_name) == before
 
 
@@ -122,12 +123,12 @@ async def test_what_maintenance_costs(plain: Any, engine: Engine, storage: Any, 
             await call
         return int(span.totals.billable)
 
-    assert await cost(near.backfill(NEAR)) == 1 + 1
+    assert await cost(backfill(near, NEAR)) == 1 + 1
     # Four transactions are rejected before each entity is looked at
-    assert await cost(near.backfill(NEAR)) == 1 + 4 + 2 * 40
-    assert await cost(near.verify(NEAR)) == 1
-    assert await cost(far.backfill(FAR)) == 1 + 2 + 2 * 40
-    assert await cost(far.verify(FAR)) == 1
+    assert await cost(backfill(near, NEAR)) == 1 + 4 + 2 * 40
+    assert await cost(verify(near, NEAR)) == 1
+    assert await cost(backfill(far, FAR)) == 1 + 2 + 2 * 40
+    assert await cost(verify(far, FAR)) == 1
 
 
 async def test_an_entity_that_changes_during_a_repair_is_repaired_from_its_new_value(
@@ -148,9 +149,9 @@ async def test_an_entity_that_changes_during_a_repair_is_repaired_from_its_new_v
             engine.tables.apply(table_name, _merge(row, Age=99))
 
     slow = EntitySet(backend.connect(engine, raw_response_hook=meddle), table_name, BY_ID, derived=[index])
-    await slow.backfill(index)
+    await backfill(slow, index)
     assert changed
-    assert (await slow.verify(index)).is_clean
+    assert (await verify(slow, index)).is_clean
 
 
 def _merge(row: Any, **properties: Any) -> Any:
@@ -173,9 +174,9 @@ async def test_derived_data_that_cannot_be_verified_is_rejected_by_maintenance(p
     await fill(plain, 1)
     untold = Untold()
     staff = EntitySet(storage, plain.table.name, BY_ID, derived=[untold])
-    for work in (staff.backfill, staff.verify, staff.repair):
+    for work in (backfill, verify, repair):
         with pytest.raises(BadDesign, match="keys, repair_operation and primary_keys_of"):
-            await work(untold)
+            await work(staff, untold)
 
 
 # ------------------------------------------------------------------ rows that entities share
@@ -224,19 +225,19 @@ async def test_shared_rows_are_maintained_backfilled_verified_and_repaired(
     names = Names(partition)
     staff = EntitySet(storage, table_name, BY_ID, derived=[names])
     row = (partition.format("Sales"), "name_Jones")
-    await staff.backfill(names)
+    await backfill(staff, names)
     assert set((await rows_of(storage, table_name))[row]) == {f"_id_{number:06d}" for number in range(3)}
     await staff.insert(person(3))
     await change(staff, 0, LastName="Smith")
     await staff.delete({"Department": "Sales", "EmployeeId": 1}, force=True)
-    assert (await staff.verify(names)).is_clean
+    assert (await verify(staff, names)).is_clean
     assert set((await rows_of(storage, table_name))[row]) == {"_id_000002", "_id_000003"}
     await plain.delete({"Department": "Sales", "EmployeeId": 2}, force=True)
     await change(plain, 3, LastName="Brown")
-    report = await staff.verify(names)
+    report = await verify(staff, names)
     assert found_by(report) == {Finding.ORPHANED: ["name_Jones", "name_Jones"], Finding.MISSING: ["name_Brown"]}
-    await staff.repair(names, report)
-    assert (await staff.verify(names)).is_clean
+    await repair(staff, names, report)
+    assert (await verify(staff, names)).is_clean
     assert row not in await rows_of(storage, table_name)
 
 
@@ -258,7 +259,7 @@ async def test_a_commit_is_retried_if_another_writer_changed_a_shared_row(
     slow = EntitySet(backend.connect(engine, raw_response_hook=meddle), table_name, BY_ID, derived=[names])
     await slow.insert(person(1))
     assert meddled
-    assert (await staff.verify(names)).is_clean
+    assert (await verify(staff, names)).is_clean
     stale = await staff.get(Department="Sales", EmployeeId=1)
     await change(staff, 1, Age=1)
     with pytest.raises(EntityChanged):
@@ -285,8 +286,8 @@ async def test_whatever_is_done_past_the_set_repair_ends_with_nothing_out_of_lin
         await staff.insert(person(0))
         for word, number, value in steps:
             await _meddle(plain, storage, index, word, number, value)
-        await staff.repair(index)
-        left = await staff.verify(index)
+        await repair(staff, index)
+        left = await verify(staff, index)
         assert set(found_by(left)) <= {Finding.CONTESTED}
         emails = [each["Email"] async for each in plain.range(Department="Sales")]
         copies = [each["Email"] async for each in staff.range(index, Department="Sales")]

@@ -9,7 +9,8 @@ import pytest
 from support.indexed_staff import JONES, REFUSED, copies_are_right, drain, explored, prepared, read, staff_in
 from support.table_states import delete, op
 from tablepatterns.entity_set.intents import Intents
-from tablepatterns.entity_set.maintenance import Repairer
+from tablepatterns.jobs import backfill, repair, verify
+from tablepatterns.jobs.repairer import Repairer
 from tablepatterns_explore import Counterexample, World
 
 
@@ -21,19 +22,19 @@ def backfilled_while_it_moves(world: World) -> list[Any]:
     """The copy is missing; one actor backfills it while another one changes its key."""
     staff = prepared(world, "a")
     world.engine.tables.apply("Staff", delete("email_Sales", "a"))
-    return [staff.backfill(index_of(staff)), staff.merge(read(world, staff), {"Email": "b"})]
+    return [backfill(staff, index_of(staff)), staff.merge(read(world, staff), {"Email": "b"})]
 
 
 def repaired_while_it_moves(world: World) -> list[Any]:
     """The copy is stale; one actor repairs it while another one deletes the entity."""
     staff = prepared(world, "a")
     world.engine.tables.apply("Staff", op("merge", "empid_Sales", "000001", "*", Age=35))
-    report = world.run(staff.verify(index_of(staff)))
+    report = world.run(verify(staff, index_of(staff)))
 
     async def leave() -> None:
         await staff.delete(await staff.get(**JONES))
 
-    return [staff.repair(index_of(staff), report), leave()]
+    return [repair(staff, index_of(staff), report), leave()]
 
 
 def right_after_another_backfill(world: World) -> None:
@@ -42,21 +43,21 @@ def right_after_another_backfill(world: World) -> None:
     async def again() -> None:
         await drain(world)
         staff = staff_in(world)
-        await staff.backfill(index_of(staff))
+        await backfill(staff, index_of(staff))
 
     world.run(again())
     copies_are_right(world)
 
 
 @pytest.mark.guarantee(
-    "EntitySet.backfill", "copies match their primaries at the end, while a writer keeps running, after any crash"
+    "jobs.backfill", "copies match their primaries at the end, while a writer keeps running, after any crash"
 )
 def test_a_backfill_runs_while_a_writer_keeps_writing_after_any_crash() -> None:
     explored(backfilled_while_it_moves, right_after_another_backfill, crashes=1)
 
 
 @pytest.mark.guarantee(
-    "EntitySet.repair", "repaired rows match their primaries at the end, while a writer keeps running, after any crash"
+    "jobs.repair", "repaired rows match their primaries at the end, while a writer keeps running, after any crash"
 )
 def test_a_repair_runs_while_a_writer_keeps_writing_after_any_crash() -> None:
     explored(repaired_while_it_moves, right_after_another_backfill, crashes=1, expected=REFUSED)

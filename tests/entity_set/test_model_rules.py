@@ -45,6 +45,7 @@ from tablepatterns.errors import (
     TablePatternsError,
     UnrecognizedEntity,
 )
+from tablepatterns.jobs import backfill, migrate, repair, verify
 
 KEY = Key("{room}", "{hour:04d}")
 KEYS = {"room": "red", "hour": 9}
@@ -399,8 +400,8 @@ def test_the_newest_entries_of_logs_are_not_fewer() -> None:
 
 def test_what_does_not_fit_can_be_replaced_and_verified() -> None:
     bookings = bookings_with("skip", bad=[0])
-    assert bookings.verify(BY_SEATS).drifts == ()
-    assert bookings.migrate().rewritten == 0
+    assert verify(bookings, BY_SEATS).drifts == ()
+    assert migrate(bookings).rewritten == 0
     bookings.insert_or_replace(made(OfPydantic, hour=0, seats=5))
     assert bookings.get(room="red", hour=0).seats == 5
     bookings.without_model().update(lambda each: {**each, "seats": 500}, room="red", hour=0)
@@ -525,7 +526,9 @@ def test_an_upgrade_that_fails_names_table_entity_and_version(upgrade: Any, text
     storage = connect()
     EntitySet(storage, "Bookings", KEY).insert({**KEYS, "seats": 1})
     bookings: Any = EntitySet(storage, "Bookings", KEY, model=OfDataclass, versions=[(1, upgrade)])
-    for call in (lambda: bookings.get(KEYS), lambda: bookings.update(made(OfDataclass), seats=2), bookings.migrate):
+    changed = made(OfDataclass)
+    calls = (lambda: bookings.get(KEYS), lambda: bookings.update(changed, seats=2), lambda: migrate(bookings))
+    for call in calls:
         with pytest.raises(UnrecognizedEntity, match=text) as caught:
             call()
         for part in ("OfDataclass from version 1 to 2", "('red', '0009')", "table Bookings"):
@@ -547,14 +550,14 @@ def test_what_nothing_can_be_derived_from_does_not_stop_the_jobs(derived: Any) -
         bookings.insert(made(OfDataclass))
         foreign = {"PartitionKey": "red", "RowKey": "0007", "seats": "many"}
         storage.tables.get_table_client("Bookings").create_entity(foreign)
-        for job in (bookings.verify, bookings.repair, bookings.backfill):
+        for job in (verify, repair, backfill):
             if on_unrecognized == "raise":
                 with pytest.raises(UnrecognizedEntity, match=r"\('red', '0007'\).*seats = 'many'"):
-                    job(derived)
+                    job(bookings, derived)
             else:
-                job(derived)
+                job(bookings, derived)
         if on_unrecognized != "raise":
-            assert bookings.verify(derived).entities == 1
+            assert verify(bookings, derived).entities == 1
     assert {each.key for each in reported} == {("red", "0007")}
 
 

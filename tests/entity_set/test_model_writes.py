@@ -11,6 +11,7 @@ import pytest
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.calls import SetCalls
 from tablepatterns.errors import EntityAlreadyExists, UnrecognizedEntity
+from tablepatterns.jobs import migrate
 from tablepatterns_explore import World, explore
 
 KEY = Key("{department}", "empid_{employee_id:06d}")
@@ -98,7 +99,7 @@ class Writes:
         await self.people.rename(await self.people.get({**JONES, "employee_id": 224}), employee_id=223)
 
     async def migrate(self) -> None:
-        await self.people.migrate()
+        await migrate(self.people)
         await self.replace()
 
 

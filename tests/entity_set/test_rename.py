@@ -21,6 +21,7 @@ from tablepatterns.errors import (
     EntityNotFound,
     OutcomeUnknown,
 )
+from tablepatterns.jobs import verify
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.index_entities import IndexEntity
@@ -139,7 +140,7 @@ async def test_eventual_derived_data_follows_a_rename(storage: Any, new_name: An
     await staff.rename(await staff.get(**OLD), EmployeeId=224)
     assert await queue.length() == 0
     for each in derived:
-        report = await staff.verify(each)
+        report = await verify(staff, each)
         assert not report.drifts
     found = await staff.find(derived[1], Department="Sales", Email="223@contoso.com")
     assert found["EmployeeId"] == 224
@@ -250,13 +251,13 @@ def test_a_move_keeps_the_key_of_a_unique_eventual_index(engine: Engine, call: s
     with pytest.raises(DuplicateIndexValue, match="is already used by another entity"):
         staff.insert(jones(EmployeeId=1))
     staff.rename(entity, EmployeeId=225)
-    assert not staff.verify(unique).drifts
+    assert not verify(staff, unique).drifts
     staff.insert(jones(EmployeeId=226, Email="jo@contoso.com"))
     first, second = (staff.get(Department="Sales", EmployeeId=number) for number in (225, 226))
     swap = staff.merging(first, {"Email": "jo@contoso.com"}), staff.merging(second, {"Email": "jonesj@contoso.com"})
     EntityGroupTransaction(storage, "Staff").commit(*swap)
     assert staff.find(unique, Email="jonesj@contoso.com")["EmployeeId"] == 226
-    assert not staff.verify(unique).drifts
+    assert not verify(staff, unique).drifts
 
 
 def test_a_move_of_an_entity_that_changed_reports_that_and_keeps_the_copy(engine: Engine) -> None:
@@ -267,7 +268,7 @@ def test_a_move_of_an_entity_that_changed_reports_that_and_keeps_the_copy(engine
     with pytest.raises(EntityChanged):
         staff.rename(entity, EmployeeId=225)
     assert staff.find(unique, Email="jonesj@contoso.com")["EmployeeId"] == 224
-    assert not staff.verify(unique).drifts
+    assert not verify(staff, unique).drifts
 
 
 def test_a_move_within_the_partition_names_rename() -> None:

@@ -36,6 +36,7 @@ from tablepatterns import (
     prop,
 )
 from tablepatterns.errors import BadDesign, UnrecognizedEntity
+from tablepatterns.jobs import backfill, repair, verify
 
 KEY = Key("{department}", "empid_{employee_id:06d}")
 JONES = {"department": "Sales", "employee_id": 223}
@@ -101,7 +102,7 @@ async def test_code_uses_the_names_of_fields(employees: Any, service: Any, table
         BY_EMAIL_EVENTUAL, email="x@contoso.com"
     )
     for derived in (BY_EMAIL, BY_EMAIL_EVENTUAL, LISTED):
-        assert (await employees.verify(derived)).drifts == ()
+        assert (await verify(employees, derived)).drifts == ()
     assert (await employees.totals(TOTALS, department="Sales")) == {"email": 1}
     await KeyRotation(employees).rotate()
     await employees.delete(await employees.get(JONES))
@@ -136,17 +137,17 @@ async def test_each_kind_of_derived_data_is_verified_backfilled_and_repaired(
 
     await employees().insert(jones(employee_id=1, email="1"))
     people = employees(derived)
-    await people.backfill(derived)
+    await backfill(people, derived)
     second = await people.insert(jones(employee_id=2, email="2"))
     second.email = "3"
     await people.replace(second)
     await people.insert(jones(employee_id=3, email="4"))
     await people.delete(await people.get(department="Sales", employee_id=3))
-    assert (await people.verify(derived)).is_clean
+    assert (await verify(people, derived)).is_clean
     await employees().update(jones(employee_id=1), email="5", hired=date(2020, 1, 1))
-    assert not (await people.verify(derived)).is_clean
-    await people.repair(derived)
-    assert (await people.verify(derived)).is_clean
+    assert not (await verify(people, derived)).is_clean
+    await repair(people, derived)
+    assert (await verify(people, derived)).is_clean
 
 
 async def test_properties_with_the_names_of_renamed_fields_survive(storage: Any, service: Any, table_name: str) -> None:

@@ -29,6 +29,7 @@ LAYERS = (
     ("rate_limit", "retry"),
     ("messages",),
     ("entity_set", "inventory"),
+    ("jobs",),
     ("recipes",),
     ("account", "storage", "aio"),
     ("testing",),
@@ -51,6 +52,7 @@ NEVER = (
     ("retry", ("tablepatterns_engine", "catalogue")),
     ("messages", ("tablepatterns_engine", "catalogue")),
     ("entity_set", ("tablepatterns_engine", "catalogue")),
+    ("jobs", ("tablepatterns_engine", "catalogue")),
     ("recipes", ("tablepatterns_engine", "catalogue")),
 )
 """What a module does not import although it lies below: the engine and the recipes do not know each other."""

@@ -13,6 +13,7 @@ from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
+from tablepatterns.jobs import backfill, repair, verify
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.sdk.operation import ANY, Operation
@@ -282,17 +283,17 @@ async def test_copies_can_be_backfilled_verified_and_repaired(places: DerivedTab
     keys = dict(zip(("PartitionKey", "RowKey"), manager.key.format(SALES), strict=True))
     await table.submit(Operation.insert({**keys, "ManagerId": 1}))
     employees, departments = both(places, manager)
-    assert len((await employees.verify(manager)).of(Finding.STALE)) == 1
-    await employees.backfill(manager)
+    assert len((await verify(employees, manager)).of(Finding.STALE)) == 1
+    await backfill(employees, manager)
     assert await managed(departments) == ("1@contoso.com", "Jo")
     await table.submit(Operation.merge({**keys, "ManagerEmail": "wrong"}, ANY))
-    assert await employees.repair(manager) == 1
+    assert await repair(employees, manager) == 1
     assert await managed(departments) == ("1@contoso.com", "Jo")
     await past.delete({"Department": "Sales", "EmployeeId": 1}, force=True)
-    assert len((await employees.verify(manager)).of(Finding.ORPHANED)) == 1
-    await employees.repair(manager)
+    assert len((await verify(employees, manager)).of(Finding.ORPHANED)) == 1
+    await repair(employees, manager)
     assert await managed(departments) == (None, None)
-    assert (await employees.verify(manager)).is_clean
+    assert (await verify(employees, manager)).is_clean
 
 
 # -- what is refused

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,10 @@ from tablepatterns import (
     PeriodTables,
     Rekey,
     WideEntity,
+    rate_limit,
 )
-from tablepatterns.entity_set.row_check import check_rows
+from tablepatterns.jobs import backfill, migrate, repair, verify
+from tablepatterns.jobs.row_check import check_rows
 from tablepatterns_explore import World
 from tablepatterns_explore.world import START, SteppedStorage
 
@@ -45,6 +48,15 @@ KEY = Key("{Department}", "id_{Number}")
 ONE, TWO = ({"Department": "Sales", "Number": number} for number in "12")
 BOTH = [ONE, TWO]
 BY_NAME = IntraPartitionIndex(Key("{Department}", "name_{Name}_{Number}"))
+
+
+@dataclass
+class Person:
+    Department: str
+    Number: str
+    Name: str
+
+
 Make = Callable[[World], list[Any]]
 CASES: dict[str, Make] = {}
 """The actors that make the concurrent calls, by the module and the function that declares the calls as independent."""
@@ -88,12 +100,12 @@ def many_reads_of_wide_entities(world: World) -> list[Any]:
     return [wide.get_many([*BOTH, {**ONE, "Number": "3"}]), rename(wide)]
 
 
-@case("entity_set._compare_pages")
+@case("derived_data.compare")
 def verification(world: World) -> list[Any]:
-    return [staff(world, BY_NAME, entities=BOTH).verify(BY_NAME)]
+    return [verify(staff(world, BY_NAME, entities=BOTH), BY_NAME)]
 
 
-@case("row_check.check_rows")
+@case("row_check.check_page")
 def row_check(world: World) -> list[Any]:
     entities = staff(world, mappings=[LargeProperties(["Photo", "Report"], container="files", above=0)])
     for key in BOTH:
@@ -101,16 +113,22 @@ def row_check(world: World) -> list[Any]:
     return [check_rows(entities)]
 
 
-@case("maintenance._insert_missing")
-def backfill(world: World) -> list[Any]:
+@case("migration.rewrite_stale")
+def migration(world: World) -> list[Any]:
+    entities = staff(world, entities=BOTH, model=Person, versions=[(1, dict)])
+    return [migrate(entities), entities.update(Person("Sales", "2", "jo"), Name="jones")]
+
+
+@case("repairer._insert_missing")
+def backfill_of_two(world: World) -> list[Any]:
     entities = staff(world, BY_NAME, entities=[ONE, {**TWO, "Department": "Marketing"}])
-    return [entities.backfill(BY_NAME), rename(entities, ONE)]
+    return [backfill(entities, BY_NAME), rename(entities, ONE)]
 
 
-@case("maintenance._repair_in_partition")
-def repair(world: World) -> list[Any]:
+@case("repairer._repair_in_partition")
+def repair_of_two(world: World) -> list[Any]:
     entities = staff(world, BY_NAME, entities=BOTH)
-    return [entities.repair(BY_NAME, world.run(entities.verify(BY_NAME)))]
+    return [repair(entities, BY_NAME, world.run(verify(entities, BY_NAME)))]
 
 
 @case("intents._at_once")
@@ -127,7 +145,7 @@ def lists_in_blobs(world: World) -> list[Any]:
     world.prepare(world.storage.container("lists").create())
     for entity, name in zip(BOTH, ("jo", "jones"), strict=True):
         world.prepare(entities.insert({**entity, "Name": name}))
-    return [entities.verify(by_name)]
+    return [verify(entities, by_name)]
 
 
 @case("one_to_many.family")
@@ -199,7 +217,7 @@ def copy_to_new_keys(world: World) -> list[Any]:
     return [rekey(world).copy()]
 
 
-@case("rekey.verify")
+@case("rekey.compare_page")
 def verification_of_new_keys(world: World) -> list[Any]:
     return [rekey(world).verify()]
 
@@ -216,6 +234,11 @@ def interrupted_copy(world: World) -> list[Any]:
 
     world.prepare(interrupt())
     return [move.process_intents()]
+
+
+@case("rekey.correct")
+def repair_of_copies(world: World) -> list[Any]:
+    return [rekey(world).repair()]
 
 
 @case("rekey.clean_up")
@@ -286,7 +309,10 @@ def observed() -> Iterator[set[str]]:
 
     async def note(storage: SteppedStorage, *calls: Any, independent: bool = False, **options: Any) -> Any:
         if independent and len(calls) > 1:
-            code = sys._getframe(1).f_code
+            frame: Any = sys._getframe(1)
+            while frame.f_code.co_filename == rate_limit.__file__:
+                frame = frame.f_back
+            code = frame.f_code
             seen.add(f"{Path(code.co_filename).stem}.{code.co_name}")
         return await gather(storage, *calls, independent=independent, **options)
 
@@ -318,8 +344,23 @@ def test_all_independent_calls_are_explored() -> None:
 def declared(path: Path) -> Iterator[str]:
     """Yield the functions of a module that declare concurrent calls as independent."""
     text = path.read_text(encoding="utf-8")
-    for function in ast.walk(ast.parse(text)) if "independent=" in text else ():
-        if isinstance(function, ast.AsyncFunctionDef):
-            calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
-            if any(each.arg == "independent" for call in calls for each in call.keywords):
+    if path.stem != "rate_limit" and ("independent=" in text or "pool." in text):
+        for function in ast.walk(ast.parse(text)):
+            if isinstance(function, ast.AsyncFunctionDef) and any(map(is_independent, own_calls(function))):
                 yield f"{path.stem}.{function.name}"
+
+
+def own_calls(function: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls of a function, without those of functions inside it."""
+    for node in ast.iter_child_nodes(function):
+        if isinstance(node, ast.Call):
+            yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from own_calls(node)
+
+
+def is_independent(call: ast.Call) -> bool:
+    """Whether a call declares calls as independent, itself or by a `Pool`."""
+    text = ast.unparse(call.func)
+    is_of_pool = text.endswith(("pool.map", "pool.gather"))
+    return is_of_pool or any(keyword.arg == "independent" for keyword in call.keywords)

@@ -13,6 +13,7 @@ from support.name_lists import EVENTUAL, EVERYWHERE, OUTSIDE, SALES, Make, numbe
 from tablepatterns import BulkLoad
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns.jobs import backfill, repair, verify
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import ANY, Operation
 
@@ -43,7 +44,7 @@ async def test_lists_follow_inserts_renames_and_deletes(places: DerivedTables, m
     await employees.insert(jones(EmployeeId=1, LastName=None))
     assert await numbers(employees, via) == [152, 223]
     assert await numbers(employees, via, "Smith") == [42]
-    assert (await employees.verify(via)).is_clean
+    assert (await verify(employees, via)).is_clean
 
 
 @pytest.mark.guide("G-181")
@@ -99,12 +100,12 @@ async def test_lists_can_be_filled_for_entities_that_are_older(places: DerivedTa
     via = make(places)
     employees = places.employees(via)
     assert (
-        len((await employees.verify(via)).of(Finding.MISSING)) + len((await employees.verify(via)).of(Finding.STALE))
+        len((await verify(employees, via)).of(Finding.MISSING)) + len((await verify(employees, via)).of(Finding.STALE))
         == 5
     )
-    await employees.backfill(via)
+    await backfill(employees, via)
     assert await numbers(employees, via) == [0, 1, 2, 3, 4]
-    assert (await employees.verify(via)).is_clean
+    assert (await verify(employees, via)).is_clean
 
 
 @EVERYWHERE
@@ -116,13 +117,13 @@ async def test_stale_lists_of_crashed_writers_are_found_and_repaired(places: Der
     await past.delete({"Department": "Sales", "EmployeeId": 1}, force=True)
     await past.insert(jones(EmployeeId=7))
     await past.update(lambda employee: employee.update(LastName="Smith"), Department="Sales", EmployeeId=2)
-    report = await employees.verify(via)
+    report = await verify(employees, via)
     assert len(report.of(Finding.ORPHANED)) == 2
     assert len(report.of(Finding.MISSING)) + len(report.of(Finding.STALE)) == 2
-    assert await employees.repair(via, report) == len({drift.row for drift in report.drifts})
+    assert await repair(employees, via, report) == len({drift.row for drift in report.drifts})
     assert await numbers(employees, via) == [0, 7]
     assert await numbers(employees, via, "Smith") == [2]
-    assert (await employees.verify(via)).is_clean
+    assert (await verify(employees, via)).is_clean
 
 
 # -- beside others
@@ -137,7 +138,7 @@ async def test_one_set_may_keep_lists_of_one_field_in_several_places(places: Der
         await employees.insert(jones(EmployeeId=number, Email=f"{number}@contoso.com"))
     for via in named:
         assert await numbers(employees, via) == [1, 2]
-        assert (await employees.verify(via)).is_clean
+        assert (await verify(employees, via)).is_clean
     assert (await employees.find(by_email, Department="Sales", Email="1@contoso.com"))["EmployeeId"] == 1
 
 
@@ -148,4 +149,4 @@ async def test_entities_that_are_loaded_in_bulk_are_listed(places: DerivedTables
     names = ("Jones", "Smith", "Jones", "Brown", "Jones")
     await BulkLoad(employees).load(jones(EmployeeId=number, LastName=name) for number, name in enumerate(names))
     assert await numbers(employees, via) == [0, 2, 4]
-    assert (await employees.verify(via)).is_clean
+    assert (await verify(employees, via)).is_clean

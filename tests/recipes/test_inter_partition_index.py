@@ -22,6 +22,7 @@ from tablepatterns.errors import (
     LimitExceeded,
 )
 from tablepatterns.filters import prop
+from tablepatterns.jobs import repair, verify
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.entity_group_transaction import EntityGroupTransaction
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
@@ -244,7 +245,7 @@ async def test_a_bulk_load_writes_the_copies_too(staff_of: Any, storage: Any, ta
     await BulkLoad(staff).load(jones(EmployeeId=number, Email=f"{number}@x") for number in range(150))
     rows = await rows_of(storage, table_name)
     assert sum(partition == "email_Sales" for partition, _ in rows) == 150
-    assert (await staff.verify(by_email)).is_clean
+    assert (await verify(staff, by_email)).is_clean
     assert await intents(storage, table_name) == 0
 
 
@@ -279,9 +280,9 @@ async def test_a_copy_holds_what_the_primary_holds_however_that_is_stored(
     await staff.replace(found)
     rows = await rows_of(storage, table_name)
     assert rows[PRIMARY]["LastName"] == rows[COPY]["LastName"] != "Jones"
-    assert (await staff.verify(by_email)).is_clean
+    assert (await verify(staff, by_email)).is_clean
     await EntitySet(storage, table_name, BY_ID).merge(ID, {"Age": 99}, force=True)
-    await staff.repair(by_email)
+    await repair(staff, by_email)
     assert await staff.find(by_email, Department="Sales", Email=COPY[1]) == jones(Age=99)
 
 

@@ -25,6 +25,7 @@ from support.indexed_staff import (
 from tablepatterns.entity import Entity
 from tablepatterns.entity_set.intents import Intent, Intents, SentIntents
 from tablepatterns.errors import DuplicateIndexValue
+from tablepatterns.jobs import verify
 from tablepatterns.messages.lease import Lease
 from tablepatterns_explore import Counterexample, World
 
@@ -147,9 +148,9 @@ def test_stale_rows_after_a_long_stall_are_found_and_repaired() -> None:
         await drain(world)
         staff = staff_in(world)
         (by_email,) = staff.derived
-        report = await staff.verify(by_email)
-        await staff.repair(by_email, report)
-        assert (await staff.verify(by_email)).is_clean
+        report = await verify(staff, by_email)
+        await repair(staff, by_email, report)
+        assert (await verify(staff, by_email)).is_clean
 
     def right_after_repair(world: World) -> None:
         world.run(repair(world))

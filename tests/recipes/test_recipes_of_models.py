@@ -30,6 +30,7 @@ from tablepatterns import (
     explain,
 )
 from tablepatterns.errors import BadDesign, BadInput
+from tablepatterns.jobs import verify
 
 KEY = Key("{department}", "empid_{employee_id:06d}")
 BY_MAIL = InterPartitionIndex(Key("mail", "mail_{email}"))
@@ -60,7 +61,7 @@ async def test_entities_of_a_model_are_loaded_moved_archived_and_read(storage: A
     await archive.archive(employees.entity_of(found[2]))
     await Worker(storage, [archive]).run_once()
     assert await employees.get(department="Sales", employee_id=2) is None
-    assert (await employees.verify(BY_MAIL)).drifts == ()
+    assert (await verify(employees, BY_MAIL)).drifts == ()
     await BulkDelete(employees).delete(department="Sales")
     assert [each.employee_id async for each in employees.scan()] == [1]
 

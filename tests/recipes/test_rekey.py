@@ -32,6 +32,7 @@ from tablepatterns.errors import (
     OutcomeUnknown,
     RekeyNotReady,
 )
+from tablepatterns.jobs import verify
 from tablepatterns.recipe import bound_async, finish
 from tablepatterns_engine.account import Engine
 
@@ -235,7 +236,7 @@ async def test_writes_of_other_programs_are_found_and_repaired(move: Any) -> Non
 
 
 async def test_copy_and_verify_can_be_resumed(storage: Any, move: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablepatterns.entity_set.maintenance.MAX_PAGE_ENTITIES", 2)
+    monkeypatch.setattr("tablepatterns.jobs.walk.MAX_PAGE_ENTITIES", 2)
     await filled(move, 5)
     tokens: list[Any] = []
 
@@ -261,7 +262,7 @@ async def test_copy_and_verify_can_be_resumed(storage: Any, move: Any, monkeypat
 async def test_a_difference_before_the_resumed_part_keeps_the_table_unverified(
     move: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tablepatterns.entity_set.maintenance.MAX_PAGE_ENTITIES", 2)
+    monkeypatch.setattr("tablepatterns.jobs.walk.MAX_PAGE_ENTITIES", 2)
     await filled(move, 5)
     await move.copy()
     await move.old_set.update(lambda found: found.update(Age=31), Department="Sales", EmployeeId=1)
@@ -297,7 +298,7 @@ async def test_the_sets_may_derive_and_map_what_they_like(storage: Any, new_name
     (by_email,) = old.derived
     assert (await move.entities.find(by_email, Department="Sales", Email="e1@contoso.com"))["EmployeeId"] == 1
     for each in new.derived:
-        assert (await new.verify(each)).is_clean
+        assert (await verify(new, each)).is_clean
 
 
 async def test_a_copy_that_the_new_set_rejects_is_reported(storage: Any, new_name: Any) -> None:

@@ -212,11 +212,6 @@ def test_a_call_has_the_outcome_that_an_ordinary_set_has(call: str, phase: Phase
 
 REJECTED = [
     *("inserting", "replacing", "merging", "deleting", "renaming", "drop_table"),
-    "backfill",
-    "verify",
-    "repair",
-    "recount",
-    "migrate",
     "process_intents",
     "reconciler",
 ]

@@ -18,6 +18,7 @@ from tablepatterns import (
 )
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InTable
+from tablepatterns.jobs import recount, verify
 from tablepatterns_review.kinds.plain import fill, rows_of
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -74,6 +75,6 @@ def test_the_recipe_finds_what_was_seeded_right(kind: str) -> None:
     entities = EntitySet(storage, "Employees", STAFF, derived=[derived])
     fill(storage, rows_of(entities, MADE))
     if isinstance(derived, Summary) and not derived.is_eventual:
-        assert entities.recount(derived, Department="d0") == []
+        assert recount(entities, derived, Department="d0") == []
     else:
-        assert entities.verify(derived).drifts == ()
+        assert verify(entities, derived).drifts == ()

@@ -6,8 +6,8 @@ from typing import Any
 
 from support.employees import jones
 from tablepatterns import IntraPartitionIndex, Key
-from tablepatterns.entity_set.maintenance import Report
 from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns.jobs import Report
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 

@@ -10,6 +10,7 @@ from tablepatterns import (
     prefix,
 )
 from tablepatterns.errors import DuplicateIndexValue
+from tablepatterns.jobs import verify
 
 ANN = {"Department": "Sales", "EmployeeId": 152, "Email": "ann@contoso.com"}
 JONES = {"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"}
@@ -45,7 +46,7 @@ def main(storage: Storage) -> None:
     # -- work
     worker = Worker(storage, [employees.reconciler()])
     print(worker.queues, worker.run_once().received, "left to do")
-    print("inconsistent:", len(employees.verify(by_email).drifts))
+    print("inconsistent:", len(verify(employees, by_email).drifts))
     # -- end
 
 

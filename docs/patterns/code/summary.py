@@ -1,6 +1,7 @@
 """How many employees a department has and what they earn, in one read."""
 
 from tablepatterns import EntitySet, InTable, Key, Storage, Summary, connect
+from tablepatterns.jobs import recount
 
 
 def main(storage: Storage) -> None:
@@ -35,7 +36,7 @@ def main(storage: Storage) -> None:
     past = storage.tables.get_table_client("Staff")
     past.delete_entity("Sales", "empid_000152")
     print("deleted past the set:", employees.totals(staff, Department="Sales"))
-    print("fixed:", employees.recount(staff, Department="Sales"))
+    print("fixed:", recount(employees, staff, Department="Sales"))
     print(employees.totals(staff, Department="Sales"))
     # -- end
 

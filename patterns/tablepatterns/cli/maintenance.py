@@ -21,12 +21,13 @@ from rich.table import Table
 
 from ..entity_set.derived import Derived
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.maintenance import Report
-from ..entity_set.migration import Migration
 from ..entity_set.reconcile import Finding
-from ..entity_set.row_check import RowCheck, check_rows
 from ..errors import BadInput
 from ..figures import count, counted
+from ..jobs import derived_data, migration
+from ..jobs.drift import Report
+from ..jobs.migration import Migration
+from ..jobs.row_check import RowCheck, check_rows
 from ..recipe import Account, bound_async
 from ..recipes.encrypted_properties.key_rotation import KeyRotation, RotationProgress
 from ..recipes.large_properties.large_values import LargePropertyStore
@@ -322,7 +323,7 @@ def migrate(
     pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
 
     def walk(token: str | None, after: Callable[[Migration], None]) -> Any:
-        return bound.migrate(resume=token, progress=after, **pace)
+        return migration.migrate(bound, resume=token, progress=after, **pace)
 
     work = walks.over("migrate", walk, lambda so_far: {"read": so_far.seen, "rewritten": so_far.rewritten})
     done: Migration = walks.run(entities.account, work)
@@ -384,7 +385,7 @@ def _over_derived(
     entities: EntitySet[Any] = load(name, EntitySet, "set", storage)
     chosen = _chosen(entities, names)
     walks = Walks(work, resume)
-    call = getattr(bound_async(entities), work)
+    bound, call = bound_async(entities), getattr(derived_data, work)
 
     async def over(kind: Derived) -> Report:
         last = Report()
@@ -396,7 +397,7 @@ def _over_derived(
                 after(report)
 
             await call(
-                kind, resume=token, progress=keep, max_per_second=max_per_second, max_concurrency=max_concurrency
+                bound, kind, resume=token, progress=keep, max_per_second=max_per_second, max_concurrency=max_concurrency
             )
             return last
 

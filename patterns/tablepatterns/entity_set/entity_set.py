@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Final, TypeVar, cast
 
-from ..argument_types import check_has_run, check_least, checked
-from ..arguments import fields_of
+from ..argument_types import check_least, checked
 from ..edm import ordinal
 from ..entity import Entity, reading_of, remember, write_ids_of
 from ..errors import (
@@ -26,7 +24,6 @@ from ..key import Key
 from ..key.key_filter import stored_filter
 from ..messages.lease import Lease
 from ..models.options import OnUnrecognized, Upgrade
-from ..rate_limit import Pace
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
 from ..same_value import same_value
@@ -38,18 +35,16 @@ from .calls import SetCalls
 from .commit import E, Reading, Source, Step, Write, commit, execute_steps
 from .compatibility import check_backfilling, check_compatible, intents_of, kinds_of
 from .consistent_read import one_pass, rows_at_once
-from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, Primary, RowLayout, with_dates
+from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
 from .hooks import Selection
 from .intents import Intents
-from .maintenance import Drift, Inspector, ProgressCallback, Repairer, Report, WalkPage, walk
 from .mapping import Mappings, PropertyMapping
-from .migration import Migration
 from .moved_sets import check_unmoved
 from .named_table import StoredNames
 from .range_query import Question, range_filter
-from .reconcile import DerivedRows, Finding
+from .reconcile import DerivedRows
 from .schema import Schema, check_filter
-from .shared_rows import PART, Copies, Lists, Totals, recounted
+from .shared_rows import PART, Copies, Lists, Totals
 from .transit import check_settled
 
 _AT_ONCE: Final = 32
@@ -229,234 +224,6 @@ class EntitySet(SetCalls[Account_co, E]):
                 settled += await self._settle(
                     intents, Lease(self.account, queue, message, lease, requested_at=since), retry_for
                 )
-
-    @recipe
-    async def backfill(
-        self,
-        derived: Derived,
-        *,
-        resume: str | None = None,
-        progress: ProgressCallback | None = None,
-        max_per_second: float | None = None,
-        max_concurrency: int = 8,
-        retry_for: float = RETRY_FOR,
-    ) -> Report:
-        """Create the derived rows that older entities lack, after you add derived data to a set.
-
-        Declare the derived data first, in every program that writes; if it is in the primary's partition, also as
-        `backfilling`. Correct rows stay as they are, so running it again is safe.
-
-        Cost: a transaction for each page of up to 1,000 rows of the table. In the primary's partition, one for each 100
-        rows to write, of which one per entity guards against concurrent changes, and two for each entity whose rows
-        exist already. Outside the primary's partition, for 100 entities 201 table + 4 queue transactions, as much as
-        245 table operations, if the queue is created too; 401 table + 2 queue transactions, as much as 423 table
-        operations, if their rows exist already.
-
-        :param derived: one of the set's own
-        :param resume: the token of a report of an earlier call, to continue it; None to start
-        :param progress: called after each page with a report, whose `token` resumes from there
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
-        :param retry_for: the seconds to keep retrying while others write the same entity
-        :raises BadInput: the set does not derive this, or a number is not above zero
-        :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
-        :raises BadDesign: the derived data is a `Summary` in the partition: use `recount`
-        :raises BadToken: the token is from other work
-
-        Guide: writing efficiently; eventually consistent transactions.
-        """
-        inspector, repairer = (
-            Inspector(self._rows, derived),
-            self._repairer(derived, max_per_second, max_concurrency, retry_for),
-        )
-        report, pace = Report(), Pace(self.account, max_per_second)
-        async for page in walk(self._rows, derived, "backfill", resume, pace, to_orphans=False):
-            missing_rows = [(entity, keys) for entity in page.entities.values() if (keys := inspector.keys(entity))]
-            await repairer.repair(missing_rows, are_absent=True)
-            report = replace(report, entities=report.entities + len(page.entities), token=page.token)
-            if progress is not None:
-                check_has_run("progress", progress(report))
-        return report
-
-    @recipe
-    async def verify(
-        self,
-        derived: Derived,
-        *,
-        resume: str | None = None,
-        progress: ProgressCallback | None = None,
-        max_per_second: float | None = None,
-        max_concurrency: int = 8,
-    ) -> Report:
-        """Compare derived data with all entities, and report the differences; nothing is written.
-
-        Each difference is checked again before it is reported. Data outside the primary's partition may be reported
-        while a writer is still updating it, and be consistent seconds later.
-
-        Cost: 1 transaction for each page of 1,000 rows. For each entity and each derived row 1, unless both are on one
-        page; 3 for each row that looks wrong.
-
-        :param progress: called after each page with a report of what was found so far
-
-        The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
-        """
-        report = Report()
-        async for page in self._compare_pages(derived, resume, max_per_second, max_concurrency):
-            report += page
-            if progress is not None:
-                check_has_run("progress", progress(report))
-        return report
-
-    async def _compare_pages(
-        self, derived: Derived, resume: str | None, max_per_second: float | None, max_concurrency: int
-    ) -> AsyncIterator[Report]:
-        """Yield the report of each page of rows."""
-        self._check(derived, max_concurrency)
-        inspector, pace = Inspector(self._rows, derived), Pace(self.account, max_per_second)
-
-        async def look_at(page: WalkPage, entity: Primary) -> Sequence[Drift]:
-            await pace.turn()
-            return await inspector.lacks(entity, page.rows)
-
-        async for page in walk(self._rows, derived, "verify", resume, pace, to_orphans=True):
-            lacking = (look_at(page, entity) for entity in page.entities.values())
-            orphaned = (inspector.orphans(row, page.entities) for row in page.rows.values())
-            drifts = await self.account.gather(
-                *lacking, *orphaned, max_concurrency=max_concurrency, independent=pace.is_unlimited
-            )
-            own_rows = sum(of_row is not None for of_row in drifts[len(page.entities) :])
-            yield Report(
-                len(page.entities), own_rows, tuple(drift for of_row in drifts for drift in of_row or ()), page.token
-            )
-
-    @recipe
-    async def repair(
-        self,
-        derived: Derived,
-        report: Report | None = None,
-        *,
-        resume: str | None = None,
-        progress: ProgressCallback | None = None,
-        max_per_second: float | None = None,
-        max_concurrency: int = 8,
-        retry_for: float = RETRY_FOR,
-    ) -> int:
-        """Correct the differences in a report, and return how many rows that were.
-
-        Each row is read again, and updated to match its entity. If two entities have the same key, the row is not
-        changed: give one of them another value.
-
-        Cost: 4 transactions for each row; outside the primary's partition, 2 more for some hundred rows.
-
-        :param derived: one of the set's own
-        :param report: what `verify` returned; None to compare and correct the table page by page
-        :param resume: the token of a report of an earlier call, to continue it; None to start
-        :param progress: called after each page that was corrected with a report of what was found so far
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
-        :param retry_for: the seconds to keep retrying while others write the same entity
-        :raises BadInput: the set does not derive this, or a number is not above zero
-        :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
-        :raises BadToken: the token is from other work
-
-        Guide: eventually consistent transactions.
-        """
-        repairer = self._repairer(derived, max_per_second, max_concurrency, retry_for)
-        if report is not None:
-            return await self._repair_drifts(repairer, derived, report)
-        total, repaired = Report(), 0
-        async for page in self._compare_pages(derived, resume, max_per_second, max_concurrency):
-            repaired += await self._repair_drifts(repairer, derived, page)
-            total += page
-            if progress is not None:
-                check_has_run("progress", progress(total))
-        return repaired
-
-    async def _repair_drifts(self, repairer: Repairer, derived: Derived, report: Report) -> int:
-        rows_by_owner = defaultdict[Keys, list[Keys]](list)
-        for drift in report.drifts:
-            if drift.derived == derived.name and drift.finding is not Finding.CONTESTED:
-                rows_by_owner[drift.owner].append(drift.row)
-        await repairer.repair((Primary(self.key, owner, None), rows) for owner, rows in rows_by_owner.items())
-        return len({row for rows in rows_by_owner.values() for row in rows})
-
-    @recipe
-    async def recount(
-        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
-    ) -> list[Keys]:
-        """Recompute the totals of a partition from its entities, and correct them, while writers keep running.
-
-        Use it for a summary that is newer than the entities, or after writes without the set. Returns the keys of the
-        rows that were corrected. Cost: 1 transaction per 1,000 entities, 1 for each 1,000 rows of totals, 1 for each
-        row to correct; all of it again if a writer changed a row during the recount.
-
-        :param via: a summary in the partition, one of the set's own
-        :param retry_for: the seconds to keep retrying while others write the totals
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the PartitionKey
-        :raises BadInput: the summary is not this set's, or is outside the partition
-        :raises BadKey: a field is missing, or does not belong to the PartitionKey
-        :raises TooMuchContention: writers changed the totals during every attempt
-
-        Guide: denormalization pattern.
-        """
-        self._check_own(via)
-        if via.is_eventual:
-            rule = "its rows list their entities, so that each can be checked by itself"
-            raise BadInput("summary", via.name, rule, "use verify, and repair")
-        partition = fields_of(key, fields)
-        for name in partition:
-            if name not in self.key.partition_fields:
-                rule = f"a partition is counted as a whole, by {', '.join(self.key.partition_fields)}"
-                raise BadKey(name, partition[name], rule, "leave it out")
-
-        async def attempt() -> list[Keys]:
-            return await recounted(self.table, self.key, via, partition)
-
-        return await contended(self.account, attempt, retry_for)
-
-    @recipe
-    async def migrate(
-        self,
-        *,
-        resume: str | None = None,
-        progress: Callable[[Migration], None] | None = None,
-        max_per_second: float | None = None,
-        max_concurrency: int = 8,
-        retry_for: float = RETRY_FOR,
-    ) -> Migration:
-        """Rewrite the entities of earlier versions of the model in its current version, while writers keep running.
-
-        Reads upgrade entities in any case; after `migrate` you can remove earlier upgrades from `versions`. Each entity
-        is written with its derived rows, conditional on its ETag, so running it again is safe.
-
-        Cost: 1 transaction for each page of up to 1,000 rows of the table, and 1 read and 1 write for each entity of an
-        earlier version.
-
-        :param resume: the token of a result of an earlier call, to continue it; None to start
-        :param progress: called after each page with the result so far, whose `token` resumes from there
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
-        :param retry_for: the seconds to keep retrying while others write the same entity
-        :raises BadInput: the set has no model
-        :raises BadToken: the token is from other work
-        :raises UnrecognizedEntity: an upgraded entity does not fit the model; entities before it are already rewritten
-
-        Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
-        """
-        if self._layer is None:
-            rule = "the set has no model, so its entities have no versions"
-            raise BadInput("set", self.table.name, rule, "pass model=... and versions=[...] to the set")
-        from .migration import Migrator
-
-        migrator = Migrator(self.without_model(), self._rows, self._layer.adapter)
-        return await migrator.migrate(
-            resume=resume,
-            progress=progress,
-            max_per_second=max_per_second,
-            max_concurrency=max_concurrency,
-            retry_for=retry_for,
-        )
 
     @property
     def location(self) -> str:
@@ -830,30 +597,6 @@ class EntitySet(SetCalls[Account_co, E]):
             await intents.handle(lease, retry_for)
             return await lease.complete()
         return False
-
-    def _repairer(
-        self, derived: Derived, max_per_second: float | None, max_concurrency: int, retry_for: float
-    ) -> Repairer:
-        self._check(derived, max_concurrency)
-        check_retry_for(retry_for)
-        return Repairer(
-            self.account,
-            self._rows,
-            derived,
-            self._intents,
-            Pace(self.account, max_per_second),
-            max_concurrency,
-            retry_for,
-        )
-
-    def _check(self, derived: Derived, max_concurrency: int) -> None:
-        check_least("max_concurrency", max_concurrency, 1)
-        if derived not in self.derived:
-            rule = f"the set keeps {[derived_data.name for derived_data in self.derived]}"
-            raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
-        if not derived.is_verifiable:
-            rule = "each of its rows combines several entities"
-            raise BadDesign("derived", derived.name, rule, "use recount, which reads them all")
 
     def _required_intents(self) -> Intents:
         if self._intents is None:

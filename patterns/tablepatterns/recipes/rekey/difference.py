@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from ...entity_set.derived import Keys
+from ...jobs.walk import WalkReport
 
 
 class Mismatch(Enum):
@@ -52,7 +53,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class RekeyReport:
+class RekeyReport(WalkReport):
     """The progress and the result of one call, without earlier calls.
 
     :param entities: how many entities of the primary table were read
@@ -70,6 +71,11 @@ class RekeyReport:
     def is_clean(self) -> bool:
         """Whether no difference was found."""
         return not self.differences
+
+    @property
+    def repairable(self) -> list[Difference]:
+        """The differences that `repair` can correct."""
+        return [difference for difference in self.differences if difference.is_repairable]
 
     def of(self, mismatch: Mismatch) -> list[Difference]:
         """Return the differences of one kind."""

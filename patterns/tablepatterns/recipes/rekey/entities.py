@@ -90,7 +90,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
     It reads and writes the tables as the phase demands, so a program needs no change and no restart when the phase
     changes. It has all calls of an `EntitySet` that read or write entities. Those that plan a change for a transaction,
-    such as `inserting`, and those that work on one table, such as `backfill` and `migrate`, raise `BadInput`.
+    such as `inserting`, and those that work on one table, such as `process_intents`, raise `BadInput`.
 
     Name an entity by the fields of the old key, of the new key, or of both: the fields of the old key work until the
     move is committed, and those of the new key once the copy is verified. With those of the primary table a read is
@@ -137,7 +137,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         "a transaction changes one table, and during a move each write changes two",
         "write the entities one by one, or use the transaction before the move or after its clean-up",
     )
-    backfill = verify = repair = recount = migrate = process_intents = reconciler = _rejected(
+    process_intents = reconciler = _rejected(
         "it works on one table, and a move has two", "use it on old_set and on new_set of the Rekey"
     )
     drop_table = _rejected("programs still use both tables", "use clean_up(drop_table=True) of the Rekey")

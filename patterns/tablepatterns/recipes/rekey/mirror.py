@@ -10,7 +10,7 @@ from typing import Any, Final
 from ...entity import Entity
 from ...entity_set.derived import Index, Keys, has_fields
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import primary_keys
+from ...entity_set.internals import entity_of, primary_keys
 from ...errors import (
     NOT_SHOWN,
     BadInput,
@@ -263,12 +263,10 @@ class Mirror:
         entity = await get_row(self.source, owner)
         return entity is not None and self.place(owner, entity) == place
 
-    async def difference(self, keys: Keys, entity: Entity) -> Difference | None:
-        """Compare an entity with its copy. Cost: 1 transaction; 3 more for a difference.
-
-        :param entity: as it was read some time ago
-        """
-        if await self._compared(keys, entity) is None:
+    async def entity_difference(self, row: Entity) -> Difference | None:
+        """Compare a row of the primary table with its copy. Cost: 1 transaction; 3 more for a difference."""
+        keys, entity = keys_of(row), await entity_of(self.source, row)
+        if entity is None or await self._compared(keys, entity) is None:
             return None
         before = await get_row(self.source, keys)
         for _ in range(_ATTEMPTS):
@@ -293,8 +291,11 @@ class Mirror:
             return Difference(Mismatch.SAME_KEY, keys, place, owner)
         return Difference(Mismatch.STALE, keys, place)
 
-    async def orphan(self, place: Keys, copied: Entity) -> Difference | None:
+    async def copy_difference(self, row: Entity) -> Difference | None:
         """Return the difference of a copy that belongs to no entity. Cost: 1 transaction; 3 more for an orphan."""
+        place, copied = keys_of(row), await entity_of(self.target, row)
+        if copied is None:
+            return None
         owner = self.owner(copied)
         if owner is not None and await self._has(owner, place):
             return None
@@ -314,6 +315,11 @@ def same(some: Mapping[str, Any], other_fields: Mapping[str, Any]) -> bool:
     except BadProperty:
         # A mapping may return values that no property could have
         return dict(some) == dict(other_fields)
+
+
+def keys_of(row: Entity) -> Keys:
+    """Return the keys of a row that was read."""
+    return str(row.partition_key), str(row.row_key)
 
 
 async def get_row(entity_set: EntitySet[Account], keys: Keys) -> Entity | None:

@@ -5,27 +5,27 @@ Over 600 lines on purpose: the phases of a move are one protocol.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, cast
+from typing import Any, Generic, cast
 from uuid import uuid4
 
 from azure.core.exceptions import AzureError
 
-from ...argument_types import check_has_run, check_least, checked
+from ...argument_types import check_least, checked
 from ...entity import Entity
 from ...entity_set.commit import E
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, set_identity
-from ...entity_set.maintenance import Mark, pages
 from ...entity_set.moved_sets import declare_move
 from ...errors import BadDesign, BadInput, EntityNotFound, RekeyNotReady
+from ...jobs.walk import Mark, TablePage, Walk, read_pages
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
-from ...rate_limit import Pace
+from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
@@ -34,9 +34,9 @@ from .difference import Difference, RekeyProgress, RekeyReport
 from .dual_writer import DualWriter
 from .entities import RekeyedEntities
 from .fence import fenced_table
-from .mirror import Claim
+from .mirror import Claim, keys_of
 from .phase import Phase, PhaseStore, State
-from .verification import Verification, copy_difference, entity_difference, keys_of
+from .verification import Verification
 
 _BATCH = 100
 """How many entities a message of the copier names."""
@@ -205,29 +205,20 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         Guide: writing efficiently.
         """
-        check_least("max_concurrency", max_concurrency, 1)
+        pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
-        pace = Pace(self.account, max_per_second)
-        report: RekeyReport = RekeyReport()
         old_set, rows = self._writer.old_set, derived_rows(self._writer.old_set)
         await self._require(Phase.COPYING)
-        mark = Mark.parse(resume, f"copy {self.kind}")
-        async for _, items, following in pages([rows.primaries], mark, pace):
-            primary_rows = [row for row in items if rows.is_primary(row)]
+
+        async def copy_page(page: TablePage) -> RekeyReport:
+            primary_rows, report = list(filter(rows.is_primary, page.rows)), RekeyReport()
             for start in range(0, len(primary_rows), _BATCH):
                 entities = [await entity_of(old_set, row) for row in primary_rows[start : start + _BATCH]]
-                batch = [entity for entity in entities if entity is not None]
-                copy_count, problems = await self._copy_batch(batch, pace, max_concurrency, retry_for)
-                report = replace(
-                    report,
-                    entities=report.entities + len(batch),
-                    copies=report.copies + copy_count,
-                    differences=report.differences + tuple(problems),
-                )
-            report = replace(report, token=following.text() if following else None)
-            if progress is not None:
-                check_has_run("progress", progress(report))
-        return report
+                report += await self._copy_batch([entity for entity in entities if entity is not None], pool, retry_for)
+            return report
+
+        walk = Walk(f"copy {self.kind}", [rows.primaries], copy_page, RekeyReport())
+        return await walk.resume(resume, pool.pace, progress)
 
     @recipe
     async def verify(
@@ -252,44 +243,15 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
         """
-        check_least("max_concurrency", max_concurrency, 1)
-        pace = Pace(self.account, max_per_second)
-        verification = await self._begin_verification(resume)
-        mirror = self._writer.mirror(await self._require(Phase.COPYING, Phase.CUT_OVER))
-        stores = [derived_rows(entity_set) for entity_set in (mirror.source, mirror.target)]
-        report = RekeyReport()
-
-        async def look_at(row: Entity, number: int) -> Difference | None:
-            await pace.turn()
-            return await (entity_difference(mirror, row) if number == 0 else copy_difference(mirror, row))
-
-        async for number, items, following in pages([store.primaries for store in stores], verification.mark, pace):
-            primary_rows = [row for row in items if stores[number].is_primary(row)]
-            comparisons = await self.account.gather(
-                *(look_at(row, number) for row in primary_rows),
-                max_concurrency=max_concurrency,
-                independent=pace.is_unlimited,
-            )
-            differences = tuple(difference for difference in comparisons if difference is not None)
-            verification = replace(verification, is_clean=verification.is_clean and not differences)
-            report = replace(
-                report,
-                entities=report.entities + (len(primary_rows) if number == 0 else 0),
-                copies=report.copies + (len(primary_rows) if number == 1 else 0),
-                differences=report.differences + differences,
-                token=replace(verification, mark=following).text() if following else None,
-            )
-            if progress is not None:
-                check_has_run("progress", progress(report))
-        if verification.is_clean:
-            await self._keep_verified(verification.id)
-        return report
+        return await self._compare(Pool(self.account, max_per_second, max_concurrency), resume, progress)
 
     @recipe
     async def repair(
         self,
         report: RekeyReport | None = None,
         *,
+        resume: str | None = None,
+        progress: RekeyProgress | None = None,
         max_per_second: float | None = None,
         max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
@@ -302,32 +264,33 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         Cost: about 8 transactions for each copy.
 
-        :param report: what `verify` returned; None to verify first
+        :param report: what `verify` returned; None to compare both tables, and correct the copies of each page
+        :param progress: called after each page that was corrected with a report of what was found so far
         :param max_per_second: how many copies a second, evenly spaced; None for no limit
-        :param max_concurrency: how many copies at a time
-        :param retry_for: the seconds to keep retrying while others write the same entity
         :raises BadInput: the move is committed, or a number is not above zero
 
-        Guide: eventually consistent transactions.
+        The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
         """
-        check_least("max_concurrency", max_concurrency, 1)
+        pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
-        pace = Pace(self.account, max_per_second)
-        repairable_report = report or await self.verify(max_per_second=max_per_second, max_concurrency=max_concurrency)
-        state = await self._require(Phase.COPYING, Phase.CUT_OVER)
 
-        async def correct(difference: Difference) -> None:
-            await pace.turn()
-            claim = self._writer.mirror(state).claim(difference.entity, difference.copy)
-            lease, now = await self._writer.begin([claim])
-            if lease is None:
-                return
-            await self._writer.note(await self._writer.mirror(now).settle(lease, claim, retry_for))
-            await lease.complete()
+        async def correct(report: RekeyReport) -> None:
+            state = await self._require(Phase.COPYING, Phase.CUT_OVER)
 
-        differences = [difference for difference in repairable_report.differences if difference.is_repairable]
-        await self.account.gather(*map(correct, differences), max_concurrency=max_concurrency)
-        return len(differences)
+            async def correct_copy(difference: Difference) -> None:
+                claim = self._writer.mirror(state).claim(difference.entity, difference.copy)
+                lease, now = await self._writer.begin([claim])
+                if lease is None:
+                    return
+                await self._writer.note(await self._writer.mirror(now).settle(lease, claim, retry_for))
+                await lease.complete()
+
+            await pool.map(correct_copy, report.repairable)
+
+        if report is not None:
+            await correct(report)
+            return len(report.repairable)
+        return len((await self._compare(pool, resume, progress, correct)).repairable)
 
     @recipe
     async def cut_over(self) -> RekeyStatus:
@@ -405,9 +368,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         Guide: high volume delete pattern.
         """
-        check_least("max_concurrency", max_concurrency, 1)
+        pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
-        pace = Pace(self.account, max_per_second)
         old_set, rows = self._writer.old_set, derived_rows(self._writer.old_set)
         if drop_table and is_same_table(self.old_set, self.new_set):
             rule = "the new entities are in the same table"
@@ -423,18 +385,13 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             await fenced_table(old_set).remove_tombstones()
 
             async def delete(row: Entity) -> bool:
-                await pace.turn()
                 with suppress(EntityNotFound):
                     await old_set.delete(rows.key.parse(*keys_of(row)), force=True, retry_for=retry_for)
                     return True
                 return False
 
-            async for _, items, _ in pages([rows.primaries], Mark("clean up"), pace):
-                primary_rows = [row for row in items if rows.is_primary(row)]
-                deletions = await self.account.gather(
-                    *map(delete, primary_rows), max_concurrency=max_concurrency, independent=pace.is_unlimited
-                )
-                deleted += sum(deletions)
+            async for page, _ in read_pages([rows.primaries], Mark("clean up"), pool.pace.page_size):
+                deleted += sum(await pool.map(delete, filter(rows.is_primary, page.rows)))
         until = self._writer.fenced_until(state)
         if until is None or self.account.now() >= until:
             await fenced_table(self._writer.new_set).remove_tombstones()
@@ -490,29 +447,55 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         rule = f"this needs the phase {' or '.join(phase.value for phase in phases)}"
         raise BadInput("phase", state.phase.value, rule, "see status, and docs/moving-to-new-keys.md")
 
-    async def _copy_batch(
-        self, entities: Sequence[Entity], pace: Pace, max_concurrency: int, retry_for: float
-    ) -> tuple[int, list[Difference]]:
-        """Copy entities of one page under one message; return how many, and what cannot be copied."""
+    async def _copy_batch(self, entities: Sequence[Entity], pool: Pool, retry_for: float) -> RekeyReport:
+        """Copy entities of one page under one message."""
         claims = [self._writer.claim(entity) for entity in entities]
         lease, state = await self._writer.begin(claims)
         if lease is None or state.phase is not Phase.COPYING:
             raise BadInput("phase", state.phase.value, "the table was cut over during the copy", "see status")
         mirror = self._writer.mirror(state)
 
-        async def copy(entity: Entity, claim: Claim) -> list[Difference]:
-            await pace.turn()
+        async def copy(entity_and_claim: tuple[Entity, Claim]) -> list[Difference]:
+            entity, claim = entity_and_claim
             known_entities = {cast("Keys", entity.key): entity}
             return await mirror.settle(lease, claim, retry_for, known_entities, mirror.targets(claim))
 
-        calls = map(copy, entities, claims)
-        problem_lists = await self.account.gather(
-            *calls, max_concurrency=max_concurrency, independent=pace.is_unlimited
-        )
+        problem_lists = await pool.map(copy, zip(entities, claims, strict=True))
         problems = [problem for some in problem_lists for problem in some]
         await self._writer.note(problems)
         await lease.complete()
-        return len(entities) - len(problems), problems
+        return RekeyReport(len(entities), len(entities) - len(problems), tuple(problems))
+
+    async def _compare(
+        self,
+        pool: Pool,
+        resume: str | None,
+        progress: RekeyProgress | None,
+        correct: Callable[[RekeyReport], Coroutine[Any, Any, None]] | None = None,
+    ) -> RekeyReport:
+        """Compare both tables, and keep the result if they are equal.
+
+        :param correct: called with the report of each page that has differences
+        """
+        verification = await self._begin_verification(resume)
+        mirror = self._writer.mirror(await self._require(Phase.COPYING, Phase.CUT_OVER))
+        sets = [derived_rows(entity_set) for entity_set in (mirror.source, mirror.target)]
+
+        async def compare_page(page: TablePage) -> RekeyReport:
+            primary_rows = list(filter(sets[page.table].is_primary, page.rows))
+            compare = mirror.entity_difference if page.table == 0 else mirror.copy_difference
+            differences = tuple(filter(None, await pool.map(compare, primary_rows)))
+            counts = (len(primary_rows), 0) if page.table == 0 else (0, len(primary_rows))
+            report = RekeyReport(*counts, differences)
+            if differences and correct is not None:
+                await correct(report)
+            return report
+
+        walk = Walk(verification.mark.walk, [rows.primaries for rows in sets], compare_page, RekeyReport())
+        report = await walk.run(pool.pace, verification.mark, progress, verification.token)
+        if verification.is_clean and report.is_clean:
+            await self._keep_verified(verification.id)
+        return report
 
     async def _begin_verification(self, resume: str | None) -> Verification:
         if resume is not None:

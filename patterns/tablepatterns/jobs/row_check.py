@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from ..argument_types import check_has_run
 from ..entity import Entity
+from ..entity_set.derived import Keys
+from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import adapter_or_none, derived_rows, entity_of
 from ..errors import BadKey, TablePatternsError, message_of
-from ..rate_limit import Pace
-from ..recipe import declared_rows
-from .derived import Keys
-from .internals import adapter_or_none, derived_rows, entity_of
-from .maintenance import Mark, pages
+from ..rate_limit import Pool
+from ..recipe import Account, declared_rows
+from .job import job
+from .walk import TablePage, Walk, WalkReport
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Misfit:
 
 
 @dataclass(frozen=True)
-class RowCheck:
+class RowCheck(WalkReport):
     """The progress or the result of one check; earlier calls are not included.
 
     :param rows: how many rows were read, with those of derived data
@@ -46,8 +47,10 @@ class RowCheck:
     token: str | None = None
 
 
+@job
 async def check_rows(
-    entity_set: Any,
+    entity_set: EntitySet[Account, Any],
+    /,
     *,
     resume: str | None = None,
     progress: Callable[[RowCheck], None] | None = None,
@@ -59,34 +62,23 @@ async def check_rows(
     Rows of its derived data, and of other sets that this connection declares, belong there. Cost: 1 transaction for
     each page of up to 1,000 rows, and that of reading large properties.
 
-    :param entity_set: the set, as recipes see it
+    :param entity_set: the set, or a pattern that has one
     :param progress: called after each page with the result so far, whose `token` resumes from there
     """
-    rows = derived_rows(entity_set)
-    look_at = _Checker(entity_set).look_at
-    pace = Pace(entity_set.account, max_per_second)
+    rows, checker = derived_rows(entity_set), _Checker(entity_set)
+    pool = Pool(entity_set.account, max_per_second, max_concurrency)
 
-    async def paced(row: Entity) -> tuple[bool, bool, Misfit | None]:
-        await pace.turn()
-        return await look_at(row)
+    async def check_page(page: TablePage) -> RowCheck:
+        findings = await pool.map(checker.look_at, page.rows)
+        return RowCheck(
+            len(findings),
+            sum(is_entity for is_entity, _, _ in findings),
+            sum(is_earlier for _, is_earlier, _ in findings),
+            tuple(misfit for _, _, misfit in findings if misfit is not None),
+        )
 
-    check = RowCheck()
-    mark = Mark.parse(resume, f"check {rows.primaries.name.lower()} {rows.key!r}")
-    async for _, page, following in pages([rows.primaries], mark, pace):
-        findings = await entity_set.account.gather(
-            *map(paced, page), max_concurrency=max_concurrency, independent=pace.is_unlimited
-        )
-        check = replace(
-            check,
-            rows=check.rows + len(findings),
-            entities=check.entities + sum(is_entity for is_entity, _, _ in findings),
-            earlier=check.earlier + sum(is_earlier for _, is_earlier, _ in findings),
-            misfits=check.misfits + tuple(misfit for _, _, misfit in findings if misfit is not None),
-            token=following.text() if following else None,
-        )
-        if progress is not None:
-            check_has_run("progress", progress(check))
-    return check
+    name = f"check {rows.primaries.name.lower()} {rows.key!r}"
+    return await Walk(name, [rows.primaries], check_page, RowCheck()).resume(resume, pool.pace, progress)
 
 
 class _Checker:

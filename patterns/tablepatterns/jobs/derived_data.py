@@ -1,0 +1,244 @@
+"""Backfill, verify, repair and recount the derived data of a set, while writers keep running."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from typing import Any
+
+from ..arguments import fields_of
+from ..entity_set.derived import Derived, Keys, Primary
+from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import adapter_or_none, derived_rows
+from ..entity_set.shared_rows import Totals, recounted
+from ..errors import BadDesign, BadInput, BadKey
+from ..rate_limit import Pool
+from ..recipe import Account
+from ..retry import RETRY_FOR, contended
+from .drift import Drift, Inspector, ProgressCallback, Report
+from .job import job
+from .repairer import Repairer
+from .walk import TablePage, Walk
+
+
+@job
+async def backfill(
+    entity_set: EntitySet[Account, Any],
+    /,
+    derived: Derived,
+    *,
+    resume: str | None = None,
+    progress: ProgressCallback | None = None,
+    max_per_second: float | None = None,
+    max_concurrency: int = 8,
+    retry_for: float = RETRY_FOR,
+) -> Report:
+    """Create the derived rows that older entities lack, after you add derived data to a set.
+
+    Declare the derived data first, in every program that writes; if it is in the primary's partition, also as
+    `backfilling`. Correct rows stay as they are, so running it again is safe.
+
+    >>> from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
+    >>> from tablepatterns.jobs import backfill, verify
+    >>> storage, key = connect(), Key("{Department}", "empid_{EmployeeId:06d}")
+    >>> _ = EntitySet(storage, "Employees", key).insert({"Department": "Sales", "EmployeeId": 1, "Email": "jo@x.org"})
+    >>> by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+    >>> employees = EntitySet(storage, "Employees", key, derived=[by_email], backfilling=[by_email])
+    >>> backfill(employees, by_email).entities
+    1
+    >>> verify(employees, by_email).is_clean
+    True
+
+    Cost: a transaction for each page of up to 1,000 rows of the table. In the primary's partition, one for each 100
+    rows to write, of which one per entity guards against concurrent changes, and two for each entity whose rows exist
+    already. Outside the primary's partition, for 100 entities 201 table + 4 queue transactions, as much as 245 table
+    operations, if the queue is created too; 401 table + 2 queue transactions, as much as 423 table operations, if their
+    rows exist already.
+
+    :param entity_set: the set, or a pattern that has one
+    :param derived: one of the set's own
+    :param resume: the token of a report of an earlier call, to continue it; None to start
+    :param progress: called after each page with a report, whose `token` resumes from there
+    :param max_per_second: how many entities a second, evenly spaced; None for no limit
+    :param max_concurrency: how many entities at a time
+    :param retry_for: the seconds to keep retrying while others write the same entity
+    :raises BadInput: the set does not derive this, or a number is not above zero
+    :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
+    :raises BadDesign: the derived data is a `Summary` in the partition: use `recount`
+    :raises BadToken: the token is from other work
+
+    Guide: writing efficiently; eventually consistent transactions.
+    """
+    _check_verifiable(entity_set, derived)
+    pool, rows = Pool(entity_set.account, max_per_second, max_concurrency), derived_rows(entity_set)
+    inspector, repairer = Inspector(rows, derived), Repairer(entity_set, derived, pool, retry_for)
+
+    async def create_rows(page: TablePage) -> Report:
+        entities = inspector.entities(page.rows)
+        missing_rows = [(entity, keys) for entity in entities.values() if (keys := inspector.keys(entity))]
+        await repairer.repair(missing_rows, are_absent=True)
+        return Report(len(entities))
+
+    walk = Walk(_name("backfill", entity_set, derived), [rows.primaries], create_rows, Report())
+    return await walk.resume(resume, pool.pace, progress)
+
+
+@job
+async def verify(
+    entity_set: EntitySet[Account, Any],
+    /,
+    derived: Derived,
+    *,
+    resume: str | None = None,
+    progress: ProgressCallback | None = None,
+    max_per_second: float | None = None,
+    max_concurrency: int = 8,
+) -> Report:
+    """Compare derived data with all entities, and report the differences; nothing is written.
+
+    Each difference is checked again before it is reported. Data outside the primary's partition may be reported while a
+    writer is still updating it, and be consistent seconds later.
+
+    Cost: 1 transaction for each page of 1,000 rows. For each entity and each derived row 1, unless both are on one
+    page; 3 for each row that looks wrong.
+
+    :param progress: called after each page with a report of what was found so far
+
+    The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
+    """
+    pool = Pool(entity_set.account, max_per_second, max_concurrency)
+    return await _comparison(entity_set, derived, pool).resume(resume, pool.pace, progress)
+
+
+@job
+async def repair(
+    entity_set: EntitySet[Account, Any],
+    /,
+    derived: Derived,
+    report: Report | None = None,
+    *,
+    resume: str | None = None,
+    progress: ProgressCallback | None = None,
+    max_per_second: float | None = None,
+    max_concurrency: int = 8,
+    retry_for: float = RETRY_FOR,
+) -> int:
+    """Correct the differences in a report, and return how many rows that were.
+
+    Each row is read again, and updated to match its entity. If two entities have the same key, the row is not changed:
+    give one of them another value.
+
+    Cost: 4 transactions for each row; outside the primary's partition, 2 more for some hundred rows.
+
+    :param report: what `verify` returned; None to compare and correct the table page by page
+    :param progress: called after each page that was corrected with a report of what was found so far
+
+    The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
+    """
+    pool = Pool(entity_set.account, max_per_second, max_concurrency)
+    comparison, repairer = _comparison(entity_set, derived, pool), Repairer(entity_set, derived, pool, retry_for)
+
+    async def correct(report: Report) -> None:
+        rows_by_owner = defaultdict[Keys, list[Keys]](list)
+        for drift in report.repairable:
+            if drift.derived == derived.name:
+                rows_by_owner[drift.owner].append(drift.row)
+        await repairer.repair((Primary(entity_set.key, owner, None), rows) for owner, rows in rows_by_owner.items())
+
+    async def compare_and_correct(page: TablePage) -> Report:
+        report = await comparison.process(page)
+        await correct(report)
+        return report
+
+    if report is None:
+        walk = Walk(comparison.name, comparison.tables, compare_and_correct, Report())
+        report = await walk.resume(resume, pool.pace, progress)
+    else:
+        await correct(report)
+    return len({drift.row for drift in report.repairable if drift.derived == derived.name})
+
+
+@job
+async def recount(
+    entity_set: EntitySet[Account, Any],
+    via: Totals,
+    key: Mapping[str, Any] | None = None,
+    /,
+    *,
+    retry_for: float = RETRY_FOR,
+    **fields: Any,
+) -> list[Keys]:
+    """Recompute the totals of a partition from its entities, and correct them, while writers keep running.
+
+    Use it for a summary that is newer than the entities, or after writes without the set. Returns the keys of the rows
+    that were corrected. Cost: 1 transaction per 1,000 entities, 1 for each 1,000 rows of totals, 1 for each row to
+    correct; all of it again if a writer changed a row during the recount.
+
+    :param entity_set: the set, or a pattern that has one
+    :param via: a summary in the partition, one of the set's own
+    :param retry_for: the seconds to keep retrying while others write the totals
+    :param key: the fields as a mapping, for field names that are also parameter names
+    :param fields: a value for every field of the PartitionKey
+    :raises BadInput: the summary is not this set's, or is outside the partition
+    :raises BadKey: a field is missing, or does not belong to the PartitionKey
+    :raises TooMuchContention: writers changed the totals during every attempt
+
+    Guide: denormalization pattern.
+    """
+    _check_own(entity_set, via)
+    if via.is_eventual:
+        rule = "its rows list their entities, so that each can be checked by itself"
+        raise BadInput("summary", via.name, rule, "use verify, and repair")
+    partition, adapter = fields_of(key, fields), adapter_or_none(entity_set)
+    if adapter is not None:
+        partition = adapter.model.key_fields(partition, via.layout)
+    for name in partition:
+        if name not in entity_set.key.partition_fields:
+            rule = f"a partition is counted as a whole, by {', '.join(entity_set.key.partition_fields)}"
+            raise BadKey(name, partition[name], rule, "leave it out")
+    attempt = partial(recounted, entity_set.table, entity_set.key, via, partition)
+    return await contended(entity_set.account, attempt, retry_for)
+
+
+def _comparison(entity_set: EntitySet[Account, Any], derived: Derived, pool: Pool) -> Walk[Report]:
+    """Return the walk that compares all entities, and all derived rows in case they are orphans."""
+    _check_verifiable(entity_set, derived)
+    rows = derived_rows(entity_set)
+    derived_table, inspector = rows.table_of(derived), Inspector(rows, derived)
+    tables = [rows.primaries] if derived_table is rows.primaries else [rows.primaries, derived_table]
+
+    async def compare(page: TablePage) -> Report:
+        entities = inspector.entities(page.rows) if page.table == 0 else {}
+        stored_rows = {(row["PartitionKey"], row["RowKey"]): row for row in page.rows}
+        if tables[page.table] is not derived_table:
+            stored_rows = {}
+
+        async def compare_entity(entity: Primary) -> list[Drift]:
+            await pool.pace.turn()
+            return await inspector.lacks(entity, stored_rows)
+
+        calls: list[Coroutine[Any, Any, list[Drift] | None]] = [*map(compare_entity, entities.values())]
+        calls += [inspector.orphans(row, entities) for row in stored_rows.values()]
+        drifts = await pool.gather(*calls)
+        derived_count = sum(of_row is not None for of_row in drifts[len(entities) :])
+        return Report(len(entities), derived_count, tuple(drift for of_row in drifts for drift in of_row or ()))
+
+    return Walk(_name("verify", entity_set, derived), tables, compare, Report())
+
+
+def _name(work: str, entity_set: EntitySet[Account, Any], derived: Derived) -> str:
+    return f"{work} {derived_rows(entity_set).primaries.name.lower()} {entity_set.key!r} {derived.name}"
+
+
+def _check_own(entity_set: EntitySet[Account, Any], derived: Derived) -> None:
+    if derived not in entity_set.derived:
+        rule = f"the set keeps {[own.name for own in entity_set.derived]}"
+        raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
+
+
+def _check_verifiable(entity_set: EntitySet[Account, Any], derived: Derived) -> None:
+    _check_own(entity_set, derived)
+    if not derived.is_verifiable:
+        rule = "each of its rows combines several entities"
+        raise BadDesign("derived", derived.name, rule, "use recount, which reads them all")

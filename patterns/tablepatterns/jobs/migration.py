@@ -1,0 +1,110 @@
+"""Rewrite entities of earlier model versions in the current one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..entity import Entity
+from ..entity_set.derived import Keys
+from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows
+from ..errors import BadInput, EntityNotFound, UnrecognizedEntity
+from ..rate_limit import Pool
+from ..recipe import Account
+from ..retry import RETRY_FOR, check_retry_for
+from .job import job
+from .walk import TablePage, Walk, WalkReport
+
+
+@dataclass(frozen=True)
+class Migration(WalkReport):
+    """The progress or the result of one call of `migrate`; earlier calls are not included.
+
+    :param seen: how many entities were read
+    :param rewritten: how many of them were of an earlier version and have been rewritten
+    :param token: the token to `resume` from, also in another process; None at the end
+    """
+
+    seen: int = 0
+    rewritten: int = 0
+    token: str | None = None
+
+
+class _IsCurrent(Exception):
+    """Another writer has already rewritten the entity. Callers never see this error."""
+
+
+@job
+async def migrate(
+    entity_set: EntitySet[Account, Any],
+    /,
+    *,
+    resume: str | None = None,
+    progress: Callable[[Migration], None] | None = None,
+    max_per_second: float | None = None,
+    max_concurrency: int = 8,
+    retry_for: float = RETRY_FOR,
+) -> Migration:
+    """Rewrite the entities of earlier versions of the model in its current version, while writers keep running.
+
+    Reads upgrade entities in any case; after `migrate` you can remove earlier upgrades from `versions`. Each entity is
+    written with its derived rows, conditional on its ETag, so running it again is safe.
+
+    Cost: 1 transaction for each page of up to 1,000 rows of the table, and 1 read and 1 write for each entity of an
+    earlier version.
+
+    :param entity_set: the set, or a pattern that has one
+    :param resume: the token of a result of an earlier call, to continue it; None to start
+    :param progress: called after each page with the result so far, whose `token` resumes from there
+    :param max_per_second: how many entities a second, evenly spaced; None for no limit
+    :param max_concurrency: how many entities at a time
+    :param retry_for: the seconds to keep retrying while others write the same entity
+    :raises BadInput: the set has no model
+    :raises BadToken: the token is from other work
+    :raises UnrecognizedEntity: an upgraded entity does not fit the model; entities before it are already rewritten
+
+    Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
+    """
+    adapter, rows, entities = adapter_or_none(entity_set), derived_rows(entity_set), entity_set.without_model()
+    if adapter is None:
+        rule = "the set has no model, so its entities have no versions"
+        raise BadInput("set", entity_set.table.name, rule, "pass model=... and versions=[...] to the set")
+    check_not_moved(entity_set, "migrate")
+    check_retry_for(retry_for)
+    pool, model = Pool(entity_set.account, max_per_second, max_concurrency), adapter.model
+
+    def is_stale(row: Entity) -> bool:
+        try:
+            return adapter.version_of(row) < model.version
+        except UnrecognizedEntity as error:
+            adapter.report(error)
+            return False
+
+    def upgrade(entity: Entity) -> None:
+        version = adapter.version_of(entity)
+        if version == model.version:
+            raise _IsCurrent
+        # Checked before the write, so that an upgrade cannot store what the model cannot read
+        model.value(entity, version)
+        adapter.upgrade(entity, {})
+
+    async def rewrite(keys: Keys) -> bool:
+        """Rewrite one entity; return False if another writer has already rewritten or deleted it."""
+        try:
+            await entities.update(upgrade, rows.key.parse(*keys), retry_for=retry_for)
+        except (_IsCurrent, EntityNotFound):
+            return False
+        except UnrecognizedEntity as error:
+            adapter.report(error)
+            return False
+        return True
+
+    async def rewrite_stale(page: TablePage) -> Migration:
+        primary_rows = [row for row in page.rows if rows.is_primary(row)]
+        stale = [(row["PartitionKey"], row["RowKey"]) for row in primary_rows if is_stale(row)]
+        return Migration(len(primary_rows), sum(await pool.map(rewrite, stale)))
+
+    name = f"migrate {rows.primaries.name.lower()} {rows.key!r} {model.name}.{model.version}"
+    return await Walk(name, [rows.primaries], rewrite_stale, Migration()).resume(resume, pool.pace, progress)
