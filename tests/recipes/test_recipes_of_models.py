@@ -187,5 +187,11 @@ async def test_a_partition_spread_holds_a_set_with_a_model(storage: Any, new_nam
         bucket="bucket",
         factory=lambda on, table, key: EntitySet(on, table, key, model=Event),
     )
-    await spread.insert({"day": "a", "number": 1, "text": "x"})
-    assert (await spread.get(day="a", number=1))["text"] == "x"
+    placed = await spread.insert(Event(0, "a", 1, "x"))
+    assert placed == Event(spread.buckets.of({"number": 1}), "a", 1, "x")
+    assert await spread.get(day="a", number=1) == placed
+    placed.text = "y"
+    assert await spread.replace(placed) == placed
+    assert (await spread.without_model().get(day="a", number=1))["text"] == "y"
+    with pytest.raises(BadInput, match="pass a Event"):
+        await spread.insert({"day": "a", "number": 2, "text": "x"})

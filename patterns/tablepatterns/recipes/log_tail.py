@@ -13,6 +13,7 @@ from ..entity_set.call_types import writing
 from ..entity_set.commit import E
 from ..entity_set.derived import Derived
 from ..entity_set.entity_set import EntitySet
+from ..entity_set.hooks import Selection
 from ..entity_set.mapping import PropertyMapping
 from ..key import Key, at_least
 from ..key import between as span_of
@@ -135,7 +136,8 @@ class LogTail(EntitySet[Account_co, E]):
 
         Guide: log tail pattern.
         """
-        return await self.take(count, fields_of(key, partition))
+        check_least("count", count, 0)
+        return await (self._layer or self)._first(Selection(fields_of(key, partition)), count)
 
     @recipe
     async def latest_of_each(
