@@ -18,10 +18,9 @@ from ..errors import ErrorMessage, ServiceError
 from ..http.headers import http_date, metadata_headers
 from ..tables.entity_api import read_token, write_token
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
-from .conditions import ANY, Terms
+from .conditions import ANY, TagCondition, Terms, parse_tag_condition
 from .leases import INFINITE, Lease, State
 from .listing import Mark
-from .tag_conditions import TagCondition, parse_tag_condition
 
 _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 _T = TypeVar("_T")

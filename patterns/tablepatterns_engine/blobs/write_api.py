@@ -34,8 +34,8 @@ from .headers import (
     version_headers,
     written_headers,
 )
+from .service import CopySource
 from .state import Snapshots
-from .versions import CopySource
 from .xml import read_block_list, read_tags, read_tags_header
 
 SOURCE: Final = "x-ms-copy-source"
