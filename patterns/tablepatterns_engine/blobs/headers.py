@@ -27,12 +27,10 @@ _T = TypeVar("_T")
 
 
 def invalid(name: str, value: object) -> ServiceError:
-    """Return the error of an invalid header."""
     return ServiceError(errors.INVALID_HEADER.with_details(HeaderName=name, HeaderValue=value))
 
 
 def required(headers: Mapping[str, str], name: str) -> str:
-    """Return a required header."""
     value = headers.get(name)
     if value is None:
         raise missing(name)
@@ -40,7 +38,6 @@ def required(headers: Mapping[str, str], name: str) -> str:
 
 
 def missing(name: str) -> ServiceError:
-    """Return the error of a missing header."""
     return ServiceError(errors.MISSING_HEADER.with_details(HeaderName=name))
 
 
@@ -160,7 +157,6 @@ def lease_headers(lease: Lease, now: Ticks) -> dict[str, str]:
 
 
 def duration_of(lease: Lease) -> str:
-    """Return a lease's kind of duration."""
     return "infinite" if lease.duration == INFINITE else "fixed"
 
 

@@ -408,7 +408,6 @@ class Blobs(Settings):
         return after
 
     def _place(self, container: str, name: str) -> tuple[Container, Slot]:
-        """Return a container, and the slot of a name, which may be new."""
         home = self.containers.find(container)
         check_blob_name(name)
         return home, home.slots.get(name) or Slot(name)
@@ -440,7 +439,6 @@ def _written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks
 
 
 def _committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, now: Ticks, stamp: Ticks) -> Blob:
-    """Return a block blob of the blocks in a list."""
     before = slot.current
     if before is not None:
         _check_kind(before, Kind.BLOCK)
@@ -467,7 +465,6 @@ def _copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> B
 
 
 def _appended(blob: Blob, content: Content, position: int | None, max_size: int | None) -> Blob:
-    """Return an append blob with an appended block."""
     _check_position(blob, position)
     if blob.sealed:
         raise ServiceError(errors.BLOB_IS_SEALED)
@@ -479,7 +476,6 @@ def _appended(blob: Blob, content: Content, position: int | None, max_size: int 
 
 
 def _sealed(blob: Blob, position: int | None) -> Blob:
-    """Return a sealed append blob."""
     _check_position(blob, position)
     return replace(blob, sealed=True)
 
@@ -501,7 +497,6 @@ def _check_append(content: Content) -> None:
 
 
 def _check_kind(blob: Blob, kind: Kind) -> None:
-    """Reject an operation on a blob of another kind."""
     if blob.kind is not kind:
         raise ServiceError(errors.INVALID_BLOB_TYPE)
 

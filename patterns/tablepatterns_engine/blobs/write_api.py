@@ -70,7 +70,6 @@ def copies(call: BlobCall) -> bool:
 
 
 def keeps_tags(call: BlobCall) -> bool:
-    """Return whether a copy gets the tags of its source."""
     headers = call.request.headers
     keeps = read_header(headers, _TAG_OPTION, _TAG_OPTIONS.index) == _TAG_OPTIONS.index("COPY")
     if keeps and headers.get("x-ms-tags"):
@@ -223,7 +222,6 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
 
 
 def read_tier(headers: Mapping[str, str]) -> Tier | None:
-    """Return the requested tier, or None."""
     return read_header(headers, "x-ms-access-tier", Tier)
 
 
