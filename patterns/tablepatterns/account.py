@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from .connection import Omitted, Target, check_options, check_table_name, check_target, in_memory, resolve
 from .declared_rows import DeclaredRows
 from .errors import BadTarget
-from .extras import importing
 from .recipe import Account
 from .sdk.account_sender import AccountSender
 from .sdk.call import Lazy
@@ -62,6 +61,13 @@ def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> t
     return in_memory(engine.account_name, engine.account_key, credential, resolved_target.memory), engine
 
 
+def _storage_client(service: str, prefix: str) -> Any:
+    """Return the SDK's class of the service's clients, whose library is loaded on first use."""
+    with importing("the Azure SDK's queue and blob clients import the package"):
+        package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
+    return getattr(package, f"{service.capitalize()}ServiceClient")
+
+
 class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
     """A storage account over the SDK's clients, which are created on first use."""
 
@@ -100,15 +106,12 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         if target.urls["table"]:
             self._table_service()
 
-        def new_client(service: str) -> Any:
-            url = target.url(service)
-            with importing("the Azure SDK's queue and blob clients import the package"):
-                package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
-            transported = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
-            return getattr(package, f"{service.capitalize()}ServiceClient")(url, **over(service, transported))
+        def storage_client(service: str) -> Any:
+            own = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
+            return _storage_client(service, prefix)(target.url(service), **over(service, own))
 
-        self._queues: Lazy[QueuesT] = Lazy(lambda: new_client("queue"))
-        self._blobs: Lazy[BlobsT] = Lazy(lambda: new_client("blob"))
+        self._queues: Lazy[QueuesT] = Lazy(lambda: storage_client("queue"))
+        self._blobs: Lazy[BlobsT] = Lazy(lambda: storage_client("blob"))
 
     @staticmethod
     @abstractmethod

@@ -155,17 +155,17 @@ class Arguments:
             positional = self._positional or ()
         for (name, kind), value in zip(positional, args, strict=False):
             if kind is not None and type(value) not in kind.exact and not kind.fits(value):
-                raise self._refusal(name, value, kind)
+                self._refuse(args, name, value, kind)
         if self._rest is not None:
             name, kind = self._rest
             for value in args[len(positional) :]:
                 if not kind.fits(value):
-                    raise self._refusal(name, value, kind)
+                    self._refuse(args, name, value, kind)
         if self._named:
             for name, value in kwargs.items():
                 kind = self._named.get(name)
                 if kind is not None and type(value) not in kind.exact and not kind.fits(value):
-                    raise self._refusal(name, value, kind)
+                    self._refuse(args, name, value, kind)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Reject a call with too many or too few arguments, or with unknown ones; the error has the public name.
@@ -231,11 +231,15 @@ class Arguments:
         self._named, self._keywords, self._required, self._most = named_kinds, keywords, frozenset(required), most
         self._positional = positional
 
-    def _refusal(self, name: str, value: object, kind: Kind) -> BadInput:
+    def _refuse(self, args: Sequence[Any], name: str, value: object, kind: Kind) -> None:
+        """Raise the error for an argument of a wrong type.
+
+        :param args: the positional arguments of the call, `self` included
+        """
         shown_value = NOT_SHOWN if name in _SECRET and value is not None else value
         rule = f"it must be {kind.text}, not {kind.instead(value)}"
         hint = _HINTS.get(name) or _hint_for(value) or f"pass {kind.text}"
-        return _ERRORS.get(name, self._error)(name, shown_value, rule, hint)
+        raise _ERRORS.get(name, self._error)(name, shown_value, rule, hint)
 
 
 def _hint_for(value: object) -> str:

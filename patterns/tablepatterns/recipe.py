@@ -32,7 +32,6 @@ from typing import (
     Generic,
     NoReturn,
     ParamSpec,
-    Protocol,
     TypeVar,
     cast,
     overload,
@@ -202,7 +201,7 @@ class SetProfile:
     """A set of entities as a design review sees it; see `set_profile_of`."""
 
     pattern: str
-    """The name of the pattern in the catalogue."""
+    """The name of the pattern in the catalog."""
     table: str
     """The table of the entities, or the first part of the names of their tables."""
     key: Key
@@ -217,27 +216,8 @@ class SetProfile:
 Account_co = TypeVar("Account_co", bound=Account, covariant=True)
 
 
-class Adapter(Protocol):
-    """Converts the arguments and the results of an object's recipes, as a set with a model does."""
-
-    async def call(self, function: Callable[..., Any], pattern: Any, args: Any, kwargs: Any) -> Any:
-        """Call a recipe with converted arguments, and return its converted result."""
-        ...
-
-    def iterate(self, function: Callable[..., Any], pattern: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any, None]:
-        """Call a stream with converted arguments, and return its converted items."""
-        ...
-
-    def plan(self, function: Callable[..., Any], pattern: Any, args: Any, kwargs: Any) -> Any:
-        """Call a method that returns a change without sending it, with converted arguments."""
-        ...
-
-
 class Pattern(Generic[Account_co]):
     """The base of all patterns: an object with recipes, bound to the account it works on."""
-
-    _adapter: Adapter | None = None
-    """Converts arguments and results of recipes; None if there is nothing to convert."""
 
     def __init__(self, account: Account_co) -> None:
         self.account: Account = account
@@ -263,8 +243,12 @@ class Pattern(Generic[Account_co]):
             for name, part in vars(self).items():
                 if isinstance(part, Pattern):
                     setattr(view, name, cast("Pattern[Account]", part)._bound_async())
+            view._bind_view()
             self._inner = view
         return self._inner
+
+    def _bind_view(self) -> None:
+        """Let what refers to the pattern refer to this view of it."""
 
 
 def set_profile_of(pattern: Pattern[Any]) -> SetProfile | None:
@@ -283,16 +267,14 @@ def bound_async(pattern: PatternT) -> PatternT:
 class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Make an `async def` method sync on a sync account, and awaitable on an async one and in other recipes."""
 
-    def __init__(self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> None:
-        check = Arguments(function)
+    def __init__(
+        self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], check: Arguments | None = None
+    ) -> None:
+        check = check or Arguments(function)
 
         @functools.wraps(function)
         async def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
             try:
-                if pattern._adapter is not None:
-                    check.bind((pattern, *args), kwargs)
-                    adapted: T = await pattern._adapter.call(located, pattern, args, kwargs)
-                    return adapted
                 check((pattern, *args), kwargs)
                 return await function(pattern, *args, **kwargs)
             except TablePatternsError as error:
@@ -337,10 +319,6 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
         @functools.wraps(function)
         def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
             try:
-                if pattern._adapter is not None:
-                    check.bind((pattern, *args), kwargs)
-                    adapted: AsyncGenerator[T, None] = pattern._adapter.iterate(located, pattern, args, kwargs)
-                    return AsyncStream(pattern, function.__name__, adapted)
                 check((pattern, *args), kwargs)
                 # An `async def` with a `yield` is declared as an iterator, and makes a generator
                 items = cast("AsyncGenerator[T, None]", function(pattern, *args, **kwargs))

@@ -255,7 +255,7 @@ async def test_update_loses_no_change_of_another_writer(employees: Any) -> None:
     class Meddled(EntitySet[Any]):
         """Another writer comes between the first reads and their writes."""
 
-    async def current(key: dict[str, Any]) -> Entity | None:
+    async def current(key: dict[str, Any], retry_for: float) -> Entity | None:
         found = await employees.get(key)
         if meddling[0]:
             meddling[0] -= 1
@@ -278,7 +278,7 @@ async def test_update_gives_up_when_its_time_is_over(employees: Any) -> None:
     first = await employees.get(**ID)
     await employees.merge(await employees.get(**ID), {"Age": 1})
 
-    async def current(key: dict[str, Any]) -> Entity | None:
+    async def current(key: dict[str, Any], retry_for: float) -> Entity | None:
         calls.append(key)
         return first
 

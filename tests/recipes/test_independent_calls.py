@@ -92,6 +92,14 @@ def many_reads(world: World) -> list[Any]:
     return [entities.get_many([*BOTH, {**ONE, "Number": "3"}]), rename(entities)]
 
 
+@case("hooks._many")
+def many_reads_of_wide_entities(world: World) -> list[Any]:
+    wide = WideEntity(world.storage, "Wide", KEY)
+    for key in BOTH:
+        world.prepare(wide.insert({**key, "Name": "jo"}))
+    return [wide.get_many([*BOTH, {**ONE, "Number": "3"}]), rename(wide)]
+
+
 @case("derived_data.compare")
 def verification(world: World) -> list[Any]:
     return [verify(staff(world, BY_NAME, entities=BOTH), BY_NAME)]

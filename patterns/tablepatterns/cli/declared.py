@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ..errors import BadInput
 from ..recipe import Account, finish, is_sync
+from ..sdk.call import settled
 from ..storage import connect
 
 T = TypeVar("T")
@@ -81,14 +82,8 @@ def run(work: Coroutine[Any, Any, T], *accounts: Account) -> T:
 
     :param work: calls of patterns that are bound with `bound_async`, so that they are awaited on sync accounts, too
     """
-    distinct: list[Any] = list({id(account): account for account in accounts}.values())
-    if not is_sync(distinct[0]):
-        return asyncio.run(_then_closed(work, distinct))
-    try:
-        return finish(work)
-    finally:
-        for account in distinct:
-            account.close()
+    closed = _then_closed(work, list({id(account): account for account in accounts}.values()))
+    return finish(closed) if is_sync(accounts[0]) else asyncio.run(closed)
 
 
 async def _then_closed(work: Coroutine[Any, Any, T], accounts: Iterable[Any]) -> T:
@@ -96,4 +91,4 @@ async def _then_closed(work: Coroutine[Any, Any, T], accounts: Iterable[Any]) ->
         return await work
     finally:
         for account in accounts:
-            await account.close()
+            await settled(account.close())

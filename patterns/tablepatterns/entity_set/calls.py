@@ -13,21 +13,15 @@ from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account_co, check_key_order, recipe, stream
 from ..retry import RETRY_FOR, check_retry_for
 from ..sdk.table import Page
-from .commit import Write
+from .call_types import Modeled, planning, updating, writing
+from .commit import E, Write
 from .derived import Index
 from .hooks import Selection, SetHooks
-from .model_recipes import E, planning, updating, writing
 from .shared_rows import Lists, Totals
 
 
-class SetCalls(SetHooks[Account_co, E]):
-    """Every call that reads or writes the entities of a set, over the few methods that a pattern provides.
-
-    `_layer` converts between instances of a model and entities; without a model it is None, and a pattern's own methods
-    are called.
-    """
-
-    _layer: SetHooks[Account_co, E] | None = None
+class SetCalls(Modeled[Account_co, E], SetHooks[E]):
+    """Every call that reads or writes the entities of a set, over the few methods that a pattern provides."""
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:

@@ -23,7 +23,7 @@ from ..filters import Filter, QueryClass, reject_scans
 from ..key import Key
 from ..key.key_filter import stored_filter
 from ..messages.lease import Lease
-from ..models.model import Upgrade
+from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
 from ..same_value import same_value
@@ -32,17 +32,15 @@ from ..sdk.paging import filled_page, first_rows
 from ..sdk.table import Page, Table
 from ..set_identity import SetIdentity
 from .calls import SetCalls
-from .commit import Reading, Source, Step, Write, commit, execute_steps
+from .commit import E, Reading, Source, Step, Write, commit, execute_steps
 from .compatibility import check_backfilling, check_compatible, intents_of, kinds_of
 from .consistent_read import one_pass, rows_at_once
 from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
 from .hooks import Selection
 from .intents import Intents
 from .mapping import Mappings, PropertyMapping
-from .model_adapter import OnUnrecognized, adapter_of, mapped, names_of
-from .model_recipes import E
 from .moved_sets import check_unmoved
-from .named_table import NamedTable
+from .named_table import StoredNames
 from .range_query import Question, range_filter
 from .reconcile import DerivedRows
 from .schema import Schema, check_filter
@@ -93,7 +91,7 @@ class EntitySet(SetCalls[Account_co, E]):
     :param backfilling: those of `derived` whose rows older entities may still lack, until `backfill` has finished.
         Until then each change reads one more row for each of them
     :param model: a dataclass, or a class of pydantic or attrs, whose instances the recipes take and return instead of
-        entities; see docs/models.md
+        entities; `OneOf` for several classes; see docs/models.md
     :param versions: an upgrade for each earlier version of the model: `[(1, one_to_two)]`. An upgrade takes all stored
         fields and returns those of the next version. Entities are upgraded when they are read, and by `migrate`
     :param on_unrecognized: what reads do with an entity that does not fit the model: `"raise"` `UnrecognizedEntity`,
@@ -117,7 +115,7 @@ class EntitySet(SetCalls[Account_co, E]):
         intents: str | None = None,
         lease: int = 60,
         backfilling: Iterable[Derived] = (),
-        model: type[E] | None = None,
+        model: type[E] | OneOf[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
         on_unrecognized: OnUnrecognized = "raise",
     ) -> None:
@@ -128,28 +126,32 @@ class EntitySet(SetCalls[Account_co, E]):
         self.derived = _all_of(Derived, "derived", derived)
         self._primary = RowLayout(key)
         with locating(f"table {table}"):
-            names = None if model is None else names_of(model)
-            self._names = names
-            self.table = account.table(table) if names is None else NamedTable(account.table(table), names)
+            self.table = account.table(table)
+            all_mappings: Sequence[PropertyMapping] = _all_of(PropertyMapping, "mappings", mappings)
+            if model is not None:
+                from .model_layer import as_declared
+
+                self.table, self._names, all_mappings = as_declared(model, self.table, all_mappings)
             self._identity = SetIdentity(identity_of(account), table.lower(), key)
-            all_mappings = _all_of(PropertyMapping, "mappings", mappings)
-            self._mappings = Mappings.of(
-                account, table, key, all_mappings if model is None else mapped(model, table, all_mappings)
-            )
+            self._mappings = Mappings.of(account, table, key, all_mappings)
             check_compatible(table, key, self.derived, self._mappings)
-            if names is not None:
-                names.check_shared(self.derived)
+            if self._names is not None:
+                self._names.check_shared(self.derived)
             self._declare()
             self._rows = DerivedRows(account, self.table, key, self.derived)
             self.backfilling = check_backfilling(self.derived, backfilling)
             self._intents = intents_of(account, self._rows, self.derived, intents, lease)
             if model is not None or versions or on_unrecognized != "raise":
-                self._adapter = adapter_of(
-                    model, self._identity, self.derived, self._mappings, versions, on_unrecognized
+                from .model_layer import layer_of
+
+                self._layer = layer_of(
+                    model, self, self._identity, self.derived, self._mappings, versions, on_unrecognized
                 )
-                self._rows.report = self._adapter.report
+                self._rows.report = self._layer.adapter.report
 
     _pattern: ClassVar[str] = "entity_set"
+    _names: StoredNames | None = None
+    """The stored names of the model's fields; None if they are those of the fields."""
 
     def _set_profile(self) -> SetProfile | None:
         return SetProfile(self._pattern, self.table.name, self.key, {}, self.derived, self._mappings.mappings)
@@ -163,27 +165,6 @@ class EntitySet(SetCalls[Account_co, E]):
         Use it to read properties that the model does not declare, or only some fields of an entity.
         """
         return cast("EntitySet[Account_co]", self._without_model())
-
-    def entity_of(self, instance: E) -> Entity:
-        """Return the entity of a model instance, for recipes that take entities; nothing is sent.
-
-        It has the ETag from when the instance was read or written; a new instance becomes an entity without one.
-
-        :raises BadProperty: a value does not fit its field
-        """
-        result: Any = instance if self._adapter is None else self._adapter.entity_of(instance)
-        entity: Entity = result
-        return entity
-
-    @checked
-    def instance_of(self, entity: Entity) -> E:
-        """Return the model instance of an entity that another recipe read from or wrote to this set; nothing is sent.
-
-        :raises UnrecognizedEntity: the entity does not fit the model
-        """
-        result: Any = entity if self._adapter is None else self._adapter.instance_of(entity)
-        instance: E = result
-        return instance
 
     @recipe
     async def create_table(self) -> bool:
@@ -386,7 +367,7 @@ class EntitySet(SetCalls[Account_co, E]):
         return cast("tuple[Write[E], Write[E]]", self._renaming(entity, fields))
 
     def _question(self, selection: Selection) -> Question:
-        fields, via, where, allow, select = selection
+        fields, via, where, allow, select, _ = selection
         if where is not None:
             self._check_filter(where)
         shape = self._primary if via is None else self._shape(via)

@@ -20,13 +20,12 @@ from ..errors import (
 )
 from ..filters import Filter, QueryClass
 from ..limits import MAX_PAGE_ENTITIES
-from ..recipe import Account_co
-from ..retry import Overtaken, contended
+from ..recipe import Account
+from ..retry import RETRY_FOR, Overtaken, contended
 from ..sdk.operation import ANY
 from ..sdk.table import Page
-from .commit import Write
+from .commit import E, Write
 from .derived import Fields, Index
-from .model_recipes import E, Modeled
 from .shared_rows import Lists, Totals
 
 T = TypeVar("T")
@@ -40,14 +39,18 @@ class Selection(NamedTuple):
     where: Filter | None = None
     allow: QueryClass = QueryClass.RANGE
     select: Sequence[str] | None = None
+    retry_for: float = RETRY_FOR
+    """The seconds to keep retrying a read that takes several pages, where they must be consistent."""
 
 
-class SetHooks(Modeled[Account_co, E], Generic[Account_co, E]):
+class SetHooks(Generic[E]):
     """Reads and writes the entities of a set, once the arguments of a call are checked.
 
     A pattern must read one entity and a range, create an entity, and change and remove one that it has read. From these
     follow the other writes. What it cannot do raises `BadInput`.
     """
+
+    account: Account
 
     @abstractmethod
     async def _one(self, selection: Selection) -> E | None:
@@ -58,29 +61,33 @@ class SetHooks(Modeled[Account_co, E], Generic[Account_co, E]):
         """Yield the entities of a range, read in pages of up to `size`."""
 
     @abstractmethod
-    async def _create(self, entity: Any, retry_for: float) -> E:
+    async def _create(self, entity: Any, /, retry_for: float) -> E:
         """Write a new entity."""
 
     @abstractmethod
-    async def _change(self, entity: Any, changes: Fields | None, retry_for: float) -> E:
+    async def _change(self, entity: Any, /, changes: Fields | None, retry_for: float) -> E:
         """Write an entity that was read, unless it changed since.
 
         :param changes: the fields to overwrite; None to write the entity as it is now
         """
 
     @abstractmethod
-    async def _remove(self, entity: Any, retry_for: float) -> None:
+    async def _remove(self, entity: Any, /, retry_for: float) -> None:
         """Delete an entity that was read, unless it changed since."""
 
     @abstractmethod
-    def _key_of(self, entity: Any) -> Fields:
+    def _key_of(self, entity: Any, /) -> Fields:
         """Return the fields that name the stored entity."""
+
+    def _stored_key(self, fields: Fields) -> Fields:
+        """Return key fields with stored values."""
+        return fields
 
     # ------------------------------------------------------------------ reads that a pattern may do better
 
-    async def _current(self, key: Fields) -> E | None:
+    async def _current(self, key: Fields, retry_for: float) -> E | None:
         """Return the stored entity, to be written."""
-        return await self._one(Selection(key))
+        return await self._one(Selection(key, retry_for=retry_for))
 
     async def _many(self, keys: Iterable[Fields], max_concurrency: int) -> list[E | None]:
         reads = [self._one(Selection(fields)) for fields in keys]
@@ -116,7 +123,7 @@ class SetHooks(Modeled[Account_co, E], Generic[Account_co, E]):
 
     # ------------------------------------------------------------------ writes that a pattern may do better
 
-    async def _upsert(self, entity: Any, retry_for: float, *, in_part: bool) -> E:
+    async def _upsert(self, entity: Any, /, retry_for: float, *, in_part: bool) -> E:
         """Create an entity, or replace the stored one, or its given fields only."""
         key = self._key_of(entity)
 
@@ -130,7 +137,7 @@ class SetHooks(Modeled[Account_co, E], Generic[Account_co, E]):
 
         return await self._from_current(key, write, retry_for)
 
-    async def _overwrite(self, entity: Any, changes: Fields | None, etag: str, retry_for: float) -> E:
+    async def _overwrite(self, entity: Any, /, changes: Fields | None, etag: str, retry_for: float) -> E:
         """Replace the stored entity, or the fields of `changes`, if it has an ETag; `ANY` for any ETag."""
 
         async def write(current: Any) -> E:
@@ -140,7 +147,7 @@ class SetHooks(Modeled[Account_co, E], Generic[Account_co, E]):
 
         return await self._on_condition(self._key_of(entity), etag, write, retry_for)
 
-    async def _remove_any(self, entity: Any, etag: str, retry_for: float) -> None:
+    async def _remove_any(self, entity: Any, /, etag: str, retry_for: float) -> None:
         """Delete the stored entity if it has an ETag; `ANY` for any ETag."""
 
         async def remove(current: Any) -> None:
@@ -154,21 +161,21 @@ class SetHooks(Modeled[Account_co, E], Generic[Account_co, E]):
 
         return await self._from_current(key, write, retry_for, change)
 
-    async def _rename(self, entity: Any, fields: Fields, retry_for: float) -> E:
+    async def _rename(self, entity: Any, /, fields: Fields, retry_for: float) -> E:
         self._reject("rename", "its keys do not change", "insert a new entity, and delete the old one")
 
     # ------------------------------------------------------------------ changes for a transaction
 
-    def _plan_insert(self, entity: Any) -> Write[E]:
+    def _plan_insert(self, entity: Any, /) -> Write[E]:
         self._reject_plan("inserting")
 
-    def _plan_change(self, entity: Any, changes: Fields | None) -> Write[E]:
+    def _plan_change(self, entity: Any, /, changes: Fields | None) -> Write[E]:
         self._reject_plan("replacing" if changes is None else "merging")
 
-    def _plan_removal(self, entity: Any) -> Write[E]:
+    def _plan_removal(self, entity: Any, /) -> Write[E]:
         self._reject_plan("deleting")
 
-    def _plan_rename(self, entity: Any, fields: Fields) -> tuple[Write[E], Write[E]]:
+    def _plan_rename(self, entity: Any, /, fields: Fields) -> tuple[Write[E], Write[E]]:
         self._reject_plan("renaming")
 
     def _reject_plan(self, call: str) -> NoReturn:
@@ -187,7 +194,7 @@ class SetHooks(Modeled[Account_co, E], Generic[Account_co, E]):
         """Read the stored entity, whose old fields a write needs, and write it if it has an ETag."""
         if etag == ANY:
             return await self._from_current(key, lambda current: write(existing(current, key)), retry_for)
-        current = existing(await self._current(key), key)
+        current = existing(await self._current(key, retry_for), key)
         if current.etag != etag:
             raise EntityChanged(f"the entity {current.key} has changed since it had the ETag {etag}; read it again")
         return await write(current)
@@ -198,7 +205,7 @@ class SetHooks(Modeled[Account_co, E], Generic[Account_co, E]):
         """Read the entity and write it, and retry if another writer was faster."""
 
         async def attempt() -> T:
-            current: Any = await self._current(key)
+            current: Any = await self._current(key, retry_for)
             if change is not None:
                 # Outside the try block, since an error of the caller's function is not a conflict
                 modify(existing(current, key), change)

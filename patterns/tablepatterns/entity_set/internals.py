@@ -15,12 +15,12 @@ from ..filters import Filter
 from ..recipe import Account, Account_co
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
+from .call_types import Modeled
 from .derived import Index, Keys, RowLayout
 from .entity_set import EntitySet
 from .intents import Intents
 from .mapping import Mappings
 from .model_adapter import ModelAdapter
-from .model_recipes import Modeled
 from .moved_sets import check_unmoved
 from .reconcile import DerivedRows
 
@@ -86,11 +86,11 @@ def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
 
 def adapter_or_none(entity_set: Modeled[Any, Any]) -> ModelAdapter[Any] | None:
     """Return the adapter of a set's model; None if the set has no model."""
-    return entity_set._adapter
+    return None if entity_set._layer is None else entity_set._layer.adapter
 
 
-def key_of(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, Any]:
-    """Return an entity as it is, and the key fields of an instance of a set's model.
+def stored_form(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, Any]:
+    """Return an entity as it is, and an instance of a set's model as it is stored.
 
     :raises BadInput: it is neither
     """
@@ -99,7 +99,20 @@ def key_of(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, An
     if adapter is None:
         rule = f"it must be a mapping, not {type(entity).__name__}"
         raise BadInput("entity", NOT_SHOWN, rule, "pass an entity that was read, or a mapping of its fields")
-    return adapter.key_of(entity)
+    return adapter.model.encoded(entity)
+
+
+def stored_fields(adapter: ModelAdapter[Any] | None, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return key fields with stored values, for recipes that work on the set without its model.
+
+    :raises BadKey: a value does not fit its field
+    """
+    return fields if adapter is None else adapter.model.key_fields(fields)
+
+
+def entity_or_instance(adapter: ModelAdapter[Any] | None, entity: Entity) -> Any:
+    """Return what a recipe returns for an entity: its instance if the set has a model, None if that skips it."""
+    return entity if adapter is None else adapter.recognized_instance(entity)
 
 
 def check_filter(entity_set: EntitySet[Any, Any], where: Filter) -> None:
@@ -118,9 +131,10 @@ def as_stored(
     :raises BadFilter: the model lacks a field of the filter, or a value does not fit its field
     :raises BadKey: a value does not fit its field
     """
-    if entity_set._adapter is None:
+    adapter = adapter_or_none(entity_set)
+    if adapter is None:
         return where, dict(fields)
-    model = entity_set._adapter.model
+    model = adapter.model
     return None if where is None else model.filter(where), model.key_fields(fields)
 
 

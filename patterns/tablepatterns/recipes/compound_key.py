@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 from ..argument_types import checked
 from ..arguments import fields_of
 from ..entity import Entity
+from ..entity_set.commit import E
 from ..entity_set.derived import Derived, RowLayout
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.mapping import PropertyMapping
-from ..entity_set.model_adapter import OnUnrecognized
-from ..entity_set.model_recipes import E
 from ..entity_set.named_table import as_stored
 from ..entity_set.range_query import range_filter
 from ..key import Key
-from ..models.model import Upgrade
+from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, recipe, stream
 
 
@@ -69,7 +68,7 @@ class ChildSet(EntitySet[Account_co, E]):
         *,
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
-        model: type[E] | None = None,
+        model: type[E] | OneOf[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
         on_unrecognized: OnUnrecognized = "raise",
     ) -> None:
@@ -88,7 +87,7 @@ class ChildSet(EntitySet[Account_co, E]):
     _pattern: ClassVar[str] = "compound_key"
 
     @stream
-    async def children(
+    def children(
         self, key: Mapping[str, Any] | None = None, /, *, select: Sequence[str] | None = None, **parent: Any
     ) -> AsyncIterator[E]:
         """Yield the children of one parent, in the order of their own key fields.
@@ -103,9 +102,8 @@ class ChildSet(EntitySet[Account_co, E]):
         Guide: compound key pattern; server-side projection.
         """
         key_fields = fields_of(key, parent)
-        self.parent.format(key_fields)
-        async for entity in self.range(key_fields, select=select):
-            yield entity
+        self.parent.format((self._layer or self)._stored_key(key_fields))
+        return self.range(key_fields, select=select)
 
     @recipe
     async def family(self, key: Mapping[str, Any] | None = None, /, **parent: Any) -> tuple[Entity | None, list[E]]:
@@ -123,9 +121,13 @@ class ChildSet(EntitySet[Account_co, E]):
         parent_entity: Entity | None = None
         children: list[E] = []
         parents = RowLayout(self.parent)
-        async for row in self.table.query(range_filter(self.parent.family(fields_of(key, parent)))):
+        key_fields = (self._layer or self)._stored_key(fields_of(key, parent))
+        async for row in self.table.query(range_filter(self.parent.family(key_fields))):
             if parents.fits(row):
                 parent_entity = parents.entity(as_stored(self.table, row))
             elif (child := self._primary.decode_copy(row)) is not None:
-                children.append(await self._read(child, self._primary))
+                entity = await self._read(child, self._primary)
+                instance = entity if self._layer is None else self._layer.adapter.recognized_instance(entity)
+                if instance is not None:
+                    children.append(instance)
         return parent_entity, children

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
-from ..argument_types import checked
+from ..argument_types import check_least, checked
 from ..arguments import fields_of
-from ..entity_set.commit import commit
+from ..entity_set.call_types import writing
+from ..entity_set.commit import E
 from ..entity_set.derived import Derived
 from ..entity_set.entity_set import EntitySet
+from ..entity_set.hooks import Selection
 from ..entity_set.mapping import PropertyMapping
-from ..entity_set.model_adapter import OnUnrecognized
-from ..entity_set.model_recipes import E, writing
-from ..entity_set.range_query import partitions_of
 from ..key import Key, at_least
 from ..key import between as span_of
-from ..models.model import Upgrade
+from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, check_key_order, recipe, stream
 from ..retry import RETRY_FOR
 
@@ -79,7 +78,7 @@ class LogTail(EntitySet[Account_co, E]):
         row_prefix: str = "",
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
-        model: type[E] | None = None,
+        model: type[E] | OneOf[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
         on_unrecognized: OnUnrecognized = "raise",
     ) -> None:
@@ -114,10 +113,11 @@ class LogTail(EntitySet[Account_co, E]):
         :raises EntityAlreadyExists: an entry with the same instant and id exists
         :raises BadKey: a field of the partition is missing, or the instant has no time zone
         """
-        result: E
-        write = self._inserting(self._completed(entity))
-        (result,) = await commit(self.account, self.table, write, retry_for=retry_for)
-        return result
+        if self._layer is None:
+            return await self._create(self._completed(entity), retry_for)
+        adapter, instance = self._layer.adapter, cast("E", entity)
+        fields = adapter.types.of_instance(instance).accepted(self._completed(adapter.new_fields(instance)))
+        return adapter.after_write(instance, await self._create(fields, retry_for))
 
     def _completed(self, entity: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of an entry with its instant and its id."""
@@ -136,7 +136,8 @@ class LogTail(EntitySet[Account_co, E]):
 
         Guide: log tail pattern.
         """
-        return await self.take(count, fields_of(key, partition))
+        check_least("count", count, 0)
+        return await (self._layer or self)._first(Selection(fields_of(key, partition)), count)
 
     @recipe
     async def latest_of_each(
@@ -167,12 +168,15 @@ class LogTail(EntitySet[Account_co, E]):
 
         Guide: log tail pattern; asynchronous and parallel operations.
         """
-        partition_fields = partitions_of(self.key, partitions, max_concurrency)
+        check_least("max_concurrency", max_concurrency, 1)
+        partition_fields = [dict(fields) for fields in partitions]
+        for fields in partition_fields:
+            self.key.range((self._layer or self)._stored_key(fields))
         reads = (self.latest(count, fields) for fields in partition_fields)
         return await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
 
     @stream
-    async def between(
+    def between(
         self,
         earliest: datetime,
         latest: datetime | None = None,
@@ -192,5 +196,4 @@ class LogTail(EntitySet[Account_co, E]):
         Guide: log tail pattern.
         """
         span: Any = at_least(earliest) if latest is None else span_of(earliest, latest)
-        async for entity in self.range(fields_of({self.at: span}, fields_of(key, partition))):
-            yield entity
+        return self.range(fields_of({self.at: span}, fields_of(key, partition)))

@@ -124,8 +124,7 @@ async def answered(call: Callable[..., Any], *arguments: Any, **options: Any) ->
     :raises ServiceResponseError: the response is incomplete, so it counts as lost
     """
     try:
-        result = call(*arguments, **options)
-        return await result if isawaitable(result) else result
+        return await settled(call(*arguments, **options))
     except (AttributeError, OSError, HttpResponseError) as error:
         # The table clients fail on an error without a response, and so hide it
         hidden = error.__context__ if isinstance(error, AttributeError) else None

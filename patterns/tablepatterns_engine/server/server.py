@@ -15,11 +15,10 @@ from typing import Final
 from tablepatterns.extras import importing
 
 from ..account import Engine
-from .application import Application
 from .listeners import Listeners
 
 with importing("the server needs", extra="serve"):
-    from .connection import Connection
+    from .connection import Application, Connection
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _SECONDS_TO_STOP: Final = 5

@@ -16,10 +16,10 @@ from azure.core.exceptions import AzureError
 
 from ...argument_types import check_least, checked
 from ...entity import Entity
+from ...entity_set.commit import E
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, set_identity
-from ...entity_set.model_recipes import E
 from ...entity_set.moved_sets import declare_move
 from ...errors import BadDesign, BadInput, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages

@@ -5,7 +5,7 @@ Over 600 lines on purpose: the class of wide entities is one protocol of reads a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
@@ -15,12 +15,13 @@ from ... import limits
 from ...argument_types import checked
 from ...arguments import fields_of
 from ...declared_rows import RowKind, StoreName
-from ...entity import WRITE_ID, Entity, Modify, modify, reading_of, remember, write_ids_of
+from ...entity import WRITE_ID, Entity, reading_of, remember, write_ids_of
+from ...entity_set.calls import SetCalls
+from ...entity_set.commit import E
 from ...entity_set.consistent_read import rows_at_once
+from ...entity_set.hooks import Selection
 from ...entity_set.mapping import Action, Encoded, Mappings, Place, PropertyMapping
-from ...entity_set.model_adapter import OnUnrecognized, adapter_of, mapped, names_of
-from ...entity_set.model_recipes import E, Modeled, updating, writing
-from ...entity_set.named_table import NamedTable
+from ...entity_set.model_layer import as_declared, layer_of
 from ...entity_set.range_query import range_filter
 from ...errors import (
     BadDesign,
@@ -34,10 +35,11 @@ from ...errors import (
 )
 from ...filters import Filter
 from ...key import Key
-from ...models.model import Upgrade
+from ...models.options import OnUnrecognized, Upgrade
 from ...recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...sdk.operation import ANY, Operation, check_transaction
+from ...sdk.table import Page
 from ...set_identity import SetIdentity
 from ..wide_parts import (
     MAX_PARTS,
@@ -77,7 +79,7 @@ _NO_GENERATION: Final = "0" * 32
 _OWN_FIELDS: Final = frozenset({PART, PARTS})
 
 
-class WideEntity(Modeled[Account_co, E]):
+class WideEntity(SetCalls[Account_co, E]):
     """Store an entity in several rows if it has too many properties, or is too large, for one.
 
     Use it for more than 252 properties or 1 MiB, such as the number of messages an employee sent on each of 365 days.
@@ -142,10 +144,6 @@ class WideEntity(Modeled[Account_co, E]):
         super().__init__(account)
         self.key = key
         self._layout = Layout(tuple(properties), part_bytes)
-        mapping_list = [*mappings]
-        self._mappings = Mappings.of(
-            account, table, key, mapping_list if model is None else mapped(model, table, mapping_list)
-        )
         self.transaction_bytes = transaction_bytes
         # Without a separator, the part number could be read as the end of the last field
         separator = "_" if key.row_template.endswith("}") else ""
@@ -154,13 +152,16 @@ class WideEntity(Modeled[Account_co, E]):
         )
         with locating(f"table {table}"):
             self._check_design()
+            self.table = account.table(table)
+            all_mappings: Sequence[PropertyMapping] = [*mappings]
+            if model is not None:
+                self.table, _, all_mappings = as_declared(model, self.table, all_mappings)
+            self._mappings = Mappings.of(account, table, key, all_mappings)
             self._check_mapped()
-            names = None if model is None else names_of(model)
-            self.table = account.table(table) if names is None else NamedTable(account.table(table), names)
             self._identity = SetIdentity(identity_of(account), table.lower(), key)
             declared_rows(account).add(self._row_kinds())
             if model is not None or versions or on_unrecognized != "raise":
-                self._adapter = adapter_of(model, self._identity, (), self._mappings, versions, on_unrecognized)
+                self._layer = layer_of(model, self, self._identity, (), self._mappings, versions, on_unrecognized)
 
     def _set_profile(self) -> SetProfile | None:
         return SetProfile("wide_entity", self.table.name, self.key, {"fixed": bool(self._layout.names)})
@@ -194,141 +195,8 @@ class WideEntity(Modeled[Account_co, E]):
         Guide: wide entities pattern; server-side projection.
         """
         check_retry_for(retry_for)
-        key_fields = fields_of(key, fields)
-        self.key.format(key_fields)
-        names = None if select is None else self._mappings.stored(select)
-        value = await self._part_with(names or (), key_fields) or await self._stored(key_fields, retry_for, names)
-        return self._entity(value, await self._decoded(value)) if value.parts else None
-
-    @writing
-    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
-        """Insert an entity, and return it. Cost: 1 transaction; for more than 4 MB, 1 for each 4 MB, and 1.
-
-        :param entity: its fields; None is not stored
-        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
-        :raises EntityAlreadyExists: an entity with this key exists
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises BadProperty: the service does not store such a property, or it is not among the declared ones
-        :raises LimitExceeded: there would be more than 49 parts
-        :raises OutcomeUnknown: the response was lost, and later writes have removed the evidence
-        """
-        return await self._write(self._empty(entity), entity, Entity(), retry_for)
-
-    @writing
-    async def replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
-        """Replace an entity unless any part has changed since it was read. Missing fields are removed.
-
-        The entity is updated in place. Cost: that of `insert`.
-
-        :param entity: an entity as it was read, with some fields changed, but not the key
-        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
-        :raises EntityChanged: a part changed since the entity was read
-        :raises EntityNotFound: the entity does not exist any more
-        :raises BadInput: it was not read from here with all its properties
-
-        The other errors are those of `insert`. Guide: wide entities pattern; merge or replace.
-        """
-        state, read = self._read_state(entity)
-        return await self._write(state.stored, entity, read, retry_for)
-
-    @writing
-    async def merge(
-        self,
-        entity: Mapping[str, Any],
-        changes: Mapping[str, Any],
-        *,
-        force: bool = False,
-        retry_for: float = RETRY_FOR,
-    ) -> E:
-        """Overwrite some fields, unless a part with one of them has changed since the entity was read.
-
-        None keeps the stored value. A field that is new, or must move to another part, also requires that the head has
-        not changed.
-
-        Cost: 1 transaction; with `force` and no declared `properties`, 1 more to read, for each attempt. 1 more for
-        each large value that goes to a blob.
-
-        :param entity: an entity as it was read
-        :param changes: the fields to overwrite, without the key
-        :param force: merge even if the entity has changed; `entity` may be any mapping with the key fields, and the
-            result has only the key and the changes
-        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
-        :raises EntityChanged: a part changed since the entity was read
-        :raises EntityNotFound: there is no such entity
-        :raises BadInput: some fields are encrypted, so the whole entity must be written
-
-        Guide: wide entities pattern; merge or replace.
-        """
-        changed_properties = self._properties(changes)
-        for name in self.key.fields:
-            if name in changes:
-                raise BadKey(name, changes[name], "it is a part of the key, which stays", "leave it out")
-        self._mappings.check_merge()
-        if force:
-            return await self._merge_into_any(entity, changed_properties, retry_for)
-        state, read = self._read_state(entity)
-        if not changed_properties:
-            return read  # type: ignore[return-value] # as in _entity
-        now = await self._merge_parts(
-            state.stored, await self._encoded(state.stored, changed_properties, read), retry_for
-        )
-        return self._entity(
-            now, {**state.fields, **changed_properties} if self._mappings.mappings else now.fields, read
-        )
-
-    @updating
-    async def update(
-        self,
-        change: Modify,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        retry_for: float = RETRY_FOR,
-        **fields: Any,
-    ) -> E:
-        """Read an entity, change it, and replace it; retry if another writer was faster.
-
-        Cost: 1 read and 1 write per attempt.
-
-        :param change: changes the entity in place, or returns all its fields; called once per attempt; may raise to
-            cancel the update
-        :param retry_for: the seconds to keep retrying after conflicts with other writers, including the waits of
-            jittered exponential backoff; 30 by default, 0 for a single attempt
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
-        :raises EntityNotFound: there is no such entity
-        :raises TooMuchContention: another writer was faster during every attempt
-
-        Guide: concurrency.
-        """
-
-        async def write(old: Stored) -> E:
-            entity: Any = self._entity(old, await self._decoded(old))
-            modify(entity, change)
-            return await self.replace(entity, retry_for=retry_for)
-
-        key_fields = fields_of(key, fields)
-        self.key.range(key_fields)
-        return await self._retry_on_current(key_fields, write, retry_for)
-
-    @writing
-    async def delete(self, entity: Mapping[str, Any], *, force: bool = False, retry_for: float = RETRY_FOR) -> None:
-        """Delete an entity with all its parts, unless one has changed since it was read.
-
-        Cost: 1 transaction; with `force` 1 more to read, for each attempt.
-
-        :param entity: an entity as it was read
-        :param force: delete even if the entity has changed; `entity` may be any mapping with the key fields
-        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
-        :raises EntityChanged: a part changed since the entity was read
-        :raises EntityNotFound: the entity does not exist any more
-
-        Guide: wide entities pattern.
-        """
-        if force:
-            await self._retry_on_current(entity, self._delete, retry_for)
-            return
-        await self._delete(self._read_state(entity)[0].stored)
+        selection = Selection(fields_of(key, fields), select=select, retry_for=retry_for)
+        return await (self._layer or self)._one(selection)
 
     @recipe
     async def sweep(
@@ -351,6 +219,67 @@ class WideEntity(Modeled[Account_co, E]):
     def location(self) -> str:
         """The table that errors name."""
         return f"table {self.table.name}"
+
+    async def _one(self, selection: Selection) -> E | None:
+        if selection.via is not None:
+            self._reject_derived("find")
+        fields, retry_for = selection.fields, selection.retry_for
+        self.key.format(fields)
+        names = None if selection.select is None else self._mappings.stored(selection.select)
+        value = await self._part_with(names or (), fields) or await self._stored(fields, retry_for, names)
+        return self._entity(value, await self._decoded(value)) if value.parts else None
+
+    def _items(self, selection: Selection, size: int) -> AsyncGenerator[E, None]:
+        self._reject("range", "the rows of an entity are read together, one entity at a time", "use get or get_many")
+
+    async def _page(self, selection: Selection, size: int, token: str | None) -> Page[E]:
+        self._reject("page", "the rows of an entity are read together, one entity at a time", "use get or get_many")
+
+    async def _create(self, entity: Mapping[str, Any], retry_for: float) -> E:
+        return await self._write(self._empty(entity), entity, Entity(), retry_for)
+
+    async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> E:
+        if changes is None:
+            state, read = self._read_state(entity)
+            return await self._write(state.stored, entity, read, retry_for)
+        changed_properties = self._changed_properties(changes)
+        state, read = self._read_state(entity)
+        if not changed_properties:
+            return read  # type: ignore[return-value] # as in _entity
+        encoded = await self._encoded(state.stored, changed_properties, read)
+        now = await self._merge_parts(state.stored, encoded, retry_for)
+        fields = {**state.fields, **changed_properties} if self._mappings.mappings else now.fields
+        return self._entity(now, fields, read)
+
+    async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
+        await self._delete(self._read_state(entity)[0].stored)
+
+    def _key_of(self, entity: Mapping[str, Any]) -> Fields:
+        return self._key_fields(entity)
+
+    async def _overwrite(self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float) -> E:
+        self._check_condition(etag)
+        if changes is None:
+            return await super()._overwrite(entity, None, etag, retry_for)
+        return await self._merge_into_any(entity, self._changed_properties(changes), retry_for)
+
+    async def _remove_any(self, entity: Mapping[str, Any], etag: str, retry_for: float) -> None:
+        self._check_condition(etag)
+        await self._retry_on_current(entity, self._delete, retry_for)
+
+    def _check_condition(self, etag: str) -> None:
+        """Reject the ETag of the head, which does not change with the other parts."""
+        if etag != ANY:
+            rule = "each part of a wide entity has an ETag of its own"
+            raise BadInput("etag", etag, rule, "read the entity, and write it back; or pass force=True")
+
+    def _changed_properties(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        properties = self._properties(changes)
+        for name in self.key.fields:
+            if name in changes:
+                raise BadKey(name, changes[name], "it is a part of the key, which stays", "leave it out")
+        self._mappings.check_merge()
+        return properties
 
     async def _part_with(self, names: Sequence[str], fields: Mapping[str, Any]) -> Stored | None:
         """Read the part with all the names, or return None if `properties` does not determine a single part."""

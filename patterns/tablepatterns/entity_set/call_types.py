@@ -1,26 +1,22 @@
-"""The types of recipes that take an entity, or an instance of the model if the set has one.
-
-At run time `writing` and `updating` are `recipe`: the set's adapter converts the arguments.
-"""
+"""The types of calls that take an entity, or an instance of the model if the set has one."""
 
 from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, overload
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from typing_extensions import TypeVar
-
-from ..argument_types import Arguments
+from ..argument_types import Arguments, Kind, checked
 from ..entity import Entity, Modify
 from ..errors import TablePatternsError
 from ..recipe import Account, Account_co, BlockingAccount, Pattern, recipe
 from ..retry import RETRY_FOR
-from .model_adapter import ModelAdapter
+from .commit import E
 
-E = TypeVar("E", default=Entity)
-"""The type of what the recipes of a set return: its model, or `Entity`."""
+if TYPE_CHECKING:
+    from .model_layer import ModelLayer
+
 I = TypeVar("I")  # noqa: E741 - the argument of a recipe of a set without a model
 M = TypeVar("M")
 P = ParamSpec("P")
@@ -29,20 +25,56 @@ T = TypeVar("T")
 
 
 class Modeled(Pattern[Account_co], Generic[Account_co, E]):
-    """A set whose recipes take and return instances of its model, or entities without one."""
+    """A set whose calls take and return instances of its model, or entities without one."""
 
-    _adapter: ModelAdapter[Any] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
-
+    _layer: ModelLayer[E] | None = None
+    """Converts between instances and entities; None without a model."""
     _entities: Any = None
 
     def _without_model(self) -> Any:
         """Return a view of the set that takes and returns entities; the set itself if it has no model."""
-        if self._adapter is None:
+        if self._layer is None:
             return self
         if self._entities is None:
-            self._entities = view = copy.copy(self)
-            view._adapter, view._inner, view._plain = None, None, {}
+            view = copy.copy(self)
+            view._layer, view._inner, view._plain = None, None, {}
+            self._entities = view
         return self._entities
+
+    def _bind_view(self) -> None:
+        if self._layer is not None:
+            hooks: Any = self
+            self._layer = self._layer.over(hooks)
+
+    def entity_of(self, instance: E) -> Entity:
+        """Return the entity of a model instance, for recipes that take entities; nothing is sent.
+
+        It has the ETag from when the instance was read or written; a new instance becomes an entity without one.
+
+        :raises BadProperty: a value does not fit its field
+        """
+        entity: Any = instance if self._layer is None else self._layer.adapter.entity_of(instance)
+        result: Entity = entity
+        return result
+
+    @checked
+    def instance_of(self, entity: Entity) -> E:
+        """Return the model instance of an entity that another recipe read from or wrote to this set; nothing is sent.
+
+        :raises UnrecognizedEntity: the entity does not fit the model
+        """
+        instance: Any = entity if self._layer is None else self._layer.adapter.instance_of(entity)
+        result: E = instance
+        return result
+
+
+class _InstanceArguments(Arguments):
+    """Checks the arguments of a call that takes an instance, if the set has a model."""
+
+    def _refuse(self, args: Sequence[Any], name: str, value: object, kind: Kind) -> None:
+        layer: ModelLayer[Any] | None = args[0]._layer
+        if layer is None or not layer.takes(name, value):
+            super()._refuse(args, name, value, kind)
 
 
 if TYPE_CHECKING:
@@ -118,18 +150,21 @@ if TYPE_CHECKING:
         def __get__(self, pattern: Any, owner: Any = None) -> Any: ...
 
 else:
-    writing = updating = recipe
+
+    def writing(function: Callable[..., Any]) -> Any:
+        """Decorate a recipe that takes an entity or an instance."""
+        return recipe(function, _InstanceArguments(function))
+
+    updating = writing
 
     def planning(method: Callable[..., T]) -> Callable[..., T]:
-        """Decorate a method that returns a change: accept instances of the model, and name the set in errors."""
-        check = Arguments(method)
+        """Decorate a method that returns the change of an entity or an instance; its errors name the table."""
+        check = _InstanceArguments(method)
 
         @functools.wraps(method)
         def wrapper(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> T:
             try:
-                check.bind((pattern, *args), kwargs)
-                if pattern._adapter is not None:
-                    return pattern._adapter.plan(wrapper, pattern, args, kwargs)
+                check((pattern, *args), kwargs)
                 return method(pattern, *args, **kwargs)
             except TablePatternsError as error:
                 error.locate(pattern.location)
