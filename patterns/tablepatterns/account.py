@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from .connection import Omitted, Target, check_options, check_table_name, check_target, in_memory, resolve
 from .declared_rows import DeclaredRows
 from .errors import BadTarget
+from .extras import importing
 from .recipe import Account
 from .sdk.account_sender import AccountSender
 from .sdk.call import Lazy
