@@ -141,7 +141,9 @@ def rotate(name: SetName, dry_run: DryRun = False, *, walks: Walks) -> Result:
     async def work() -> dict[str, Any]:
         if dry_run:
             return {"rows_by_key": await rotation.in_use()}
-        done: RotationProgress = await walks.over("rotate", rotate_all, _figures_of_rotation)
+        done: RotationProgress = await walks.over(
+            "rotate", rotate_all, RotationProgress, {"read": "seen", "re-encrypted": "rewritten"}
+        )
         return {"rewritten": done.rewritten, "rows_by_key": await rotation.in_use()}
 
     result = walks.run(work(), entities.account)
@@ -164,7 +166,9 @@ def migrate(name: SetName, dry_run: DryRun = False, *, walks: Walks) -> Result:
         line = f"{counted(rows.entities, 'entity')} checked, {count(rows.earlier)} of earlier versions"
         return Result({"entities": rows.entities, "earlier_versions": rows.earlier}, (line,))
     call = partial(migration.migrate, bound_async(entities))
-    done = walks.run(walks.over("migrate", call, _figures_of_migration), entities.account)
+    done = walks.run(
+        walks.over("migrate", call, Migration, {"read": "seen", "rewritten": "rewritten"}), entities.account
+    )
     result = {"entities": done.seen, "rewritten": done.rewritten}
     return Result(result, (f"{counted(done.seen, 'entity')} checked, {count(done.rewritten)} rewritten",))
 
@@ -224,35 +228,23 @@ def _over_derived(work: str, name: str, names: Sequence[str] | None, walks: Walk
     bound, job = bound_async(entities), getattr(derived_data, work)
     chosen = _chosen(entities, names)
 
-    async def walk_all() -> list[tuple[Derived, Report]]:
-        return [
-            (kind, await walks.over(f"{work} {kind.name}", partial(job, bound, kind), _figures_of)) for kind in chosen
-        ]
+    async def over(kind: Derived) -> tuple[Derived, Report]:
+        figures = {"entities": "entities", "differences": "drifts"}
+        return kind, await walks.over(f"{work} {kind.name}", partial(job, bound, kind), Report, figures)
 
-    return walks.run(walk_all(), entities.account)
+    async def over_all() -> list[tuple[Derived, Report]]:
+        return [await over(kind) for kind in chosen]
+
+    return walks.run(over_all(), entities.account)
 
 
 async def _check_all(sets: dict[str, Any], walks: Walks) -> dict[str, RowCheck]:
     return {
-        work: await walks.over(work, partial(check_rows, bound_async(entities)), _figures_of_check)
+        work: await walks.over(
+            work, partial(check_rows, bound_async(entities)), RowCheck, {"rows": "rows", "misfits": "misfits"}
+        )
         for work, entities in sets.items()
     }
-
-
-def _figures_of(report: Report) -> dict[str, int]:
-    return {"entities": report.entities, "differences": len(report.drifts)}
-
-
-def _figures_of_check(rows: RowCheck) -> dict[str, int]:
-    return {"rows": rows.rows, "misfits": len(rows.misfits)}
-
-
-def _figures_of_migration(done: Migration) -> dict[str, int]:
-    return {"read": done.seen, "rewritten": done.rewritten}
-
-
-def _figures_of_rotation(done: RotationProgress) -> dict[str, int]:
-    return {"read": done.seen, "re-encrypted": done.rewritten}
 
 
 def _chosen(entities: EntitySet[Any], names: Sequence[str] | None) -> list[Derived]:

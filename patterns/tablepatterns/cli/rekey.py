@@ -202,13 +202,9 @@ def _clean_up_preview(state: RekeyStatus, old_table: str, *, drop_table: bool) -
 def _walk(work: str, name: str, walks: Walks) -> RekeyReport:
     """Return the last report of `copy`, `verify` or `repair`, which show their progress and can be resumed."""
     move: Rekey[Any, Any] = walks.load(name, Rekey, "rekey")
-    return walks.run(
-        walks.over(work, getattr(bound_async(move), work), _figures_of), move.account, move.old_set.account
-    )
-
-
-def _figures_of(report: RekeyReport) -> dict[str, int]:
-    return {"entities": report.entities, "copies": report.copies}
+    figures = {"entities": "entities", "copies": "copies"}
+    over = walks.over(work, getattr(bound_async(move), work), RekeyReport, figures)
+    return walks.run(over, move.account, move.old_set.account)
 
 
 def _compared(name: str, walks: Walks) -> Result:

@@ -121,13 +121,12 @@ class Walks:
         """Return the object that the command names, on the storage that it names; see `load`."""
         return load(name, kind, noun, self._storage)
 
-    async def over(
-        self, work: str, call: Callable[..., Coroutine[Any, Any, object]], figures: Callable[[P], dict[str, int]]
-    ) -> P:
+    async def over(self, work: str, call: Callable[..., Any], kind: type[P], figures: Mapping[str, str]) -> P:
         """Return the last report of a walk.
 
         :param call: walks, with the keywords `resume`, `progress`, `max_per_second` and `max_concurrency`
-        :param figures: what a report says for a reader: first how many entities it stands for
+        :param kind: the class of the reports
+        :param figures: what a report says for a reader, with the attribute, a number or a tuple: first the entities
         """
         token, reports = self.tokens[work], list[P]()
         with self._bars:
@@ -136,7 +135,10 @@ class Walks:
 
             def after_page(report: P) -> None:
                 reports[:] = [report]
-                self._done[work] = figures(report)
+                values = {name: getattr(report, attribute) for name, attribute in figures.items()}
+                self._done[work] = {
+                    name: len(value) if isinstance(value, tuple) else value for name, value in values.items()
+                }
                 self._bars.update(bar, completed=next(iter(self._done[work].values())))
                 self.tokens.keep(work, report.token)
 

@@ -78,7 +78,7 @@ async def check_rows(
         )
 
     name = f"check {rows.primaries.name.lower()} {rows.key!r}"
-    return await Walk(name, [rows.primaries], check_page, RowCheck()).resume(resume, pool.pace, progress)
+    return await Walk(name, [rows.primaries], check_page, RowCheck()).run(pool.pace, resume, progress)
 
 
 class _Checker:

@@ -130,28 +130,23 @@ class Walk(Generic[ReportT]):
     async def run(
         self,
         pace: Pace,
-        start: Mark,
-        progress: Callable[[ReportT], None] | None = None,
+        start: Mark | str | None,
+        progress: Callable[[ReportT], None] | None,
         token_of: Callable[[Mark, ReportT], str | None] = lambda mark, _: mark.text(),
     ) -> ReportT:
         """Process the pages from `start` to the end, and return the sum of their reports.
 
+        :param start: a mark, or a token; None to process all pages
         :param pace: the rate; a limited one makes pages smaller
         :param progress: called after each page with the sum so far, whose token resumes from there
         :param token_of: returns the token that resumes at a mark
+        :raises BadToken: the token is from other work
         """
-        report = self.nothing
-        async for page, following in read_pages(self.tables, start, pace.page_size):
+        report, mark = self.nothing, start if isinstance(start, Mark) else Mark.parse(start, self.name)
+        async for page, following in read_pages(self.tables, mark, pace.page_size):
             report += await self.process(page)
             any_report: Any = report
             report = replace(any_report, token=following and token_of(following, report))
             if progress is not None:
                 check_has_run("progress", progress(report))
         return report
-
-    async def resume(self, token: str | None, pace: Pace, progress: Callable[[ReportT], None] | None) -> ReportT:
-        """Process the pages from a token on, or all of them without one.
-
-        :raises BadToken: the token is from other work
-        """
-        return await self.run(pace, Mark.parse(token, self.name), progress)
