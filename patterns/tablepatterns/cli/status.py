@@ -37,7 +37,7 @@ def status(
     states: dict[str, dict[str, Any]] = {}
     for account in {id(pattern.account): pattern.account for pattern in patterns.values()}.values():
         own = {key: pattern for key, pattern in patterns.items() if pattern.account is account}
-        states |= run(account, _states(own))
+        states |= run(_states(own), account)
     lines = [line for key, state in states.items() for line in _lines(key, state)]
     return Result(states, lines, FAILED if any(map(_poison, states.values())) else 0)
 
