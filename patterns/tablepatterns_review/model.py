@@ -260,6 +260,14 @@ class Bill:
     dated: date
     source: str
 
+    @property
+    def by_subject(self) -> Mapping[str, float]:
+        """The amount of each access pattern and set."""
+        amounts: dict[str, float] = {}
+        for line in self.lines:
+            amounts[line.subject] = amounts.get(line.subject, 0.0) + line.amount
+        return amounts
+
 
 @dataclass(frozen=True)
 class Consistency:
@@ -309,7 +317,7 @@ class Finding:
     :param says: one sentence that states the problem, with its numbers
     :param why: the guide's reason
     :param better: what to do instead, in one or two sentences
-    :param pattern: the pattern that fits better, by its name in the catalogue; None if there is none
+    :param pattern: the pattern that fits better, by its name in the catalog; None if there is none
     :param guide: the section of the guide
     :param change: a tested change that resolves the finding; None if none was found
     :param before: the figures without the change

@@ -284,7 +284,7 @@ class DeclaredSet:
     :param table: the table of its entities
     :param key: the key of its entities
     :param shape: what the entities look like, and how many there are
-    :param pattern: the recipe that stores them, by its name in the catalogue
+    :param pattern: the recipe that stores them, by its name in the catalog
     :param settings: further arguments of that recipe, such as `buckets` of a `partition_spread`
     :param derived: the indexes, lists, copies and totals
     :param mappings: properties that are stored in another form, such as encrypted

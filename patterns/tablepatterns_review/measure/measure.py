@@ -20,12 +20,10 @@ from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
-from ..capacity.contention import RETRY_REQUESTS, retries_of
-from ..capacity.day import SECONDS
-from ..capacity.load import key_of, touched
+from ..capacity.load import RETRY_REQUESTS, retries_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
-from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..design.model import DAY, RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS, SizedDesign
 from ..kinds import kind_of
 from ..kinds.log import measured_log
@@ -220,10 +218,10 @@ def _implied_writes(declared_set: DeclaredSet) -> Iterator[Write]:
         expired = (inserted + moves.received_rate) - (deleted + moves.archived_rate)
         if not (inserted or deleted or moves.received_rate or moves.archived_rate):
             # Without declared inserts, the existing ones are deleted evenly
-            expired = declared_set.shape.count / retention.days / SECONDS
+            expired = declared_set.shape.count / retention.days / DAY
         period = kind_of(declared_set).period_days(declared_set)
         if retention.by == "table" and period is not None:
-            expired = 1 / period / SECONDS
+            expired = 1 / period / DAY
         if expired > 0:
             yield Write(RETENTION.format(f"{retention.days:g}"), "delete", rate=expired)
     if move is not None:
@@ -311,7 +309,7 @@ def _drops_tables(declared_set: DeclaredSet, write: Write) -> bool:
 
 def _longer(declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, via: Derived) -> float:
     """Return how many more bytes a list of entities takes with all entities than in the sample."""
-    key = key_of(via, of.key)
+    key = of.profile(via).table_key
     size = entry_size(of, via)
     if key is None or not size:
         return 0.0

@@ -6,14 +6,23 @@ import unicodedata
 from collections import Counter
 from typing import Final
 
-from tablepatterns.catalogue import entry
+from tablepatterns.catalog import entry
 from tablepatterns.errors import BadInput
-from tablepatterns.figures import money, number, of_target, plural, share, sum_of_money, time_of_day, years_from_now
+from tablepatterns.figures import (
+    listed,
+    money,
+    number,
+    of_target,
+    plural,
+    share,
+    sum_of_money,
+    time_of_day,
+    years_from_now,
+)
 from tablepatterns.filters import QueryClass
 
 from ..design.model import Write
 from ..model import Consistency, Effect, Finding, Measured, Reviewed, Severity, TableLoad
-from ..rules.rule import listed
 
 _LITTLE: Final = 0.001
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
@@ -156,7 +165,7 @@ SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity
 
 
 def pattern_title(name: str) -> str:
-    """Return the title and the name of a pattern; only the name if it is not in the catalogue."""
+    """Return the title and the name of a pattern; only the name if it is not in the catalog."""
     try:
         return f"{entry(name).title} ({entry(name).name})"
     except BadInput:
