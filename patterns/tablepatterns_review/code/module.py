@@ -85,7 +85,7 @@ def render(template: str, own: tuple[str, Sequence[str]] = ("", ()), **values: o
     :param own: a module beside this one, and what it defines
     """
     # Texts of the design are literals, so nothing is escaped
-    page = environment(__package__).get_template(template)
+    page = environment(__name__).get_template(template)
     return page.render(values, imports="\n".join(import_lines(page.render(values, imports=""), own)))
 
 

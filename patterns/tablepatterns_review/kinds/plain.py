@@ -135,11 +135,11 @@ def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, sample_set: S
         case "find_all":
             return len(entities.find_all(via, ask.given))
         case "totals":
-            return int(entities.totals(via, ask.given) is not None)
-        case "scan" if ask.where is None:
-            rows = list(islice(entities.scan(), ask.take))
+            entities.totals(via, ask.given)
+            return 1
         case "scan":
-            found = entities.query(ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
+            options: dict[str, Any] = {"allow": QueryClass.TABLE_SCAN, "select": ask.select}
+            found = entities.scan() if ask.where is None else entities.query(ask.where, **options)
             rows = list(islice(found, ask.take))
         case "filter":
             return sample_set.raw(entities.table.name, ask.where, ask.select)

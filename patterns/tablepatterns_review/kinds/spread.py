@@ -33,7 +33,7 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
         def make(on: Storage, table: str, key: Key) -> EntitySet[Storage]:
             return EntitySet(on, table, key, derived=derived, mappings=declared_set.mappings)
 
-        options: Mapping[str, Any] = _options(declared_set)
+        options = _options(declared_set)
         # Reads the buckets in order, so that the ledger of a review is the same in every run
         return PartitionSpread(
             account, declared_set.table, declared_set.key, factory=make, max_concurrency=1, **options
@@ -79,7 +79,7 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
         return f"{name}.entity_set.process_intents()"
 
 
-def _options(declared_set: DeclaredSet) -> dict[str, object]:
+def _options(declared_set: DeclaredSet) -> dict[str, Any]:
     settings = declared_set.settings
     return {name: settings[name] for name in ("buckets", "by", "bucket") if name in settings}
 
