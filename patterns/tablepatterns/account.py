@@ -13,7 +13,7 @@ from .connection import Target, check_options, check_table_name, check_target, i
 from .declared_rows import DeclaredRows
 from .recipe import Account
 from .sdk.account_sender import AccountSender
-from .sdk.call import Lazy, importing_cryptography
+from .sdk.call import Lazy
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
@@ -51,6 +51,18 @@ def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> t
     engine = engine_for(resolved_target.memory)
     _log.info("%s is an account in this process: all that is written is lost when it ends", resolved_target.address)
     return in_memory(engine.account_name, engine.account_key, credential, resolved_target.memory), engine
+
+
+def _storage_client(service: str, prefix: str) -> Any:
+    """Return the SDK's class of the service's clients, whose library is loaded on first use."""
+    try:
+        package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "cryptography":
+            raise
+        text = "the Azure SDK's queue and blob clients import the package cryptography"
+        raise ModuleNotFoundError(f"{text}: pip install cryptography", name=error.name) from error
+    return getattr(package, f"{service.capitalize()}ServiceClient")
 
 
 class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
@@ -91,15 +103,12 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         if target.urls["table"]:
             self._table_service()
 
-        def new_client(service: str) -> Any:
-            url = target.url(service)
-            with importing_cryptography():
-                package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
-            transported = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
-            return getattr(package, f"{service.capitalize()}ServiceClient")(url, **over(service, transported))
+        def storage_client(service: str) -> Any:
+            own = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
+            return _storage_client(service, prefix)(target.url(service), **over(service, own))
 
-        self._queues: Lazy[QueuesT] = Lazy(lambda: new_client("queue"))
-        self._blobs: Lazy[BlobsT] = Lazy(lambda: new_client("blob"))
+        self._queues: Lazy[QueuesT] = Lazy(lambda: storage_client("queue"))
+        self._blobs: Lazy[BlobsT] = Lazy(lambda: storage_client("blob"))
 
     @staticmethod
     @abstractmethod

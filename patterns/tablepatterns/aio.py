@@ -18,7 +18,14 @@ from .recipe import VIRTUAL_BEAT
 __all__ = ["Storage", "connect"]
 
 if TYPE_CHECKING:
+    from azure.storage.blob.aio import BlobServiceClient
+    from azure.storage.queue.aio import QueueServiceClient
+
     from tablepatterns_engine.account import Engine
+
+    TypedAccount = ServiceAccount[TableServiceClient, QueueServiceClient, BlobServiceClient]
+else:
+    TypedAccount = ServiceAccount
 
 T = TypeVar("T")
 
@@ -52,7 +59,7 @@ def connect(target: str | Engine = "memory://", *, credential: Any = None, **opt
     return Storage(resolved, engine, options)
 
 
-class Storage(ServiceAccount[TableServiceClient, "QueueServiceClient", "BlobServiceClient"]):
+class Storage(TypedAccount):
     """A storage account, with the SDK's async service clients `tables`, `queues` and `blobs`.
 
     Close it, or use it as an async context manager. Tasks of one event loop may share it. A forked process may use it

@@ -229,7 +229,7 @@ def _instant_literal(ticks: Ticks) -> str:
 
 
 _BOOLEANS: Final = {True: "true", False: "false"}
-KINDS: Final[Mapping[type, EdmKind]] = {
+KINDS: Final[Mapping[type[Any], EdmKind]] = {
     str: EdmKind(
         "Edm.String", True, None, encode_basestring_ascii, None, lambda text: "'" + text.replace("'", "''") + "'"
     ),
@@ -257,7 +257,7 @@ SIZES: Final = {kind: row.size for kind, row in KINDS.items() if row.size is not
 """The size of a value of exactly these types."""
 
 
-def type_of(value: object) -> type:
+def type_of(value: object) -> type[Any]:
     """Return the type in `KINDS` of a value, which may be of a subclass."""
     return next(kind for kind in type(value).__mro__ if kind in KINDS)
 
@@ -310,11 +310,6 @@ def ordinal(text: str) -> str:
     if text.isascii() or max(text) <= "\uffff":
         return text
     return "".join(c if c <= "\uffff" else _surrogates(ord(c) - 0x10000) for c in text)
-
-
-def next_character(character: str) -> str:
-    """Return the next character in UTF-16 order, where the surrogate pairs lie between U+D7FF and U+E000."""
-    return {"\ud7ff": "\U00010000", "\U0010ffff": "\ue000"}.get(character) or chr(ord(character) + 1)
 
 
 def _surrogates(offset: int) -> str:

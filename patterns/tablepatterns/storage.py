@@ -20,7 +20,14 @@ from .heartbeat import Heartbeats
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 
 if TYPE_CHECKING:
+    from azure.storage.blob import BlobServiceClient
+    from azure.storage.queue import QueueServiceClient
+
     from tablepatterns_engine.account import Engine
+
+    TypedAccount = ServiceAccount[TableServiceClient, QueueServiceClient, BlobServiceClient]
+else:
+    TypedAccount = ServiceAccount
 
 T = TypeVar("T")
 
@@ -61,7 +68,7 @@ def connect(target: str | Engine = "memory://", *, credential: Any = None, **opt
     return Storage(*account_of(target, credential, options), options)
 
 
-class Storage(ServiceAccount[TableServiceClient, "QueueServiceClient", "BlobServiceClient"], BlockingAccount):
+class Storage(TypedAccount, BlockingAccount):
     """A storage account, with the SDK's service clients `tables`, `queues` and `blobs`.
 
     >>> with connect() as storage:

@@ -16,7 +16,7 @@ from .capacity.load import moves_away, touched, via_of
 from .design.archives import is_of_archive
 from .design.model import ArchivePolicy, DeclaredLog, DeclaredSet, Design, Query, Write
 from .kinds import kind_of
-from .measure.log_pace import pace_of
+from .kinds.log import pace_of
 from .measure.writes import shares_partition
 from .model import Consistency, Measured
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 from ..errors import BadInput
 from ..recipe import Account, finish, is_sync
+from ..sdk.call import settled
 from ..storage import connect
 
 T = TypeVar("T")
@@ -81,16 +82,12 @@ def run(account: Account, work: Coroutine[Any, Any, T]) -> T:
 
     :param work: calls of patterns that are bound with `inside`, so that they are awaited on sync accounts, too
     """
-    if not is_sync(account):
-        return asyncio.run(_then_closed(account, work))
-    try:
-        return finish(work)
-    finally:
-        cast("Any", account).close()
+    closed = _then_closed(account, work)
+    return finish(closed) if is_sync(account) else asyncio.run(closed)
 
 
 async def _then_closed(account: Account, work: Coroutine[Any, Any, T]) -> T:
     try:
         return await work
     finally:
-        await cast("Any", account).close()
+        await settled(cast("Any", account).close())

@@ -176,7 +176,8 @@ def worker(
         found: Worker[Any] = load(name, Worker, "worker")
         if not as_json:
             Result(None, (f"working on {', '.join(found.queues)}; stop with Ctrl+C",)).print(as_json=False)
-        report = run(found.account, bound_async(found).run(stopping))
+        bound: Any = bound_async(found)
+        report = run(found.account, bound.run(stopping))
     line = f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned"
     return Result(asdict(report), (line,))
 

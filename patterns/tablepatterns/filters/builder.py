@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final, NoReturn, cast
 
 from ..argument_types import checked
-from ..edm import Ticks, next_character
+from ..edm import Ticks
 from ..errors import BadFilter, short_repr
 from .expression import Comparison, Filter, ModelComparison, Operator, check_name
 from .literals import Comparable, Value, is_of_model
@@ -135,4 +135,8 @@ def prefix_end(prefix: str) -> str | None:
     :param prefix: the prefix of the strings
     """
     stem = prefix.rstrip("\uffff")
-    return stem[:-1] + next_character(stem[-1]) if stem else None
+    if not stem:
+        return None
+    # The surrogate pairs lie between U+D7FF and U+E000
+    following = {"\ud7ff": "\U00010000", "\U0010ffff": "\ue000"}.get(stem[-1]) or chr(ord(stem[-1]) + 1)
+    return stem[:-1] + following

@@ -193,12 +193,9 @@ def check_transaction(operations: Sequence[Operation]) -> None:
         # A request of its own, and the largest entity takes less than 4 MB as JSON
         return
     if len(operations) > limits.MAX_TRANSACTION_OPERATIONS:
-        raise LimitExceeded(
-            "operations of a transaction",
-            len(operations),
-            f"an entity group transaction has at most {limits.MAX_TRANSACTION_OPERATIONS}",
-            "split it if readers may see a part of it, or use BulkLoad",
-        )
+        rule = f"an entity group transaction has at most {limits.MAX_TRANSACTION_OPERATIONS}"
+        hint = "split it if readers may see a part of it, or use BulkLoad"
+        raise LimitExceeded("operations of a transaction", len(operations), rule, hint)
     row_keys: set[str] = set()
     size = 0
     partition_key = operations[0].partition_key

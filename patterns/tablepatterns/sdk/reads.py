@@ -19,12 +19,12 @@ from azure.data.tables import TableErrorCode
 
 from ..entity import Entity, entity_from_sdk
 from ..filters import Filter
-from .call import settled
+from .call import first_page, iterate, settled
 from .entity_json import entities_of, entity_of
 from .errors import code_and_message, rejection
 from .page_token import Position
 from .request_sender import Prepared, RequestSender
-from .write_body import entity_address
+from .writes import entity_address
 
 _OK: Final = 200
 _NOT_FOUND: Final = 404
@@ -85,7 +85,7 @@ async def query_page(client: Any, sender: RequestSender | None, query: PageQuery
     :param sender: sends the request; if it is None, the client does
     """
     if sender is None:
-        page: EntityPage = await settled(_page_by_sdk(query, client))
+        page = await _page_by_sdk(query, client)
     else:
         # The span of the SDK's method ends before the request, which is in one of its own
         _METHOD_SPANS[_method(query)]()
@@ -183,21 +183,12 @@ def _entity_by_sdk(partition_key: str, row_key: str, select: Sequence[str] | Non
     return client.get_entity(partition_key, row_key, **options)
 
 
-def _page_by_sdk(query: PageQuery, client: Any, **options: Any) -> Any:
+async def _page_by_sdk(query: PageQuery, client: Any, **options: Any) -> EntityPage:
     where, size, start, select = query
     if select:
         options["select"] = list(select)
     arguments = () if where is None else (str(where),)
     queried = getattr(client, _method(query))(*arguments, results_per_page=size, **options)
     pages = queried.by_page(start.sdk() if start else None)
-    return _aio_first(pages) if hasattr(pages, "__anext__") else _first(pages)
-
-
-def _first(pages: Any) -> EntityPage:
-    return EntityPage(list(map(entity_from_sdk, next(pages))), Position.of(pages.continuation_token))
-
-
-async def _aio_first(pages: Any) -> EntityPage:
-    return EntityPage(
-        [entity_from_sdk(entity) async for entity in await anext(pages)], Position.of(pages.continuation_token)
-    )
+    entities = [entity_from_sdk(entity) async for entity in iterate(await first_page(pages))]
+    return EntityPage(entities, Position.of(pages.continuation_token))

@@ -17,7 +17,7 @@ from ..design.archives import archive_write
 from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape
 from ..estimate import pages
 from ..kinds import kind_of
-from ..measure.log_pace import blobs_an_hour, entries_of, line_bytes
+from ..kinds.log import blobs_an_hour, entries_of, line_bytes
 from ..measure.sample import names_one, values_in
 from ..model import LimitUse, Measured, part_of
 from .load import busiest_share, moves, moves_away, partitions_of, touched, via_of

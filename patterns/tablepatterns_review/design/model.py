@@ -26,6 +26,8 @@ FlawKind = Literal["unpadded", "both-keys", "overlap", "ambiguous", "forbidden",
 WriteOperation = Literal["insert", "update", "delete"]
 RetentionMethod = Literal["entity", "table"]
 
+DEFAULT_PATTERN: Final = "entity_set"
+"""The pattern of a set that names none."""
 _LARGE: Final = 2**31
 """An upper bound for sizes, larger than any property."""
 STRICT: Final[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
@@ -294,7 +296,7 @@ class DeclaredSet:
     table: str
     key: Key
     shape: Shape
-    pattern: str = "entity_set"
+    pattern: str = DEFAULT_PATTERN
     settings: Mapping[str, object] = field(default_factory=dict[str, object])
     derived: tuple[Derived, ...] = ()
     mappings: tuple[PropertyMapping, ...] = ()

@@ -17,6 +17,7 @@ from tablepatterns_explore.snapshot import Saved, Snapshots
 from ..consistency import LEASE
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS
+from ..kinds import log as logs
 from ..kinds.periods import PERIOD_DAYS, Periods
 from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
 from ..measure.measure import (
@@ -32,7 +33,6 @@ from ..measure.sample import NOW, scaled_results
 from ..measure.writes import Part, Source, execute, recover
 from ..model import Place, Simulation, Step, Walkthrough
 from ..planner import best_way
-from . import logs
 from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
 from .rows import places_of, stored_tables
 
