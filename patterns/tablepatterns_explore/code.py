@@ -282,12 +282,10 @@ class Actor:
 
     @property
     def result(self) -> Any:
-        """What it returned."""
         return self.node.result
 
     @property
     def error(self) -> Exception | None:
-        """What it raised."""
         return self.node.error
 
     @property

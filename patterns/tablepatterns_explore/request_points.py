@@ -59,7 +59,6 @@ def may_write(request: Request) -> bool:
 
 
 def operations_of(batch: Request | InnerRequest) -> Iterator[InnerRequest]:
-    """Yield the requests of a transaction, which are in a changeset of the batch."""
     return _read_operations(batch.headers.get("content-type", ""), batch.body)
 
 
@@ -101,7 +100,6 @@ def _word(request: Request | InnerRequest) -> str:
 
 
 def _body_field(request: Request | InnerRequest, name: str) -> Any:
-    """Return a field of a request's body, or None."""
     with suppress(ValueError, AttributeError):
         return json.loads(request.body).get(name)
     return None

@@ -78,7 +78,6 @@ class Position(NamedTuple):
 
     @property
     def choices(self) -> list[Choice]:
-        """The choices so far."""
         return _choices(self.last)
 
 
@@ -132,7 +131,6 @@ class Run:
         self._pass_time()
 
     def position(self) -> Position:
-        """Return the current position."""
         actors = tuple((actor.node, actor.has_crashed) for actor in self.actors)
         current = None if self.current is None else self.actors.index(self.current)
         return Position(self.account, self.state(), actors, current, self._last, self._fault_kinds, self.preemptions)
@@ -147,7 +145,6 @@ class Run:
 
     @property
     def choices(self) -> list[Choice]:
-        """The choices so far."""
         return _choices(self._last)
 
     @property

@@ -87,7 +87,6 @@ class _Place:
         return value if self.key is None else value.get(self.key)
 
     def set_value(self, value: Any) -> None:
-        """Replace what is there."""
         if self.key is None:
             setattr(self.part, self.name, value)
         else:

@@ -186,7 +186,6 @@ class _ObservedLedger(Ledger):
         self.is_read = was_read
 
     def show(self, records: Iterable[Record]) -> None:
-        """Hold these records, and no others."""
         self.clear()
         for record in records:
             super().add(record)

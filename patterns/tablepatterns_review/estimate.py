@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from tablepatterns.entity_set.derived import RowProfile
@@ -54,13 +55,16 @@ class Estimate:
 class SizedDesign:
     """A design with the declared number of entities, or that of the sample.
 
-    :param shapes: the shape of the entities of each set, by its name
     :param tables: the number of period tables of each set, by its name
     """
 
     design: Design
-    shapes: Mapping[str, Shape]
     tables: Mapping[str, int]
+
+    @cached_property
+    def shapes(self) -> Mapping[str, Shape]:
+        """The shape of the entities of each set, by its name."""
+        return {declared_set.name: declared_set.shape for declared_set in self.design.sets}
 
     def estimate(self, declared_set: DeclaredSet, way: Way) -> Estimate:
         """Return what a way costs."""

@@ -15,9 +15,7 @@ import typer
 from tablepatterns_engine.account import DEVELOPMENT_NAME
 from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
 
-from ..catalogue import entry
-from ..catalogue.entries import ENTRIES
-from ..catalogue.find import describe, listing
+from ..catalog import ENTRIES, entry
 from ..errors import BadInput
 from ..messages.stop_signal import stop_on_signals
 from ..recipe import bound_async
@@ -28,6 +26,7 @@ from .help import names, section
 from .help import render_help as help_on
 from .maintenance import maintenance
 from .output import PrintableFormatter, Result, command, console, fail
+from .patterns import describe, listing
 from .poison import poison
 from .rekey import rekey
 from .status import status

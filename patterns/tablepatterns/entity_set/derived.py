@@ -110,7 +110,7 @@ class RowProfile:
     """A description of one kind of derived rows, for a design review; see `profile_of`."""
 
     pattern: str
-    """The name of the pattern in the catalogue."""
+    """The name of the pattern in the catalog."""
     called: Literal["copies", "lists", "totals"]
     """What reports call the rows."""
     finder: Finder | None

@@ -87,7 +87,7 @@ async def migrate(
         if version == model.version:
             raise _IsCurrent
         # Checked before the write, so that an upgrade cannot store what the model cannot read
-        model.value(entity, version)
+        adapter.value_of(entity)
         adapter.upgrade(entity, {})
 
     async def rewrite(keys: Keys) -> bool:

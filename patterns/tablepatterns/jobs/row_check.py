@@ -106,7 +106,7 @@ class _Checker:
             if entity is not None and adapter is not None:
                 version = adapter.version_of(entity)
                 is_earlier = version < adapter.model.version
-                adapter.model.value(entity, version)
+                adapter.value_of(entity)
         except TablePatternsError as error:
             return True, is_earlier, Misfit(keys, message_of(error))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

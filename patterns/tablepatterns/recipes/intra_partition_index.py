@@ -59,7 +59,6 @@ class IntraPartitionIndex(Index):
         self.name = name or key.row_template
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that the copies are in the primary's partition and cannot be mistaken for primaries."""
         if self.key.partition_template != key.partition_template:
             rule = f"its copies must share the primary's partition, {key.partition_template!r}"
             hint = "use the same PartitionKey template, or an InterPartitionIndex"
@@ -69,5 +68,4 @@ class IntraPartitionIndex(Index):
             raise BadDesign(f"index {self.name}", self.key.row_template, rule, "give each its own RowKey prefix")
 
     async def operations(self, change: Change, rows: RowReader) -> list[Operation]:
-        """Return the operations that update the copy for a change."""
         return copy_operations(self.shape(change.key), change)

@@ -108,7 +108,6 @@ class Payload(NamedTuple):
 
 
 def read_payload(request: Request) -> Payload:
-    """Return the body of a request."""
     headers = request.headers
     md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
     crc = digest(headers, _CRC64_HEADER, CRC64_BYTES, errors.INVALID_CRC64)
@@ -126,7 +125,6 @@ def read_payload(request: Request) -> Payload:
 
 
 def md5_of(content: Content) -> bytes:
-    """Return the MD5 digest of content."""
     digest = hashlib.md5(usedforsecurity=False)
     for piece in content.pieces:
         digest.update(piece)
@@ -138,7 +136,6 @@ def crc64_of(content: Content) -> bytes:
 
 
 def check_md5(specified: bytes, calculated: bytes) -> None:
-    """Reject content that does not match its checksums."""
     if specified != calculated:
         raise ServiceError(
             errors.MD5_MISMATCH.with_details(UserSpecifiedMd5=base64(specified), ServerCalculatedMd5=base64(calculated))
@@ -146,7 +143,6 @@ def check_md5(specified: bytes, calculated: bytes) -> None:
 
 
 def check_crc64(specified: bytes, content: Content) -> None:
-    """Reject content that does not match its checksums."""
     calculated = crc64_of(content)
     if specified != calculated:
         raise ServiceError(

@@ -117,12 +117,10 @@ class BlobCall(Call[Blobs]):
 
     @property
     def containers(self) -> Containers:
-        """The state for operations on containers."""
         return self.state.containers
 
     @property
     def place(self) -> tuple[str, str]:
-        """The container and the blob."""
         return self.target.resource, self.target.item
 
     @property

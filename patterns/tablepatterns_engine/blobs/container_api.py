@@ -109,7 +109,6 @@ def set_metadata(call: BlobCall) -> Response:
 
 
 def get_access(call: BlobCall) -> Response:
-    """Return a container's public access and stored access policies."""
     call.begin("GetContainerACL", OWNER_ONLY)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
     headers = {**_version(container), **_public(container), **_XML}
@@ -117,7 +116,6 @@ def get_access(call: BlobCall) -> Response:
 
 
 def set_access(call: BlobCall) -> Response:
-    """Replace a container's public access and stored access policies."""
     call.begin("SetContainerACL", OWNER_ONLY)
     headers = call.request.headers
     policies, access = read_policies(call.request.body), _read_access(headers)
@@ -170,7 +168,6 @@ def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Res
 
 
 def _read_action(headers: Mapping[str, str]) -> tuple[str, Action]:
-    """Return the requested action and its name."""
     name = required(headers, _ACTION)
     read = _ACTIONS.get(name.lower())
     if read is None:

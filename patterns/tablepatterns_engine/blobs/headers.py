@@ -18,22 +18,19 @@ from ..errors import ErrorMessage, ServiceError
 from ..http.headers import http_date, metadata_headers
 from ..tables.entity_api import read_token, write_token
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
-from .conditions import ANY, Terms
+from .conditions import ANY, TagCondition, Terms, parse_tag_condition
 from .leases import INFINITE, Lease, State
 from .listing import Mark
-from .tag_conditions import TagCondition, parse_tag_condition
 
 _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 _T = TypeVar("_T")
 
 
 def invalid(name: str, value: object) -> ServiceError:
-    """Return the error of an invalid header."""
     return ServiceError(errors.INVALID_HEADER.with_details(HeaderName=name, HeaderValue=value))
 
 
 def required(headers: Mapping[str, str], name: str) -> str:
-    """Return a required header."""
     value = headers.get(name)
     if value is None:
         raise missing(name)
@@ -41,7 +38,6 @@ def required(headers: Mapping[str, str], name: str) -> str:
 
 
 def missing(name: str) -> ServiceError:
-    """Return the error of a missing header."""
     return ServiceError(errors.MISSING_HEADER.with_details(HeaderName=name))
 
 
@@ -161,7 +157,6 @@ def lease_headers(lease: Lease, now: Ticks) -> dict[str, str]:
 
 
 def duration_of(lease: Lease) -> str:
-    """Return a lease's kind of duration."""
     return "infinite" if lease.duration == INFINITE else "fixed"
 
 

@@ -67,7 +67,6 @@ def checked_page_limit(limit: int) -> int:
 
 
 def list_page(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Page:
-    """Return a page."""
     limit = checked_page_limit(query.limit)
     items: list[Item] = []
     mark = query.start

@@ -75,17 +75,14 @@ class Slot:
 
     @property
     def empty(self) -> bool:
-        """Whether the slot is empty."""
         return self.current is None and not self._staged
 
     def existing(self) -> Blob:
-        """Return the blob."""
         if self.current is None:
             raise ServiceError(errors.BLOB_NOT_FOUND)
         return self.current
 
     def version(self, snapshot: Ticks | None) -> Blob:
-        """Return the blob, or the snapshot with this time."""
         if snapshot is None:
             return self.existing()
         for taken in self.snapshots:

@@ -34,8 +34,8 @@ from .headers import (
     version_headers,
     written_headers,
 )
+from .service import CopySource
 from .state import Snapshots
-from .versions import CopySource
 from .xml import read_block_list, read_tags, read_tags_header
 
 SOURCE: Final = "x-ms-copy-source"
@@ -70,7 +70,6 @@ def copies(call: BlobCall) -> bool:
 
 
 def keeps_tags(call: BlobCall) -> bool:
-    """Return whether a copy gets the tags of its source."""
     headers = call.request.headers
     keeps = read_header(headers, _TAG_OPTION, _TAG_OPTIONS.index) == _TAG_OPTIONS.index("COPY")
     if keeps and headers.get("x-ms-tags"):
@@ -223,7 +222,6 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
 
 
 def read_tier(headers: Mapping[str, str]) -> Tier | None:
-    """Return the requested tier, or None."""
     return read_header(headers, "x-ms-access-tier", Tier)
 
 

@@ -21,7 +21,6 @@ from .state import ContainerProperties
 
 
 def read_block_list(body: bytes) -> list[tuple[Where, str]]:
-    """Return the list of blocks in the body of a request."""
     try:
         return [(Where(node.tag), (node.text or "").strip()) for node in read_document(body, "BlockList")]
     except ValueError as error:
@@ -84,7 +83,6 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
 
 
 def read_tags(body: bytes) -> dict[str, str]:
-    """Return the tags in the body of a request."""
     pairs: list[tuple[str, str]] = []
     for tag in read_document(body, "Tags").findall("TagSet/Tag"):
         name = tag.findtext("Key")

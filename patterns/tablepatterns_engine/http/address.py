@@ -61,7 +61,6 @@ UNKNOWN: Final = Target(Address("", secure=False, secondary=False, query={}, tai
 
 
 def read_address(url: str, account: str) -> Address:
-    """Return the address of a request."""
     location, _, options = url.partition("#")[0].partition("?")
     tail = path_of(location)
     base, secure, secondary = _site(location.removesuffix(tail), account)

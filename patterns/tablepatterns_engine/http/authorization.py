@@ -44,7 +44,6 @@ class Authorization:
         self._trust_tokens = trust_tokens
 
     def permit(self, call: AnyCall) -> Permit:
-        """Return what the sender may do."""
         header, address = call.request.headers.get("authorization"), call.target.address
         if header is None:
             if "sig" in address.query:

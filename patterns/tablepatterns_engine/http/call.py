@@ -135,7 +135,6 @@ class Call(ABC, Generic[StateT]):
         self.support[operation].check(self.request.headers, self.target.address.query)
 
     def allow(self, need: Need) -> None:
-        """Check that the sender may execute the operation on this resource."""
         self.permit.check(need, self.target.resource)
 
     @property

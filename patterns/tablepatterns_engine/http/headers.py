@@ -64,7 +64,6 @@ _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
 def required(query: Mapping[str, str], name: str) -> str:
-    """Return a required option."""
     text = query.get(name)
     if text is None:
         raise ServiceError(errors.MISSING_QUERY_PARAMETER.with_details(QueryParameterName=name))
@@ -80,7 +79,6 @@ def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]
 
 
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
-    """Return an option as a number; by default, the default."""
     if default is not None and name not in query:
         return default
     text = required(query, name)

@@ -87,7 +87,6 @@ class Queue:
         self._by_expiry: TimerQueue[Message] = TimerQueue()
 
     def find(self, message_id: str) -> Message | None:
-        """Return the message with this id, or None."""
         return self._messages.get(message_id)
 
     def visible(self, now: Ticks, limit: int) -> list[Message]:

@@ -60,7 +60,6 @@ class Write:
     preference: str | None = None
 
     def check(self, permit: Permit) -> None:
-        """Check that the sender may execute the write."""
         permit.check(self.need, self.target.resource)
         permit.check_keys(self.operation.partition_key, self.operation.row_key)
 
@@ -167,7 +166,6 @@ def write_token(key: str) -> str:
 
 
 def read_token(token: str) -> str:
-    """Return the key in a token."""
     found = _TOKEN.fullmatch(token)
     if not found or len(found[2]) != int(found[1]):
         raise ServiceError(errors.INVALID_INPUT)

@@ -89,7 +89,6 @@ class Body:
 
 
 def read_body(body: bytes) -> Body:
-    """Return what the body of a write says."""
     try:
         text = body.decode().removeprefix(_BYTE_ORDER_MARK).strip(_WHITE_SPACE)
         value, end = _DECODER.raw_decode(text)
@@ -360,7 +359,6 @@ def entity_path(table: str, partition_key: str, row_key: str) -> str:
 
 
 def table_path(name: str) -> str:
-    """Return the path of a table in the list of tables."""
     return f"Tables('{quote(name)}')"
 
 

@@ -67,7 +67,6 @@ class Scan:
         """How many entities were read so far."""
 
     def rows(self, table: Table, start: tuple[str, str] | None, scope: KeyScope | None) -> Iterator[Entity]:
-        """Return the rows to read."""
         return iter(()) if self._limit == 0 else table.walk(_remaining(self._plan.key_range, start, scope))
 
     def read(self, rows: Iterator[Entity]) -> Page | None:

@@ -60,7 +60,6 @@ class Table:
         """The queries in progress."""
 
     def find(self, partition_key: str, row_key: str) -> Entity | None:
-        """Return the entity with these keys, or None."""
         partition = self.partitions.get(partition_key if partition_key.isascii() else ordinal(partition_key))
         return None if partition is None else partition.get(row_key if row_key.isascii() else ordinal(row_key))
 

@@ -8,10 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tablepatterns.errors import BadInput
-from tablepatterns.recipe import Pattern, SetProfile, set_profile_of
+from tablepatterns.recipe import Pattern, set_profile_of
 
-from ..kinds.periods import PERIOD_DAYS
-from ..kinds.series import SeriesKind
+from ..kinds import KINDS
 from .model import (
     Access,
     ArchivePolicy,
@@ -62,7 +61,12 @@ def declare_set(
     :param retention: how long entities are kept; by default as declared by a `PeriodTables`
     :raises BadInput: the argument is not a set of entities
     """
-    declared_set = _read(entities)
+    set_profile = set_profile_of(entities)
+    if set_profile is None:
+        rule = f"a {type(entities).__name__} holds no set of entities"
+        kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
+        raise BadInput("entities", entities, rule, f"give {kinds}")
+    declared_set = KINDS[set_profile.pattern].declare(set_profile)
     return replace(
         declared_set,
         name=name or declared_set.table,
@@ -120,36 +124,6 @@ def declare_log(
     )
 
 
-def _read(entities: Pattern[Any]) -> DeclaredSet:
-    set_profile = set_profile_of(entities)
-    if set_profile is None:
-        rule = f"a {type(entities).__name__} holds no set of entities"
-        kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
-        raise BadInput("entities", entities, rule, f"give {kinds}")
-    if set_profile.settings.get("inner") == SeriesKind.pattern:
-        rule = "its tables hold data series, which a design does not describe by period"
-        raise BadInput("entities", entities, rule, "declare the DataSeries that of(moment) gives for one period")
-    return DeclaredSet(
-        "",
-        set_profile.table,
-        set_profile.key,
-        _NO_SHAPE,
-        set_profile.pattern,
-        set_profile.settings,
-        set_profile.derived,
-        set_profile.mappings,
-        retention=_retention(set_profile),
-    )
-
-
-def _retention(set_profile: SetProfile) -> Retention | None:
-    if set_profile.retention is None:
-        return None
-    if isinstance(set_profile.retention, int):
-        return Retention(set_profile.retention * PERIOD_DAYS[str(set_profile.settings["period"])], "table")
-    return Retention(set_profile.retention / timedelta(days=1), "table")
-
-
 def _with_log_fields(shape: Shape, declared_set: DeclaredSet) -> Shape:
     """Return the shape with the fields that a log tail adds to each entry, unless declared."""
     if "entry" not in declared_set.settings:
@@ -159,6 +133,3 @@ def _with_log_fields(shape: Shape, declared_set: DeclaredSet) -> Shape:
         str(declared_set.settings["entry"]): Field("guid"),
     }
     return replace(shape, fields={**own, **shape.fields})
-
-
-_NO_SHAPE: Final = Shape("", 0, {})

@@ -9,7 +9,7 @@ from tablepatterns.figures import counted, money, number, often, plural, span
 from tablepatterns.recipes.blob_log.blob_log import PIECE_BYTES
 
 from ..design.model import DeclaredLog, LogRead, LogWrite, Query
-from ..measure.log_pace import line_bytes, pace_of
+from ..kinds.log import line_bytes, pace_of
 from ..model import Finding, Measured, Severity
 from .context import ONCE_AN_HOUR, RuleContext
 from .rule import Rule, part_of

@@ -12,7 +12,7 @@ from ...entity import Entity
 from ...entity_set.commit import E
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none, check_read_from, key_of, mappings_of
+from ...entity_set.internals import adapter_or_none, check_read_from, mappings_of, stored_form
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT
@@ -140,11 +140,9 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         :raises LargeValueMissing: the blob is missing, or belongs to another entity
         :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises BadInput: the property is not declared as large, or is encrypted and must be read as a whole
-
-        Guide: large entities pattern.
         """
         self._check_readable(name)
-        fields = key_of(self._models, entity)
+        fields = stored_form(self._models, entity)
         check_read_from(self.entity_set, fields)
         keys = self._rows.key(fields)
         stored = await self._rows.stored(keys, [name])
@@ -171,8 +169,6 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
 
         :param grace: how long writers and readers may take; zero only if there are none
         :raises BadInput: it is negative
-
-        Guide: large entities pattern; eventually consistent transactions pattern.
         """
         since = self._before(grace)
         total = CollectionReport()
@@ -192,8 +188,6 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
 
         :param grace: younger blobs are not reported as orphans, since their entity may not be written yet
         :raises LargeValueMissing: an entity has an address in another container
-
-        Guide: large entities pattern.
         """
         since = self._before(grace)
         blobs_by_name = {str(blob.name): blob async for batch in self._batches() for blob in batch.blobs}

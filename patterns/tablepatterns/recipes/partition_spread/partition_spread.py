@@ -1,29 +1,33 @@
 """Spread the writes of one hot partition over several, and merge them in order when reading."""
 
+# It reads and writes through the hooks of its set, which keeps the calls of a set public
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ...argument_types import check_least, checked
-from ...arguments import fields_of, via_and_fields
+from ...arguments import fields_of
 from ...edm import ordinal
 from ...entity import Entity
-from ...entity_set.derived import Index
+from ...entity_set.calls import SetCalls
+from ...entity_set.commit import E, Write
+from ...entity_set.derived import Fields
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none, primary_layout
+from ...entity_set.hooks import Selection
+from ...entity_set.internals import adapter_or_none
+from ...entity_set.model_layer import ModelLayer
 from ...entity_set.named_table import check_unnamed
-from ...entity_set.range_query import Question
+from ...entity_set.shared_rows import Lists, Totals
 from ...errors import BadDesign, BadInput
 from ...filters import Filter, QueryClass
 from ...key import Key
 from ...key.ranges import Between, Prefix
-from ...limits import MAX_PAGE_ENTITIES
-from ...recipe import Account_co, Pattern, SetProfile, check_key_order, recipe, set_profile_of, stream
-from ...retry import RETRY_FOR
+from ...recipe import Account, Account_co, SetProfile, check_key_order, recipe, set_profile_of
 from ...sdk.table import Page
 from .buckets import Buckets, SpreadTable
 from .merge_sorted import merge_sorted
@@ -32,7 +36,7 @@ _SETTINGS = "_spread"
 """The PartitionKey of the entities with bucket settings; no bucket starts with it."""
 
 
-class PartitionSpread(Pattern[Account_co]):
+class PartitionSpread(SetCalls[Account_co, E]):
     """Spread a hot partition's entities over several partitions, and read them as one.
 
     Use it for data that is written at one end, such as log entries by the hour: with the hour as the PartitionKey, all
@@ -61,9 +65,13 @@ class PartitionSpread(Pattern[Account_co]):
 
     To change the number of buckets, load what `scan` yields into another table with `BulkLoad`.
 
-    Cost in storage transactions: `insert` and `get` 1; `take` and `latest` 1 per bucket for up to 1,000 entities; a
-    range 1 per bucket, and 1 per further page of up to 1,000. If the fields of `by` are all known, only one bucket is
-    read. Each object takes 1 more before its first request, and 1 more to store the settings of a new table.
+    It has the calls of an `EntitySet`, without the bucket. `page` needs the fields of `by`, and `query` and `scan`
+    yield entities by bucket. If the set of `factory` has a model, the calls take and return instances, and `insert`
+    sets their field for the bucket.
+
+    Cost in storage transactions: that of the set; `take` and `latest` 1 per bucket for up to 1,000 entities; a range 1
+    per bucket, and 1 per further page of up to 1,000. If the fields of `by` are all known, only one bucket is read.
+    Each object takes 1 more before its first request, and 1 more to store the settings of a new table.
 
     :param account: the account of the table
     :param table: the table's name; the first write creates it
@@ -90,7 +98,7 @@ class PartitionSpread(Pattern[Account_co]):
         buckets: int = 16,
         by: Sequence[str] | None = None,
         bucket: str = "Bucket",
-        factory: Callable[[Account_co, str, Key], EntitySet[Account_co, Any]] | None = None,
+        factory: Callable[[Account_co, str, Key], EntitySet[Account_co, E]] | None = None,
         max_concurrency: int = 8,
     ) -> None:
         super().__init__(account)
@@ -103,13 +111,12 @@ class PartitionSpread(Pattern[Account_co]):
         width = max(2, len(str(buckets - 1)))
         template = f"{{{bucket}:0{width}d}}_{key.partition_template}"
         spread = Key(template, key.row_template, max_units=key.max_units)
-        self.entity_set = EntitySet(account, table, spread) if factory is None else factory(account, table, spread)
-        if not isinstance(self.entity_set, EntitySet) or self.entity_set.key != spread:
-            raise BadDesign(
-                "factory", self.entity_set, f"it must return a set with the key {spread}", "use the given key"
-            )
-        self._models = adapter_or_none(self.entity_set)
-        self.entity_set = self.entity_set.without_model()
+        spread_set: Any = EntitySet(account, table, spread) if factory is None else factory(account, table, spread)
+        if not isinstance(spread_set, EntitySet) or spread_set.key != spread:
+            raise BadDesign("factory", spread_set, f"it must return a set with the key {spread}", "use the given key")
+        adapter = adapter_or_none(spread_set)
+        self._layer = None if adapter is None else ModelLayer(adapter, self)
+        self.entity_set: EntitySet[Account] = spread_set.without_model()
         check_unnamed(self.entity_set.table, "a partition spread")
         settings: dict[str, int | str] = {"Buckets": buckets, "By": ",".join(self.buckets.by)}
         row_key = f"{key.partition_template} {key.row_template}"
@@ -131,98 +138,17 @@ class PartitionSpread(Pattern[Account_co]):
         """
         return {**fields, self.bucket: self.buckets.of(fields)}
 
+    def without_model(self) -> PartitionSpread[Account_co]:
+        """Return this spread without the model of its set, as `EntitySet.without_model` does."""
+        return cast("PartitionSpread[Account_co]", self._without_model())
+
     def _set_profile(self) -> SetProfile | None:
         inner = set_profile_of(self.entity_set)
         settings = {"buckets": self.buckets.count, "by": self.buckets.by, "bucket": self.bucket}
         return inner and replace(inner, pattern="partition_spread", key=self.key, settings=settings)
 
     @recipe
-    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
-        """Insert an entity into its bucket, and return it. Cost: 1 transaction.
-
-        :param entity: its fields, without the bucket
-        :param retry_for: as for `EntitySet.insert`
-        :raises EntityAlreadyExists: an entity with this key exists
-        :raises BadProperty: the model of the set rejects it
-        :raises BadDesign: the table has other bucket settings
-
-        Guide: prepend/append anti-pattern.
-        """
-        entity_in_bucket = self.placed(entity)
-        if self._models is not None:
-            self._models.check(entity_in_bucket)
-        return await self.entity_set.insert(entity_in_bucket, retry_for=retry_for)
-
-    @recipe
-    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
-        """Return the entity with this key, or None. Cost: 1 transaction, a point query.
-
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key, without the bucket
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-
-        Guide: point query.
-        """
-        return await self.entity_set.get(self.placed(fields_of(key, fields)))
-
-    @stream
-    async def range(
-        self,
-        via: Index | Mapping[str, Any] | None = None,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        where: Filter | None = None,
-        allow: QueryClass = QueryClass.RANGE,
-        select: Sequence[str] | None = None,
-        **fields: Any,
-    ) -> AsyncIterator[Entity]:
-        """Yield the entities of a range of RowKeys from all buckets, in key order.
-
-        The first pages are read concurrently, further pages when needed. Cost: 1 transaction per bucket, and 1 per
-        further page of up to 1,000; only one bucket if all fields of `by` are known.
-
-        The parameters are those of `EntitySet.range`, without the bucket. Guide: range query.
-        """
-        index, key_fields = via_and_fields(via, key, fields)
-        async for entity in self._merge_buckets(MAX_PAGE_ENTITIES, index, where, allow, select, key_fields):
-            yield entity
-
-    @recipe
-    async def take(
-        self,
-        count: int,
-        via: Index | Mapping[str, Any] | None = None,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        where: Filter | None = None,
-        allow: QueryClass = QueryClass.RANGE,
-        select: Sequence[str] | None = None,
-        **fields: Any,
-    ) -> list[Entity]:
-        """Return the first `count` entities of a range of RowKeys from all buckets, in key order.
-
-        Cost: 1 transaction per bucket for up to 1,000 entities, and no more than `count` entities read in each.
-
-        The other parameters are those of `range`. Guide: large result sets (take n).
-        """
-        check_least("count", count, 0)
-        if count == 0:
-            return []
-        first_entities: list[Entity] = []
-        index, key_fields = via_and_fields(via, key, fields)
-        async with aclosing(
-            self._merge_buckets(min(count, MAX_PAGE_ENTITIES), index, where, allow, select, key_fields)
-        ) as entities:
-            async for entity in entities:
-                first_entities.append(entity)
-                if len(first_entities) == count:
-                    break
-        return first_entities
-
-    @recipe
-    async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
+    async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[E]:
         """Return the newest `count` entities of all buckets, newest first. Cost: 1 transaction per bucket, as `take`.
 
         :param count: how many entities
@@ -238,42 +164,106 @@ class PartitionSpread(Pattern[Account_co]):
             raise BadInput("latest", count, rule, "start it with the format inverted, as in {At:inverted}")
         return await self.take(count, fields_of(key, partition))
 
-    async def _merge_buckets(
-        self,
-        size: int,
-        via: Index | None,
-        where: Filter | None,
-        allow: QueryClass,
-        select: Sequence[str] | None,
-        fields: Mapping[str, Any],
-    ) -> AsyncGenerator[Entity, None]:
+    def _key_of(self, entity: Mapping[str, Any]) -> Fields:
+        return self.entity_set._key_of(self.placed(entity))
+
+    # ------------------------------------------------------------------ reads
+
+    async def _one(self, selection: Selection) -> E | None:
+        if not self._is_in_bucket(selection):
+            return cast("E | None", await self.entity_set._one(selection))
+        if selection.via is None or self._is_placed(selection.fields):
+            placed = selection._replace(fields=self.placed(selection.fields))
+            return cast("E | None", await self.entity_set._one(placed))
+        entities = await self._first(selection, 1)
+        return entities[0] if entities else None
+
+    async def _items(self, selection: Selection, size: int) -> AsyncGenerator[E, None]:
         """Yield a range from all buckets that may hold some of it; an invalid query is rejected first."""
-        shape = primary_layout(self.entity_set) if via is None else via.shape(self.entity_set.key)
-        parts = [{**fields, self.bucket: number} for number in self._numbers(fields)]
-        Question.of(shape, where, select, parts[0], allow)
+        parts = self._parts(selection)
+        self.entity_set._question(parts[0])
         # The first pages are read concurrently, and would each check the settings
         await self._table.check()
-        queries = [partial(self._page, via, size, where, allow, select, part) for part in parts]
+        queries = [partial(self.entity_set._page, part, size) for part in parts]
         async for entity in merge_sorted(self.account, queries, _row_key, max_concurrency=self.max_concurrency):
-            yield entity
+            yield cast("E", entity)
 
-    async def _page(
-        self,
-        via: Index | None,
-        size: int,
-        where: Filter | None,
-        allow: QueryClass,
-        select: Sequence[str] | None,
-        fields: Mapping[str, Any],
-        token: str | None,
-    ) -> Page[Entity]:
-        return await self.entity_set.page(via, fields, size=size, token=token, where=where, allow=allow, select=select)
+    async def _page(self, selection: Selection, size: int, token: str | None) -> Page[E]:
+        parts = self._parts(selection)
+        if len(parts) > 1:
+            rule = "the range is in several buckets, and a token continues the read of one"
+            self._reject("page", rule, f"use range or take, or give {', '.join(self.buckets.by)}")
+        return cast("Page[E]", await self.entity_set._page(parts[0], size, token))
 
-    def _numbers(self, fields: Mapping[str, Any]) -> Sequence[int]:
-        """Return the buckets to read: one, if the fields that determine it are known."""
-        if all(name in fields and not isinstance(fields[name], (Between, Prefix)) for name in self.buckets.by):
-            return [self.buckets.of(fields)]
-        return range(self.buckets.count)
+    def _matching(
+        self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
+    ) -> AsyncGenerator[E, None]:
+        return cast("AsyncGenerator[E, None]", self.entity_set._matching(where, allow, select))
+
+    async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
+        return await self.entity_set._keys_with(via, fields)
+
+    async def _listed(self, via: Lists, fields: Fields, max_concurrency: int) -> list[E]:
+        return cast("list[E]", await self.entity_set._listed(via, fields, max_concurrency))
+
+    async def _totals(self, via: Totals, fields: Fields, retry_for: float) -> Fields:
+        return await self.entity_set._totals(via, fields, retry_for)
+
+    def _parts(self, selection: Selection) -> list[Selection]:
+        """Return the ranges to read: one, if the fields that determine the bucket are known, or one for each bucket."""
+        fields = selection.fields
+        if not self._is_in_bucket(selection):
+            return [selection]
+        numbers = [self.buckets.of(fields)] if self._is_placed(fields) else range(self.buckets.count)
+        return [selection._replace(fields={**fields, self.bucket: number}) for number in numbers]
+
+    def _is_in_bucket(self, selection: Selection) -> bool:
+        """Whether the rows to read have the bucket in their key."""
+        return selection.via is None or self.bucket in selection.via.key.fields
+
+    def _is_placed(self, fields: Fields) -> bool:
+        return all(name in fields and not isinstance(fields[name], (Between, Prefix)) for name in self.buckets.by)
+
+    # ------------------------------------------------------------------ writes
+
+    async def _create(self, entity: Mapping[str, Any], retry_for: float) -> E:
+        return cast("E", await self.entity_set._create(self.placed(entity), retry_for))
+
+    async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> E:
+        return cast("E", await self.entity_set._change(entity, changes, retry_for))
+
+    async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
+        await self.entity_set._remove(entity, retry_for)
+
+    async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> E:
+        return cast("E", await self.entity_set._upsert(self.placed(entity), retry_for, in_part=in_part))
+
+    async def _overwrite(self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float) -> E:
+        return cast("E", await self.entity_set._overwrite(self.placed(entity), changes, etag, retry_for))
+
+    async def _remove_any(self, entity: Mapping[str, Any], etag: str, retry_for: float) -> None:
+        await self.entity_set._remove_any(self.placed(entity), etag, retry_for)
+
+    async def _rename(self, entity: Mapping[str, Any], fields: Fields, retry_for: float) -> E:
+        return cast("E", await self.entity_set._rename(entity, self._renamed(entity, fields), retry_for))
+
+    def _plan_insert(self, entity: Mapping[str, Any]) -> Write[E]:
+        return cast("Write[E]", self.entity_set._plan_insert(self.placed(entity)))
+
+    def _plan_change(self, entity: Mapping[str, Any], changes: Fields | None) -> Write[E]:
+        return cast("Write[E]", self.entity_set._plan_change(entity, changes))
+
+    def _plan_removal(self, entity: Mapping[str, Any]) -> Write[E]:
+        return cast("Write[E]", self.entity_set._plan_removal(entity))
+
+    def _plan_rename(self, entity: Mapping[str, Any], fields: Fields) -> tuple[Write[E], Write[E]]:
+        writes = self.entity_set._plan_rename(entity, self._renamed(entity, fields))
+        return cast("tuple[Write[E], Write[E]]", writes)
+
+    def _renamed(self, entity: Mapping[str, Any], fields: Fields) -> Fields:
+        """Return the changed fields of a key with the bucket that they determine."""
+        number = self.buckets.of({**entity, **fields})
+        return fields if number == entity.get(self.bucket) else {**fields, self.bucket: number}
 
     def __repr__(self) -> str:
         return f"<PartitionSpread {self.entity_set.table.name} {self.key!r} buckets={self.buckets.count}>"
