@@ -1,4 +1,4 @@
-"""The property types of the Table service that Python lacks: 64-bit integers and ticks of 100 nanoseconds.
+"""The property types of the Table service: how they are stored, written, read and measured.
 
 | Edm type     | in Python                                                    |
 |--------------|--------------------------------------------------------------|
