@@ -116,7 +116,6 @@ def prepared_page(sender: RequestSender, table: str, query: PageQuery) -> Prepar
 
 
 def _page_address(query: PageQuery) -> str:
-    """Return the part of a query's URL that follows the table's name."""
     where, size, start, select = query
     address = f"()?$top={size}"
     if select:
@@ -150,7 +149,6 @@ def _entity_in(response: PipelineResponse[Any, Any], _: bytes) -> Entity | Resou
 
 
 def _missing(decoded: Any, answer: Any) -> Any:
-    """Return the error that the SDK raises if the entity or the table does not exist; None for any other response."""
     error = code_and_message(decoded)
     if error is None or error[0] not in _MISSING:
         return None
