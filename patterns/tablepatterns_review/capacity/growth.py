@@ -20,7 +20,7 @@ from ..kinds import kind_of
 from ..kinds.log import blobs_an_hour, entries_of, line_bytes
 from ..measure.sample import names_one, values_in
 from ..model import LimitUse, Measured, part_of
-from .load import busiest_share, key_of, moves, moves_away, partitions_of, primaries, touched, via_of
+from .load import busiest_share, moves, moves_away, partitions_of, touched, via_of
 from .sizes import archived_size, derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
 
 
@@ -39,11 +39,7 @@ def grown(shape: Shape, years: float) -> float:
 
 
 def volume_of(declared_part: DeclaredSet | DeclaredLog, years: float) -> Volume:
-    """Return the size of a set or a blob log after a number of years.
-
-    :param declared_part: the set or the log
-    :param years: how many years from now
-    """
+    """Return the size of a set or a blob log after a number of years."""
     if isinstance(declared_part, DeclaredLog):
         return Volume(0.0, entries_of(declared_part, years) * line_bytes(declared_part))
     count = grown(declared_part.shape, years)
@@ -94,9 +90,6 @@ _ENTITIES_IN_TIME: Final = limits.PARTITION_ENTITIES_PER_SECOND * limits.MAX_QUE
 
 def in_sight(design: Design, measured_sets: Iterable[Measured]) -> tuple[LimitUse, ...]:
     """Return the limits that are nearly or completely used after the declared growth, the most used first.
-
-    :param design: the design
-    :param measured_sets: the cost of one call of each access pattern
 
     Guide: limits per entity; capacity; entity group transactions; scalability targets.
     """
@@ -176,9 +169,7 @@ def grows(call: Measured, years: float) -> float:
     has_end = call.access.take is not None and call.query_class is QueryClass.RANGE
     if call.query_class in (None, QueryClass.POINT) or has_end:
         return 1.0
-    key = key_of(via, call.of.key) if via else None
-    partitions = partitions_of(call.of, key) if key else primaries(call.of)
-    return 1.0 if partitions.multiply else factor
+    return 1.0 if partitions_of(call.of, via).multiply else factor
 
 
 def _of_set(declared_set: DeclaredSet, years: float) -> Iterator[LimitUse]:
@@ -187,7 +178,7 @@ def _of_set(declared_set: DeclaredSet, years: float) -> Iterator[LimitUse]:
     yield _use("bytes of an entity", set_name, rows * _WIDE_BYTES if is_wide else limits.MAX_ENTITY_BYTES, sizes.most)
     yield _use("properties of an entity", set_name, properties, sizes.properties)
     yield _use("bytes of a property", set_name, limits.MAX_STRING_BYTES, sizes.value)
-    keys = [(part_of(set_name, derived.name), key_of(derived, declared_set.key)) for derived in declared_set.derived]
+    keys = [(part_of(set_name, derived.name), profile.table_key) for derived, profile in declared_set.profiles()]
     for name, key in [(set_name, declared_set.key), *keys]:
         if key is not None:
             partition, row = key_units(key, declared_set.shape.fields, largest=True)

@@ -18,7 +18,7 @@ from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTI
 
 from ..design.model import Design
 from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
-from .day import BUSIEST, STEP, STEPS, day_curve
+from .day import STEP, STEPS, day_curve
 from .load import Load, loads_of
 from .partitions import shares
 
@@ -50,15 +50,6 @@ class _Partition:
             ]
         return tuple(rates)
 
-    def peak(self) -> float:
-        """Return the most entities in one second.
-
-        Every load is highest at noon, so between two steps at which a load begins or ends the sum is highest at the
-        step that is nearest to noon.
-        """
-        ends = {end for _, first, last, _ in self.loads for end in (first, last)}.difference((0, STEPS))
-        return max(self.at(step, 1) for step in {BUSIEST, *ends, *(end - 1 for end in ends)})
-
     def at(self, step: int, buckets: int) -> float:
         """Return the entities per second at a step, if the partition were spread over this many buckets."""
         return sum(
@@ -70,9 +61,6 @@ class _Partition:
 
 def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
     """Return the load of each table that is used, in the order of the design, and that of the account.
-
-    :param design: the design
-    :param measured_sets: the cost of one call of each access pattern
 
     Guide: scalability targets; guidelines for writing efficiently (hot partitions); prepend/append anti-pattern.
     """
@@ -92,17 +80,16 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     total = sum(load.work * sum(load.curve) for load in loads)
     if not total:
         return None
-    partitions = _partitions(loads)
+    partitions, target = _partitions(loads), float(PARTITION_ENTITIES_PER_SECOND)
     rates = _rates(partitions)
-    target = float(PARTITION_ENTITIES_PER_SECOND)
     busiest = sorted(rates, key=lambda name: (-max(rates[name]), -sum(rates[name])))
-    hottest = rates[busiest[0]]
-    peak = max(hottest)
-    step = hottest.index(peak)
-    buckets, cooled = _spread(partitions[busiest[0]], step, peak, target)
-    over = [seconds_until_over(each, target, STEP) for each in rates.values()]
-    moving = _is_moving(partitions[busiest[0]])
-    shown_names = busiest[: SHOWN_IN_TURN if moving else SHOWN]
+    hottest, hottest_rates = partitions[busiest[0]], rates[busiest[0]]
+    peak = max(hottest_rates)
+    buckets, spread_peak = _spread(hottest, hottest_rates.index(peak), peak, target)
+    # Another partition replaces one that is determined by time
+    follows_time = any(load.partitions.clock is not None for load, _, _, _ in hottest.loads)
+    shown_names = busiest[: SHOWN_IN_TURN if follows_time else SHOWN]
+    over = (seconds_until_over(partition_rates, target, STEP) for partition_rates in rates.values())
     return TableLoad(
         table=table,
         step=float(STEP),
@@ -116,20 +103,20 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
         target=target,
         headroom=target / peak,
         over_target_from=min((seconds for seconds in over if seconds is not None), default=None),
-        follows_time=moving,
+        follows_time=follows_time,
         buckets=buckets,
-        spread_peak=cooled,
+        spread_peak=spread_peak,
     )
 
 
 def _rates(partitions: Mapping[str, _Partition]) -> dict[str, tuple[float, ...]]:
     """Return the entities per second of each step; partitions with the same loads share them."""
-    known: dict[tuple[tuple[int, int, int, float], ...], tuple[float, ...]] = {}
-    found = dict[str, tuple[float, ...]]()
+    rates_of_loads: dict[tuple[tuple[int, int, int, float], ...], tuple[float, ...]] = {}
+    rates = dict[str, tuple[float, ...]]()
     for name, partition in partitions.items():
         loads = tuple((id(load), first, last, of) for load, first, last, of in partition.loads)
-        found[name] = known.get(loads) or known.setdefault(loads, partition.rates())
-    return found
+        rates[name] = rates_of_loads.get(loads) or rates_of_loads.setdefault(loads, partition.rates())
+    return rates
 
 
 def _partitions(loads: Iterable[Load]) -> Mapping[str, _Partition]:
@@ -145,14 +132,9 @@ def _count(loads: Iterable[Load]) -> int:
     """Return the number of partitions; sets with the same template share them."""
     counts: dict[tuple[str, int], int] = {}
     for load in loads:
-        made = load.partitions.template, load.partitions.buckets
-        counts[made] = max(counts.get(made, 0), load.partitions.count)
+        kind = load.partitions.template, load.partitions.buckets
+        counts[kind] = max(counts.get(kind, 0), load.partitions.count)
     return sum(counts.values())
-
-
-def _is_moving(partition: _Partition) -> bool:
-    """Whether a partition is determined by time, so that another one replaces it."""
-    return any(load.partitions.clock is not None for load, _, _, _ in partition.loads)
 
 
 def _spread(partition: _Partition, step: int, peak: float, target: float) -> tuple[int, float]:
@@ -169,18 +151,14 @@ def _spread(partition: _Partition, step: int, peak: float, target: float) -> tup
     return best, cooled
 
 
-def _account(measured_sets: Iterable[Measured]) -> AccountLoad:
+def _account(calls: Iterable[Measured]) -> AccountLoad:
     """Return the requests of the account, including those of workers."""
     rates = [0.0] * STEPS
-    for measured_set in measured_sets:
-        requests = _requests(measured_set)
-        for step, calls in enumerate(day_curve(measured_set.rate, measured_set.busiest)):
-            rates[step] += calls * requests
+    for call in calls:
+        requests = max(call.requests, call.transactions)
+        for step, rate in enumerate(day_curve(call.rate, call.busiest)):
+            rates[step] += rate * requests
     return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))
-
-
-def _requests(measured_set: Measured) -> float:
-    return max(measured_set.requests, measured_set.transactions)
 
 
 def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
@@ -193,20 +171,18 @@ def throttled_share(rates: Sequence[float], target: float, step: float) -> float
 
     :param rates: entities per second, step by step
     :param target: entities per second that are served
-    :param step: the length of a step in seconds
     """
     if max(rates, default=0.0) <= target:
         return 0.0
-    left = target
-    refused = 0.0
+    # The bucket holds only one second's worth, so idle time does not help at busy times
+    bucket, throttled = target, 0.0
     for rate, steps in groupby(rates):
         seconds = step * sum(1 for _ in steps)
-        # The bucket holds only one second's worth, so idle time does not help at busy times
         over = (rate - target) * seconds
-        refused += max(0.0, over - left)
-        left = min(target, max(0.0, left - over))
-    asked = sum(rates) * step
-    return refused / asked if asked else 0.0
+        throttled += max(0.0, over - bucket)
+        bucket = min(target, max(0.0, bucket - over))
+    work = sum(rates) * step
+    return throttled / work if work else 0.0
 
 
 def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:

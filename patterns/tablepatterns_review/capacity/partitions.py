@@ -26,7 +26,20 @@ from ..measure.sample import names_one, values_of
 from ..zipf import Zipf
 from .day import STEP, STEPS, moment_of
 
-_LENGTHS: Final = {"Y": 365.25 * DAY, "m": 30.44 * DAY, "d": float(DAY), "H": 3600.0, "M": 60.0, "S": 1.0}
+_SPANS: Final = {
+    "Y": (365.25 * DAY, "year"),
+    "m": (30.44 * DAY, "month"),
+    "d": (float(DAY), "day"),
+    "H": (3600.0, "hour"),
+    "M": (60.0, "minute"),
+    "S": (1.0, "second"),
+}
+
+
+def span_of(piece: Piece) -> tuple[float, str]:
+    """Return how long a time in a key stays the same, in seconds and in words."""
+    directives = re.findall("%(.)", piece.spec)
+    return _SPANS.get(directives[-1] if directives else "f", (1e-6, "microsecond"))
 
 
 @dataclass(frozen=True)
@@ -42,7 +55,6 @@ class Clock:
     """A part of a PartitionKey that rises.
 
     :param seconds: the duration of a value; None if every entity has its own
-    :param values: the number of values
     """
 
     name: str
@@ -54,11 +66,9 @@ class Clock:
 class Partitions:
     """The partitions of a PartitionKey.
 
-    :param template: the template of the PartitionKey
     :param dimensions: the parts that do not change with time
     :param clock: the part that rises, if any
     :param buckets: the number of buckets of each
-    :param count: their number
     :param multiply: whether their number grows with the number of entities, and not their size
     """
 
@@ -74,7 +84,6 @@ class Partitions:
         """Return the partitions of rows with this key.
 
         :param shape: the shape and the number of the entities
-        :param inserts: inserts per second
         :param buckets: the number of buckets of each
         """
         pieces = [piece for piece in pieces_of(key.partition_template) if piece.name]
@@ -105,8 +114,7 @@ def _rises(piece: Piece, field: Field | None) -> bool:
 
 def _length(piece: Piece) -> float | None:
     """Return the seconds for which a rising field keeps its value; None if less than a step."""
-    directives = re.findall("%(.)", piece.spec)
-    seconds = _LENGTHS.get(directives[-1], 0.0) if directives else 0.0
+    seconds, _ = span_of(piece)
     return seconds if seconds >= STEP else None
 
 
@@ -156,7 +164,6 @@ def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Shar
     Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
     less even both are. A call that uses everything loads every partition by its size.
 
-    :param choice: what a call uses
     :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
     """
     clock, shares = partitions.clock, list[Share]()
@@ -177,11 +184,13 @@ def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> 
     for dimension in partitions.dimensions:
         chosen = _chosen(dimension, choice, skew if dimension is largest else 0.0)
         ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
-    found = [(tuple(rank for rank, _ in each), math.prod(share for _, share in each)) for each in product(*ranges)]
+    combinations = (
+        (tuple(rank for rank, _ in values), math.prod(share for _, share in values)) for values in product(*ranges)
+    )
     names = [dimension.names for dimension in partitions.dimensions]
     return [
         ({name: rank for group, rank in zip(names, ranks, strict=True) for name in group}, share)
-        for ranks, share in heapq.nsmallest(most, found, key=lambda each: (-each[1], each[0]))
+        for ranks, share in heapq.nsmallest(most, combinations, key=lambda ranked: (-ranked[1], ranked[0]))
     ]
 
 

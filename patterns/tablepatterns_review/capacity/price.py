@@ -190,10 +190,6 @@ def bill(design: Design, measured_sets: Iterable[Measured], prices: PriceTable) 
     The deletes of a retention are included. A write in the transaction of another access pattern is counted there. Not
     included: pages that end at the boundary of a server, and outgoing data.
 
-    :param design: the design
-    :param measured_sets: the cost of one call of each access pattern
-    :param prices: the price table
-
     Guide: cost; capacity.
     """
     calls = tuple(measured_sets)

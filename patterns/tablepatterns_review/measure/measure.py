@@ -20,7 +20,7 @@ from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
-from ..capacity.load import RETRY_REQUESTS, key_of, retries_of, touched
+from ..capacity.load import RETRY_REQUESTS, retries_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
 from ..design.model import DAY, RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
@@ -316,7 +316,7 @@ def _drops_tables(declared_set: DeclaredSet, write: Write) -> bool:
 
 def _longer(declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, via: Derived) -> float:
     """Return how many more bytes a list of entities takes with all entities than in the sample."""
-    key = key_of(via, of.key)
+    key = of.profile(via).table_key
     size = entry_size(of, via)
     if key is None or not size:
         return 0.0

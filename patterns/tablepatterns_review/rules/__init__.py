@@ -55,19 +55,16 @@ def findings(context: RuleContext) -> tuple[Finding, ...]:
     Nothing is reported twice: if a scan makes a partition hot, only the scan is reported, and a high cost with another
     cause is reported only as that cause.
     """
-    found = dict.fromkeys(finding for concern in _CONCERNS for finding in concern.find_problems(context))
-    found |= dict.fromkeys(limits.unreported(context, found))
-    reported = {finding.subject for finding in found if finding.rule != cost.MOST_OF_THE_BILL.name}
-    return tuple(
-        sorted(
-            (
-                _named(context.design, finding)
-                for finding in found
-                if finding.rule != cost.MOST_OF_THE_BILL.name or finding.subject not in reported
-            ),
-            key=lambda finding: (-finding.severity, finding.subject, finding.rule),
-        )
-    )
+    all_findings = dict.fromkeys(finding for concern in _CONCERNS for finding in concern.find_problems(context))
+    all_findings |= dict.fromkeys(limits.unreported(context, all_findings))
+    expensive = cost.MOST_OF_THE_BILL.name
+    explained = {finding.subject for finding in all_findings if finding.rule != expensive}
+    findings = [
+        _named(context.design, finding)
+        for finding in all_findings
+        if finding.rule != expensive or finding.subject not in explained
+    ]
+    return tuple(sorted(findings, key=lambda finding: (-finding.severity, finding.subject, finding.rule)))
 
 
 _DERIVED: Final[Mapping[str, About]] = {"copies": "index", "lists": "list", "totals": "summary"}

@@ -10,7 +10,7 @@ from tablepatterns.entity_set.derived import Derived, RowProfile
 from tablepatterns.figures import number, of_target, often, plural, share, time_of_day
 from tablepatterns.limits import MAX_TRANSACTION_OPERATIONS
 
-from ..capacity.load import busiest_share, retries_at
+from ..capacity.load import busiest_share, retries_at, touches
 from ..design.model import DeclaredSet, Write
 from ..kinds import kind_of
 from ..measure.sample import names_one, values_in
@@ -287,7 +287,7 @@ def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: 
     profile, shape = declared_set.profile(derived), declared_set.shape
     names = [name for name in profile.groups if name in shape.fields]
     top = 1 / max(1, shape.count) if names_one(shape, names) else busiest_share(shape, names)
-    return sum(write.busiest for write in writes if _changes(write, derived)) * top / profile.spread
+    return sum(write.busiest for write in writes if touches(declared_set, derived, write)) * top / profile.spread
 
 
 def rows_for(rate: float) -> int:
@@ -314,7 +314,7 @@ def _contended_rows(
     context: RuleContext, declared_set: DeclaredSet, derived: Derived, profile: RowProfile
 ) -> Iterator[Finding]:
     writes = [write.write for write in context.writes_of(declared_set)]
-    writers = max((write.writers for write in writes if _changes(write, derived)), default=1)
+    writers = max((write.writers for write in writes if touches(declared_set, derived, write)), default=1)
     rate = changes_of_busiest_row(declared_set, derived, writes)
     severity = severity_of(rate, serious=_HARDLY, warning=_OFTEN)
     if severity is not None and writers > 1:
@@ -333,8 +333,3 @@ def _contention(row: str, rate: float, writers: int) -> dict[str, str]:
     """
     lost = share(1 - 1 / (1 + retries_at(rate)))
     return {"row": row, "rate": often(rate), "writers": plural(writers, "writer"), "lost": lost}
-
-
-def _changes(write: Write, derived: Derived) -> bool:
-    """Whether a write changes such rows; an update does if it changes a field that they depend on."""
-    return write.operation != "update" or not write.changes or bool(set(write.changes) & set(derived.reads))

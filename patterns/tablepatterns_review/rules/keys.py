@@ -12,7 +12,8 @@ from tablepatterns.figures import number, often, years_from_now
 from tablepatterns.key import Key
 
 from ..capacity.load import busiest_share
-from ..design.model import DeclaredSet, Field, Flaw, Shape
+from ..capacity.partitions import span_of
+from ..design.model import YEAR, DeclaredSet, Field, Flaw, Shape
 from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
 from ..measure.sample import coincidence_of, values_of
@@ -26,17 +27,6 @@ _POSSIBLE: Final = 0.001
 _ALL: Final = 1.05
 _MANY: Final = 1_000
 """Collisions per year."""
-_YEAR: Final = 31_557_600.0
-_SPANS: Final = {
-    "Y": (_YEAR, "year"),
-    "m": (2_629_800.0, "month"),
-    "d": (86_400.0, "day"),
-    "H": (3600.0, "hour"),
-    "M": (60.0, "minute"),
-    "S": (1.0, "second"),
-}
-"""How long a formatted time stays the same, in seconds and in words, by its last directive."""
-_TICK: Final = (1e-6, "microsecond")
 _WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name)s?$", re.IGNORECASE)
 KEY_CHANGES: Final = Rule(
     name="key-field-changes",
@@ -205,12 +195,12 @@ def _colliding(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Find
     if not clocks or all(shape.fields.get(name, Field()).distinct is not None for name in names):
         yield from _by_chance(declared_set, names)
         return
-    span, span_name = min(_span(piece) for piece in clocks)
+    span, span_name = min(span_of(piece) for piece in clocks)
     inserts = [write.write for write in context.writes_of(declared_set) if write.write.operation == "insert"]
     meets = sum(write.busiest for write in inserts) * span * busiest_share(shape, other_names)
     average = sum(write.rate for write in inserts)
     # Two entities of the same microsecond hardly ever agree in the other fields
-    in_a_year = average**2 * span * coincidence_of(shape, other_names) * _YEAR if span >= 1 else 0.0
+    in_a_year = average**2 * span * coincidence_of(shape, other_names) * YEAR if span >= 1 else 0.0
     if meets < _POSSIBLE and in_a_year < 1:
         return
     severity = Severity.SERIOUS if meets >= _CERTAIN or in_a_year >= _MANY else Severity.WARNING
@@ -259,12 +249,6 @@ def _identifies(field: Field, name: str) -> bool:
 def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
     """Return the expected number of entity pairs with the same values, if the fields are independent."""
     return shape.count * (shape.count - 1) / 2 * coincidence_of(shape, names)
-
-
-def _span(piece: Piece) -> tuple[float, str]:
-    """Return how long a formatted time stays the same."""
-    directives = re.findall("%(.)", piece.spec)
-    return _SPANS.get(directives[-1], _TICK) if directives else _TICK
 
 
 def _pieces(key: Key) -> list[Piece]:

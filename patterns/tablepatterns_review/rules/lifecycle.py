@@ -234,5 +234,5 @@ def _without_benefit(context: RuleContext, declared_set: DeclaredSet, move: Meas
 
 def _reads_more(query: MeasuredQuery) -> bool:
     """Whether a query reads more if there are more entities."""
-    found = query.measured.query_class
-    return found in _LONGEST_CLASSES or (found is QueryClass.RANGE and query.query.take is None)
+    query_class = query.measured.query_class
+    return query_class in _LONGEST_CLASSES or (query_class is QueryClass.RANGE and query.query.take is None)

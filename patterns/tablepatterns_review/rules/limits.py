@@ -197,6 +197,9 @@ _LIMIT_RULES: Final[Mapping[str, Rule]] = {
     "messages of an archive in a second": ARCHIVE_TOO_FAST,
     "bytes of the account": ACCOUNT_FULL,
 }
+_VALUE: Final = "bytes of a property"
+_FOLLOWING: Final = ("bytes of an entity", "bytes of a transaction")
+"""The limits that are exceeded only because a value is too large."""
 _SLOW: Final = "entities that a partition serves in 5 s"
 
 
@@ -210,35 +213,37 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
     """Yield the limits that are exceeded or near; if a set has values that are too large, report only those values."""
-    large = {
-        limit_use.subject
-        for limit_use in context.in_sight
-        if limit_use.limit == "bytes of a property" and limit_use.reached is not None
-    }
+    large = {use.subject for use in context.in_sight if use.limit == _VALUE and use.reached is not None}
     sets = {declared_set.name: declared_set for declared_set in context.design.sets}
-    for limit_use in context.in_sight:
-        severity = _severity(limit_use)
-        if severity is None or (limit_use.limit != "bytes of a property" and _follows(limit_use, large)):
+    for use in context.in_sight:
+        severity = _severity(use)
+        if severity is None or (use.subject.partition(": ")[0] in large and use.limit in _FOLLOWING):
             continue
-        if limit_use.limit in _LIMIT_RULES:
-            rule, declared_set = _LIMIT_RULES[limit_use.limit], sets.get(limit_use.subject)
-            fields = large_fields(declared_set) if declared_set is not None and rule is VALUE_TOO_LARGE else ()
-            yield rule.finding(severity, limit_use.subject, fields=fields, **_words(limit_use))
-        elif limit_use.limit == _SLOW:
-            yield from _slow(context, limit_use)
+        if use.limit in _LIMIT_RULES:
+            fields = large_fields(sets[use.subject]) if use.limit == _VALUE else ()
+            yield _LIMIT_RULES[use.limit].finding(severity, use.subject, fields=fields, **_words(use))
+        elif use.limit == _SLOW:
+            yield from _slow(context, use)
 
 
-def _words(limit_use: LimitUse) -> dict[str, str]:
+def _severity(use: LimitUse) -> Severity | None:
+    if use.reached is not None:
+        return Severity.SERIOUS
+    # Values that do not grow are declared with their maximum, so they stay below the limit
+    return Severity.WARNING if use.then >= _NEAR * use.most and use.then > use.now else None
+
+
+def _words(use: LimitUse) -> dict[str, str]:
     """Return the words on the use of a limit."""
-    now, then, most = (amount(value, limit_use.limit) for value in (limit_use.now, limit_use.then, limit_use.most))
-    growth = f", and {then} at the end of the growth" if limit_use.then != limit_use.now else ""
+    now, then, most = (amount(value, use.limit) for value in (use.now, use.then, use.most))
+    growth = f", and {then} at the end of the growth" if use.then != use.now else ""
     when = ""
-    if limit_use.reached is not None:
-        is_exceeded = limit_use.now >= limit_use.most
-        when = ", which is already exceeded" if is_exceeded else f", exceeded {years_from_now(limit_use.reached)}"
+    if use.reached is not None:
+        is_exceeded = use.now >= use.most
+        when = ", which is already exceeded" if is_exceeded else f", exceeded {years_from_now(use.reached)}"
     limited = f"{growth}; the limit is {most}{when}."
-    key = limit_use.limit.rpartition(" ")[2]
-    return {"limit": limit_use.limit, "key": key, "now": now, "growth": growth, "most": most, "limited": limited}
+    key = use.limit.rpartition(" ")[2]
+    return {"limit": use.limit, "key": key, "now": now, "growth": growth, "most": most, "limited": limited}
 
 
 def large_fields(declared_set: DeclaredSet) -> list[str]:
@@ -252,27 +257,11 @@ def large_fields(declared_set: DeclaredSet) -> list[str]:
     ]
 
 
-def _severity(sight: LimitUse) -> Severity | None:
-    if sight.reached is not None:
-        return Severity.SERIOUS
-    # Values that do not grow are declared with their maximum, so they stay below the limit
-    return Severity.WARNING if sight.then >= _NEAR * sight.most and sight.then > sight.now else None
-
-
-def _follows(sight: LimitUse, large: set[str]) -> bool:
-    """Whether a limit is exceeded only because a value is too large."""
-    return (
-        sight.limit.startswith("bytes of a")
-        and sight.limit.endswith(("entity", "transaction"))
-        and (sight.subject.partition(": ")[0] in large)
-    )
-
-
-def _slow(context: RuleContext, sight: LimitUse, *, even_if_rare: bool = False) -> Iterator[Finding]:
+def _slow(context: RuleContext, use: LimitUse, *, even_if_rare: bool = False) -> Iterator[Finding]:
     for query in context.queries():
-        named = part_of(query.of.name, query.query.name) == sight.subject
-        if named and sight.reached is not None and (even_if_rare or _is_wanted(query)):
-            yield LONG_ANSWER.finding(Severity.NOTE, query, **_words(sight))
+        is_named = part_of(query.of.name, query.query.name) == use.subject
+        if is_named and use.reached is not None and (even_if_rare or _is_wanted(query)):
+            yield LONG_ANSWER.finding(Severity.NOTE, query, **_words(use))
 
 
 def _is_wanted(query: MeasuredQuery) -> bool:
@@ -284,16 +273,13 @@ def _is_wanted(query: MeasuredQuery) -> bool:
 
 def _rejected(context: RuleContext) -> Iterator[Finding]:
     """Yield the calls that are rejected, except for sets whose entities are already reported as too large."""
-    too_large = {
-        limit_use.subject.partition(": ")[0] for limit_use in context.in_sight if limit_use.now > limit_use.most
-    }
+    too_large = {use.subject.partition(": ")[0] for use in context.in_sight if use.now > use.most}
     reported: set[tuple[str, str]] = set()
     for call in context.measured:
         name, reason = call.of.name, call.rejected
-        if reason is None or name in too_large or (name, reason) in reported:
-            continue
-        reported.add((name, reason))
-        yield REJECTED.finding(Severity.SERIOUS, call, reason=reason)
+        if reason is not None and name not in too_large and (name, reason) not in reported:
+            reported.add((name, reason))
+            yield REJECTED.finding(Severity.SERIOUS, call, reason=reason)
 
 
 def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -301,15 +287,15 @@ def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Fi
     subjects = {finding.subject for finding in findings}
     subjects |= {subject.partition(": ")[0] for subject in subjects}
     calls = {part_of(call.of.name, call.access.name): call for call in context.measured}
-    for limit_use in context.in_sight:
-        if limit_use.reached is None or limit_use.subject in subjects:
+    for use in context.in_sight:
+        if use.reached is None or use.subject in subjects:
             continue
-        if limit_use.limit == _SLOW:
+        if use.limit == _SLOW:
             # Reading for more than five seconds is slow, but not rejected
-            yield from _slow(context, limit_use, even_if_rare=True)
+            yield from _slow(context, use, even_if_rare=True)
             continue
-        severity = Severity.SERIOUS if limit_use.reached == 0 else Severity.WARNING
-        yield LIMIT_EXCEEDED.finding(severity, calls.get(limit_use.subject, limit_use.subject), **_words(limit_use))
+        severity = Severity.SERIOUS if use.reached == 0 else Severity.WARNING
+        yield LIMIT_EXCEEDED.finding(severity, calls.get(use.subject, use.subject), **_words(use))
 
 
 def _slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
@@ -348,9 +334,9 @@ def _slot(declared_set: DeclaredSet) -> str | None:
         return name
     # A time within a day, or within another period in the rest of the key
     is_moment = field.type == "datetime" and any(
-        fields[each].type == "datetime" or fields[each].order == "rising"
-        for each in declared_set.key.fields
-        if each != name and each in fields
+        fields[other].type == "datetime" or fields[other].order == "rising"
+        for other in declared_set.key.fields
+        if other != name and other in fields
     )
     return name if is_moment and fields[name].distinct is not None else None
 

@@ -29,7 +29,6 @@ class Rule:
     :param finds: what it finds, in a few words, for the list of rules
     :param severity: when it is a note, a warning or serious, in words
     :param why: the guide's reason
-    :param guide: the section of the guide
     :param says: the sentence with the figures, unless a finding has its own
     :param better: what to do instead, unless a finding has its own
     :param pattern: the pattern that is usually better, by its name in the catalog; None if there is none
