@@ -272,7 +272,8 @@ class EntitySet(SetCalls[Account_co, E]):
         return [self.key.parse(*keys) for keys in await self._listed_keys(via, fields)]
 
     async def _listed_keys(self, via: Lists, fields: Fields) -> list[Keys]:
-        return await via.stored_keys(self.key, self._store_of(via, "stored_keys", "an IndexEntity"), fields)
+        store = self._store_of(via, "stored_keys", "an IndexEntity")
+        return await via.stored_keys(self.key, store, fields)
 
     async def _listed(self, via: Lists, fields: Fields, max_concurrency: int) -> list[E]:
         rows = await self._rows_at(await self._listed_keys(via, fields), max_concurrency)
