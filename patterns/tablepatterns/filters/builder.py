@@ -12,7 +12,6 @@ from ..edm import Ticks
 from ..errors import BadFilter, short_repr
 from .expression import Comparison, Filter, ModelComparison, Operator, check_name
 from .literals import Comparable, Value, is_of_model
-from .matching import matcher
 
 _SYSTEM_TYPES: Final[Mapping[str, type]] = {"PartitionKey": str, "RowKey": str, "Timestamp": Ticks}
 
@@ -78,6 +77,8 @@ class Property:
         :param high: the greatest value that matches
         :raises BadFilter: a value has no literal, or the least is above the greatest
         """
+        from .matching import matcher
+
         least, greatest = self >= low, self <= high
         is_ordered = least.kind is greatest.kind and not issubclass(least.kind, Enum)
         if is_ordered and not matcher(greatest)({self.name: least.value}.get):

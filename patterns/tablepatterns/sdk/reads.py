@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from azure.core.exceptions import ResourceNotFoundError
@@ -18,11 +18,10 @@ from azure.core.tracing.decorator import distributed_trace
 from azure.data.tables import TableErrorCode
 
 from ..entity import Entity, entity_from_sdk
-from ..filters import Filter
 from .call import first_page, iterate, settled
 from .entity_json import entities_of, entity_of
 from .errors import code_and_message, rejection
-from .page_token import Position
+from .page_token import EntityPage, PageQuery, Position
 from .request_sender import Prepared, RequestSender
 from .writes import entity_address
 
@@ -34,27 +33,6 @@ _MISSING: Final[Mapping[str, TableErrorCode]] = {
     "TableNotFound": TableErrorCode.TABLE_NOT_FOUND,
 }
 _ACCEPT: Final = {"Accept": "application/json;odata=minimalmetadata"}
-
-
-class PageQuery(NamedTuple):
-    """One page of a query.
-
-    :param size: the maximum number of entities
-    :param start: the position to continue at, or None
-    :param select: the properties to read; None for all
-    """
-
-    where: Filter | None
-    size: int
-    start: Position | None = None
-    select: Sequence[str] | None = None
-
-
-class EntityPage(NamedTuple):
-    """The entities of a page, and the position of the next page, or None at the end."""
-
-    entities: Sequence[Entity]
-    next: Position | None
 
 
 async def read_entity(
