@@ -20,7 +20,7 @@ from ..errors import (
     locating,
 )
 from ..filters import Filter, QueryClass, reject_scans
-from ..key import Key
+from ..key import K, Key
 from ..key.key_filter import stored_filter
 from ..messages.lease import Lease
 from ..models.options import OneOf, OnUnrecognized, Upgrade
@@ -51,7 +51,7 @@ _AT_ONCE: Final = 32
 T = TypeVar("T")
 
 
-class EntitySet(SetCalls[Account_co, E]):
+class EntitySet(SetCalls[Account_co, E, K]):
     """A logical set of entities in a table, with derived data that changes together with each entity.
 
     Use it for every table: it builds keys from fields, guards writes with ETags, and maintains indexes, lists, totals
@@ -107,7 +107,7 @@ class EntitySet(SetCalls[Account_co, E]):
         self,
         account: Account_co,
         table: str,
-        key: Key,
+        key: Key[K],
         *,
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),

@@ -1,7 +1,7 @@
 """`$filter`: build it safely, parse it, evaluate it, classify it. Pure: nothing here makes a request."""
 
 from .bounds import Interval, KeyBounds, key_bounds
-from .builder import Property, prefix_end, prop
+from .builder import Property, filter_of, prefix_end, prop
 from .expression import And, Comparison, Constant, Filter, Not, Operator, Or, comparisons
 from .grammar import FilterSyntaxError, UnsupportedFilter, parse
 from .literals import Comparable, Value, literal
@@ -29,6 +29,7 @@ __all__ = [
     "Value",
     "classify",
     "comparisons",
+    "filter_of",
     "key_bounds",
     "literal",
     "matcher",
