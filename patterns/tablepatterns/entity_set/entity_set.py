@@ -17,7 +17,7 @@ from ..errors import (
     locating,
 )
 from ..filters import Filter, QueryClass, reject_scans
-from ..key import Key
+from ..key import K, Key
 from ..key.key_filter import stored_filter
 from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class EntitySet(SetCalls[Account_co, E]):
+class EntitySet(SetCalls[Account_co, E, K]):
     """A logical set of entities in a table, with derived data that changes together with each entity.
 
     Use it for every table: it builds keys from fields, guards writes with ETags, and maintains indexes, lists, totals
@@ -102,7 +102,7 @@ class EntitySet(SetCalls[Account_co, E]):
         self,
         account: Account_co,
         table: str,
-        key: Key,
+        key: Key[K],
         *,
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
