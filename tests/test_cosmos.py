@@ -20,7 +20,7 @@ from tablepatterns.connection import in_memory
 from tablepatterns.errors import BadDesign
 from tablepatterns.jobs import recount, verify
 from tablepatterns.recipe import Pattern
-from tablepatterns.sdk.reads import EntityPage, PageQuery
+from tablepatterns.sdk.page_token import EntityPage, PageQuery
 from tablepatterns.sdk.table import Table
 from tablepatterns.storage import Storage
 from tablepatterns_engine.account import Engine

@@ -9,8 +9,10 @@ from datetime import datetime, timezone
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
-from .connection import Target, check_options, check_table_name, check_target, in_memory, resolve
+from .connection import Omitted, Target, check_options, check_table_name, check_target, in_memory, resolve
 from .declared_rows import DeclaredRows
+from .errors import BadTarget
+from .extras import importing
 from .recipe import Account
 from .sdk.account_sender import AccountSender
 from .sdk.call import Lazy
@@ -37,6 +39,13 @@ def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> t
     :raises BadTarget: the target is not of an accepted form, or no client of the SDK has an option
     """
     check_options(options)
+    if target is Omitted.OMITTED:
+        if credential is None:
+            rule = "without a target the account is in memory, and None is usually a variable that is not set"
+            raise BadTarget("credential", credential, rule, "pass the URL of the account too, or omit the credential")
+        target = "memory://"
+    if credential is Omitted.OMITTED:
+        credential = None
     # Imported here and below, so that a program on a real account does not load the engine
     if not isinstance(target, str):
         from tablepatterns_engine.account import Engine
@@ -55,13 +64,8 @@ def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> t
 
 def _storage_client(service: str, prefix: str) -> Any:
     """Return the SDK's class of the service's clients, whose library is loaded on first use."""
-    try:
+    with importing("the Azure SDK's queue and blob clients import the package"):
         package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "cryptography":
-            raise
-        text = "the Azure SDK's queue and blob clients import the package cryptography"
-        raise ModuleNotFoundError(f"{text}: pip install cryptography", name=error.name) from error
     return getattr(package, f"{service.capitalize()}ServiceClient")
 
 
@@ -153,7 +157,6 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
 
     def _open_clients(self) -> list[Any]:
-        """Return the clients that were created."""
         clients = (self._table_service.value, self._queues.value, self._blobs.value)
         return [client for client in clients if client is not None]
 

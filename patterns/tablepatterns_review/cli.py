@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import importlib
 import io
-import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from enum import Enum
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -21,9 +20,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail
+from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail, print_document
 from tablepatterns.errors import BadInput
-from tablepatterns.extras import how_to_install
+from tablepatterns.extras import importing
 from tablepatterns.figures import count
 from tablepatterns.filters import FilterSyntaxError
 
@@ -106,7 +105,7 @@ class _Review:
         elif self.form is Form.TEXT:
             self.console.print(text(reviewed))
         else:
-            self.console.file.write(_written(reviewed, self.form))
+            print_document(_written(reviewed, self.form), self.console)
         return reviewed
 
     def fix(self, number: int) -> None:
@@ -153,7 +152,7 @@ class _Review:
             raise BadInput("format", self.given_form, "a comparison is printed as text or Markdown", "use one of these")
         sheets = comparison(*(review(design_of(source), prices=prices) for source in (before, self.source)))
         if self.given_form is Form.MARKDOWN:
-            self.console.file.write(comparison_markdown(sheets))
+            print_document(comparison_markdown(sheets), self.console)
             return
         for sheet in sheets:
             for part in sheet_parts(sheet):
@@ -162,11 +161,8 @@ class _Review:
 
     def watch(self) -> None:
         """Review the design file, and again whenever it changes, until Ctrl+C; its errors are reported, too."""
-        try:
+        with importing("--watch needs", extra="review"):
             from watchfiles import watch as changes_of
-        except ModuleNotFoundError as error:
-            text = f"--watch needs watchfiles: {how_to_install('review')}"
-            raise ModuleNotFoundError(text, name=error.name) from error
         path = self._file("watched").absolute()
         # Ctrl+C is how the user ends it
         with suppress(KeyboardInterrupt):
@@ -276,9 +272,9 @@ def _written(reviewed: Reviewed, form: Form) -> str:
 
 def _check_extra() -> None:
     """Raise an error that names the extra, before a module of a review is imported."""
-    for package in ("jinja2", "pydantic", "tomlkit"):
-        if find_spec(package) is None:
-            raise ModuleNotFoundError(f"a review needs {package}: {how_to_install('review')}", name=package)
+    with importing("a review needs", extra="review"):
+        for package in ("jinja2", "pydantic", "tomlkit"):
+            import_module(package)
 
 
 def commands(app: typer.Typer) -> None:
@@ -338,7 +334,7 @@ def review(
     if json_schema:
         from .design.format import schema
 
-        typer.echo(json.dumps(schema(), indent=2))
+        print_document(schema())
         return None
     if design is None:
         fail("no design is given: name a TOML file, or package.module:design", WRONG_USE, as_json=as_json)

@@ -174,10 +174,13 @@ def worker(
     # Not the root logger: the SDK logs every request at INFO
     with stop_on_signals() as stopping, _logging_to_stderr(logging.getLogger("tablepatterns"), log_level):
         found: Worker[Any] = load(name, Worker, "worker")
+        if getattr(found.account, "engine", None) is not None:
+            rule = "its account is in memory, where no other process can send it a message"
+            raise BadInput("worker", name, rule, "connect it to an account, or call run_once() in the same program")
         if not as_json:
             Result(None, (f"working on {', '.join(found.queues)}; stop with Ctrl+C",)).print(as_json=False)
         bound: Any = bound_async(found)
-        report = run(found.account, bound.run(stopping))
+        report = run(bound.run(stopping), found.account)
     line = f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned"
     return Result(asdict(report), (line,))
 

@@ -280,7 +280,7 @@ def _scaled(
         how=way.call,
         via=None if way.via is None else way.via.name,
         query_class=class_of(way, cost.took),
-        matching=found_by(of.shape, access) if way.client else None,
+        matching=found_by(of.shape, access) if way.client_fields else None,
         **{**figures.figures, **({} if cost.took.partitions else {"partitions": expected.partitions})},
     )
 

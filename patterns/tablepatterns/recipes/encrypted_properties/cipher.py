@@ -12,6 +12,7 @@ from uuid import UUID
 from ...edm import Int64, Ticks
 from ...entity import typed
 from ...errors import NOT_SHOWN, BadInput, BadProperty
+from ...extras import importing
 
 CONTENT_KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
@@ -19,11 +20,8 @@ NONCE_BYTES: Final = 12
 
 def need_cryptography() -> None:
     """Check that the `cryptography` package is installed."""
-    try:
+    with importing("encrypted properties need the package"):
         import_module("cryptography.hazmat.primitives.ciphers.aead")
-    except ImportError as error:
-        text = "encrypted properties need the package cryptography: pip install cryptography"
-        raise ModuleNotFoundError(text, name="cryptography") from error
 
 
 def new_content_key() -> bytes:
