@@ -515,7 +515,7 @@ class EntitySet(SetCalls[Account_co, E]):
         """Whether the ETag of a row of this shape guards its entity."""
         if shape.is_eventual or shape == self._primary:
             return not shape.is_eventual
-        return not any(derived.guards_primary and not derived.is_eventual for derived in self.derived)
+        return not any(derived._guards_primary and not derived.is_eventual for derived in self.derived)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
