@@ -50,8 +50,8 @@ highlight_language = "text"
 
 html_theme = "furo"
 html_static_path = ["_static"]
-# The map has links in it, which work from here
-html_extra_path = ["pattern_map.svg"]
+# The map has links in it, which work from here; the other is the earlier address of the catalog
+html_extra_path = ["pattern_map.svg", "catalogue.html"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False

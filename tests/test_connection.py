@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from base64 import b64encode
 from typing import Any
 
@@ -215,8 +216,15 @@ def test_no_secret_is_shown_by_an_error(connected: Any, target: Any) -> None:
     assert LONG_KEY[:8] not in shown
 
 
+def test_a_credential_that_is_not_set_does_not_connect_to_memory(connected: Any) -> None:
+    with pytest.raises(BadTarget, match="a variable that is not set"):
+        connected(credential=None)
+    for options in ({}, {"target": "memory://", "credential": None}):
+        assert connected(**options).engine is not None
+
+
 def test_async_clients_need_aiohttp_but_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablepatterns.aio.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
     for target in ((), ("memory://team",), (Engine(),)):
         assert tablepatterns.aio.connect(*target).engine is not None
     for target in ("azurite", STRING):

@@ -15,7 +15,7 @@ import tablepatterns as tp
 from support.declared_objects import Make, Verdict, all_public_objects
 from support.queue_workers import RecordingHandler
 from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, WideEntity
-from tablepatterns.catalogue import ENTRIES
+from tablepatterns.catalog import ENTRIES
 from tablepatterns.connection import in_memory
 from tablepatterns.errors import BadDesign
 from tablepatterns.jobs import recount, verify
@@ -113,7 +113,7 @@ DESIGNS: dict[str, tuple[Verdict, str, Make]] = {
     "EntityTypes": (
         "unordered",
         "each row has its type",
-        lambda on: tp.EntityTypes(tp.EntityType(Employee, staff(on))),
+        lambda on: tp.EntityTypes(staff(on)),
     ),
     "EventualTransaction": (
         "rejected",
@@ -332,10 +332,10 @@ def test_series_and_types_are_complete_in_no_order(unsorted: Any) -> None:
     assert sorted((known["Day"], points[9]) for known, points in counts.range(Employee="jo")) == list(
         zip(ALL, ALL, strict=True)
     )
-    types = tp.EntityTypes(tp.EntityType(Employee, staff(unsorted)))
+    employees = tp.EntitySet(unsorted, "Staff", KEY, model=Employee)
     for number in ALL:
-        types.insert(Employee("Sales", number))
-    assert sorted(held.value.EmployeeId for held in types.range_of(Employee, Department="Sales")) == ALL
+        employees.insert_or_replace(Employee("Sales", number))
+    assert sorted(person.EmployeeId for person in tp.EntityTypes(employees).range(Department="Sales")) == ALL
 
 
 def test_what_is_deleted_or_changed_in_bulk_is_all_in_no_order(unsorted: Any) -> None:

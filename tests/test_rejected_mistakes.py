@@ -12,11 +12,10 @@ from tablepatterns import (
     Archive,
     BlobArchive,
     EntitySet,
-    EntityType,
-    EntityTypes,
     EventualTransaction,
     Key,
     LogTail,
+    OneOf,
     WideEntity,
     Worker,
     connect,
@@ -133,8 +132,7 @@ class Person:
 
 @pytest.mark.filterwarnings("error")
 async def test_update_of_a_type_takes_what_its_callback_returns(storage: Any, new_name: Any) -> None:
-    staff = EntitySet(storage, new_name(), STAFF)
-    types = EntityTypes(EntityType(Person, staff))
+    types = EntitySet(storage, new_name(), STAFF, model=OneOf(Person))
     await types.insert(Person("Sales", 223, 34))
 
     def in_place(person: Person) -> None:
@@ -143,11 +141,11 @@ async def test_update_of_a_type_takes_what_its_callback_returns(storage: Any, ne
     async def not_awaited(person: Person) -> Person:
         return person
 
-    assert (await types.update(in_place, Person, JONES)).value.Age == 35
-    assert (await types.update(lambda each: Person("Sales", 223, each.Age + 1), Person, JONES)).value.Age == 36
+    assert (await types.update(in_place, JONES)).Age == 35
+    assert (await types.update(lambda each: Person("Sales", 223, each.Age + 1), JONES)).Age == 36
     for wrong in (lambda each: each.Age, lambda each: {"Age": 1}, lambda each: False):
         with pytest.raises(BadInput, match="in place and return None"):
-            await types.update(wrong, Person, JONES)
-    with pytest.raises(BadInput, match="pass a function without async"):
-        await types.update(not_awaited, Person, JONES)
-    assert (await staff.get(JONES))["Age"] == 36
+            await types.update(wrong, JONES)
+    with pytest.raises(BadInput, match="from a function without async"):
+        await types.update(not_awaited, JONES)
+    assert (await types.get(JONES)).Age == 36

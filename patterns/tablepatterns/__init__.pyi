@@ -31,8 +31,9 @@ from .key import at_most as at_most
 from .key import below as below
 from .key import between as between
 from .key import prefix as prefix
-from .messages.handler import Observer as Observer
+from .messages.delivery import Observer as Observer
 from .models.annotations import Stored as Stored
+from .models.options import OneOf as OneOf
 from .recipes.archive.archive import Archive as Archive
 from .recipes.archive.stores import BlobArchive as BlobArchive
 from .recipes.blob_log.blob_log import BlobLog as BlobLog
@@ -49,9 +50,7 @@ from .recipes.encrypted_properties.key_rotation import KeyRotation as KeyRotatio
 from .recipes.encrypted_properties.keys import LocalKey as LocalKey
 from .recipes.encrypted_properties.keys import VaultKey as VaultKey
 from .recipes.entity_group_transaction import EntityGroupTransaction as EntityGroupTransaction
-from .recipes.entity_types.entity_type import EntityType as EntityType
-from .recipes.entity_types.entity_types import EntityTypes as EntityTypes
-from .recipes.entity_types.mapper import TypedEntity as TypedEntity
+from .recipes.entity_types import EntityTypes as EntityTypes
 from .recipes.eventual_transaction import EventualTransaction as EventualTransaction
 from .recipes.grant import AccessPolicies as AccessPolicies
 from .recipes.grant import Grant as Grant
@@ -74,7 +73,6 @@ from .recipes.parallel_reads import ParallelResult as ParallelResult
 from .recipes.partition_move import PartitionMove as PartitionMove
 from .recipes.partition_spread.hot_partitions import anti_pattern as anti_pattern
 from .recipes.partition_spread.hot_partitions import hot_partitions as hot_partitions
-from .recipes.partition_spread.hot_partitions import sequence_of as sequence_of
 from .recipes.partition_spread.partition_spread import PartitionSpread as PartitionSpread
 from .recipes.period_tables.period import Period as Period
 from .recipes.period_tables.period_tables import PeriodTables as PeriodTables

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 
-from .extras import how_to_install
+# First: it handles signals. Not `from . import cli`, for which the package would read its list of names
+import tablepatterns.cli  # noqa: F401
+
+from .extras import importing
 
 
 def main() -> None:
     """Run the command, or say which extra it needs."""
     try:
-        from .cli.main import main as run
+        with importing("the command tablepatterns needs", extra="cli"):
+            from .cli.main import main as run
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("tablepatterns"):
+        if error.__cause__ is None:
             raise
-        sys.exit(f"the command tablepatterns needs {error.name}: {how_to_install('cli')}")
+        sys.exit(str(error))
     run(prog_name="tablepatterns")
 
 

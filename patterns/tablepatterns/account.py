@@ -9,11 +9,13 @@ from datetime import datetime, timezone
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
-from .connection import Target, check_options, check_table_name, check_target, in_memory, resolve
+from .connection import Omitted, Target, check_options, check_table_name, check_target, in_memory, resolve
 from .declared_rows import DeclaredRows
+from .errors import BadTarget
+from .extras import importing
 from .recipe import Account
 from .sdk.account_sender import AccountSender
-from .sdk.call import Lazy, importing_cryptography
+from .sdk.call import Lazy
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
@@ -37,6 +39,13 @@ def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> t
     :raises BadTarget: the target is not of an accepted form, or no client of the SDK has an option
     """
     check_options(options)
+    if target is Omitted.OMITTED:
+        if credential is None:
+            rule = "without a target the account is in memory, and None is usually a variable that is not set"
+            raise BadTarget("credential", credential, rule, "pass the URL of the account too, or omit the credential")
+        target = "memory://"
+    if credential is Omitted.OMITTED:
+        credential = None
     # Imported here and below, so that a program on a real account does not load the engine
     if not isinstance(target, str):
         from tablepatterns_engine.account import Engine
@@ -51,6 +60,13 @@ def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> t
     engine = engine_for(resolved_target.memory)
     _log.info("%s is an account in this process: all that is written is lost when it ends", resolved_target.address)
     return in_memory(engine.account_name, engine.account_key, credential, resolved_target.memory), engine
+
+
+def _storage_client(service: str, prefix: str) -> Any:
+    """Return the SDK's class of the service's clients, whose library is loaded on first use."""
+    with importing("the Azure SDK's queue and blob clients import the package"):
+        package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
+    return getattr(package, f"{service.capitalize()}ServiceClient")
 
 
 class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
@@ -91,15 +107,12 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         if target.urls["table"]:
             self._table_service()
 
-        def new_client(service: str) -> Any:
-            url = target.url(service)
-            with importing_cryptography():
-                package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
-            transported = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
-            return getattr(package, f"{service.capitalize()}ServiceClient")(url, **over(service, transported))
+        def storage_client(service: str) -> Any:
+            own = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
+            return _storage_client(service, prefix)(target.url(service), **over(service, own))
 
-        self._queues: Lazy[QueuesT] = Lazy(lambda: new_client("queue"))
-        self._blobs: Lazy[BlobsT] = Lazy(lambda: new_client("blob"))
+        self._queues: Lazy[QueuesT] = Lazy(lambda: storage_client("queue"))
+        self._blobs: Lazy[BlobsT] = Lazy(lambda: storage_client("blob"))
 
     @staticmethod
     @abstractmethod
@@ -144,7 +157,6 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
 
     def _open_clients(self) -> list[Any]:
-        """Return the clients that were created."""
         clients = (self._table_service.value, self._queues.value, self._blobs.value)
         return [client for client in clients if client is not None]
 

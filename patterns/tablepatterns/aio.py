@@ -5,20 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
-from importlib.util import find_spec
+from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from azure.data.tables.aio import TableClient, TableServiceClient
 
 from .account import ServiceAccount, account_of
-from .extras import how_to_install
+from .connection import Omitted
+from .extras import importing
 from .recipe import VIRTUAL_BEAT
 
 __all__ = ["Storage", "connect"]
 
 if TYPE_CHECKING:
+    from azure.storage.blob.aio import BlobServiceClient
+    from azure.storage.queue.aio import QueueServiceClient
+
     from tablepatterns_engine.account import Engine
+
+    TypedAccount = ServiceAccount[TableServiceClient, QueueServiceClient, BlobServiceClient]
+else:
+    TypedAccount = ServiceAccount
 
 T = TypeVar("T")
 
@@ -26,7 +34,12 @@ _TURN_SECONDS: Final = 0.005
 _MOST_TURNS: Final = 200
 
 
-def connect(target: str | Engine = "memory://", *, credential: Any = None, **options: Any) -> Storage:
+def connect(
+    target: str | Engine | Literal[Omitted.OMITTED] = Omitted.OMITTED,
+    *,
+    credential: Any = Omitted.OMITTED,
+    **options: Any,
+) -> Storage:
     """Connect to a storage account whose recipes are awaited, over the SDK's async clients; no request is made.
 
     The targets are those of `tablepatterns.connect`, with the async credentials of azure-identity.
@@ -46,13 +59,13 @@ def connect(target: str | Engine = "memory://", *, credential: Any = None, **opt
     :raises ModuleNotFoundError: aiohttp is missing; install `tablepatterns[aio]`. The in-memory engine does not need it
     """
     resolved, engine = account_of(target, credential, options)
-    if engine is None and "transport" not in options and find_spec("aiohttp") is None:
-        text = f"the SDK's async clients need aiohttp: {how_to_install('aio')}"
-        raise ModuleNotFoundError(text, name="aiohttp")
+    if engine is None and "transport" not in options:
+        with importing("the SDK's async clients need", extra="aio"):
+            import_module("aiohttp")
     return Storage(resolved, engine, options)
 
 
-class Storage(ServiceAccount[TableServiceClient, "QueueServiceClient", "BlobServiceClient"]):
+class Storage(TypedAccount):
     """A storage account, with the SDK's async service clients `tables`, `queues` and `blobs`.
 
     Close it, or use it as an async context manager. Tasks of one event loop may share it. A forked process may use it

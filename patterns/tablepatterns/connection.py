@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from enum import Enum
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -118,6 +119,12 @@ class Target:
             )
             raise BadDesign("account", self.address, rule, f"add {setting}=https://... to the connection string")
         return self.urls[service]
+
+
+class Omitted(Enum):
+    """The default of an argument for which None is a mistake."""
+
+    OMITTED = "omitted"
 
 
 def resolve(target: object, credential: Any = None) -> Target:
@@ -302,7 +309,6 @@ def _address(subject: str, text: str) -> SplitResult:
 
 
 def _addresses(url: SplitResult) -> Mapping[str, str]:
-    """Return the addresses of the three services, derived from one of them."""
     base = f"{url.scheme}://{url.netloc}"
     if url.port and url.path.strip("/"):
         return _beside(base, url.port, url.path.rstrip("/"))

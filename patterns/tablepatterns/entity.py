@@ -40,7 +40,6 @@ _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
 _MAX_ASCII: Final = limits.MAX_STRING_BYTES // 2
 """The characters of the longest string, if they are ASCII."""
 _AS_THEY_ARE: Final = frozenset({str, float, bool, bytes, UUID, Int64})
-_RECEIVED_AS_THEY_ARE: Final = frozenset({str, int, float, bool, bytes, UUID})
 _KEEPS: Final = "Int64, datetime, UUID, bytes, str, bool, int and float are stored"
 
 
@@ -107,9 +106,7 @@ def entity_from_sdk(sdk_entity: Any) -> Entity:
     """Return an entity that the SDK returned, with its 64-bit integers as `Int64`."""
     entity = Entity()
     for name, value in sdk_entity.items():
-        if type(value) in _RECEIVED_AS_THEY_ARE:
-            entity[name] = value
-        elif value is not None:
+        if value is not None:
             entity[name] = _int64_or_same(value)
     entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
     entity.etag = sdk_entity.metadata.get("etag")
@@ -272,19 +269,13 @@ def measure(entity: Mapping[str, Any]) -> Measured:
         properties[name] = value
     count = len(properties) - 2
     if count > limits.MAX_CUSTOM_PROPERTIES:
-        raise LimitExceeded(
-            "properties",
-            count,
-            f"an entity has at most {limits.MAX_CUSTOM_PROPERTIES} besides its system properties",
-            "spread them over several entities with the wide entities pattern",
-        )
+        rule = f"an entity has at most {limits.MAX_CUSTOM_PROPERTIES} besides its system properties"
+        hint = "spread them over several entities with the wide entities pattern"
+        raise LimitExceeded("properties", count, rule, hint)
     if size > limits.MAX_ENTITY_BYTES:
-        raise LimitExceeded(
-            "size of the entity in bytes",
-            size,
-            f"an entity has at most {limits.MAX_ENTITY_BYTES} (1 MiB)",
-            "keep large values in blobs (large entities) or spread the entity (wide entities)",
-        )
+        rule = f"an entity has at most {limits.MAX_ENTITY_BYTES} (1 MiB)"
+        hint = "keep large values in blobs (large entities) or spread the entity (wide entities)"
+        raise LimitExceeded("size of the entity in bytes", size, rule, hint)
     has_room = count < limits.MAX_CUSTOM_PROPERTIES and size <= limits.MAX_ENTITY_BYTES - _WRITE_ID_BYTES
     return Measured(properties, size, has_room)
 
@@ -321,12 +312,8 @@ def storable(name: str, value: Any) -> Any:
     # A character takes at most four bytes, so few values have to be measured
     is_long = isinstance(value, (str, bytes)) and len(value) > limits.MAX_STRING_BYTES // 4
     if is_long and value_size(value) - 4 > limits.MAX_STRING_BYTES:
-        raise LimitExceeded(
-            name,
-            value,
-            "a string or binary property has at most 64 KiB, strings counted in UTF-16",
-            "keep the value in a blob with the large entities pattern",
-        )
+        rule = "a string or binary property has at most 64 KiB, strings counted in UTF-16"
+        raise LimitExceeded(name, value, rule, "keep the value in a blob with the large entities pattern")
     return value
 
 
@@ -371,7 +358,6 @@ def typed(name: str, value: Any) -> Any:
 
 
 def _storage_hint(value: object) -> str:
-    """Return how to store a value whose type the service does not have."""
     if isinstance(value, Decimal):
         return "store str(value), which keeps every digit, or an int of the smallest unit"
     try:

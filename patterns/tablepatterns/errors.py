@@ -1,40 +1,4 @@
-"""The exception tree. Every error names what was wrong, the value, the table, the rule, and what to do.
-
-    TablePatternsError            AzureError
-    ├── BadInput                  ValueError; rejected before any request, nothing has changed
-    │   ├── BadTarget             connect() does not recognize the account
-    │   ├── BadTableName
-    │   ├── BadKey                a value that cannot be a key or a part of one
-    │   ├── BadProperty           a property's name or value
-    │   ├── BadFilter             a filter that cannot be built or parsed, or would scan
-    │   │   ├── FilterSyntaxError     a syntax error (in `filters`)
-    │   │   └── UnsupportedFilter     OData that the service does not support (in `filters`)
-    │   ├── BadMessage            a queue message that cannot be understood
-    │   ├── BadToken              a continuation token of another query, or not a token
-    │   ├── BadDesign             parts of a recipe that do not work together
-    │   ├── BadDesignFile         a design file for a review has errors (in `review`)
-    │   ├── BadPriceTable         a price table for a review has errors (in `review`)
-    │   ├── PeriodExpired         a write to a table whose period has expired
-    │   └── LimitExceeded         an entity, a transaction or a message over a limit of the service
-    ├── EntityNotFound            ResourceNotFoundError
-    │   └── ReferenceNotFound     the entity to copy from does not exist
-    ├── EntityAlreadyExists       ResourceExistsError
-    │   └── DuplicateIndexValue   another entity has this key in an index
-    ├── EntityChanged             ResourceModifiedError; the ETag is stale, nothing has changed
-    │   └── TooMuchContention     another writer was faster at every attempt
-    ├── DerivedDataMismatch       HttpResponseError; a derived row does not match its primary, nothing has changed
-    ├── BlobChanged               ResourceModifiedError; the blob has another ETag, nothing has changed
-    ├── OutcomeUnknown            HttpResponseError; the response to a write was lost, and it may have succeeded
-    ├── RekeyNotReady             HttpResponseError; a move to new keys cannot change its phase yet
-    ├── LeaseLost                 HttpResponseError; the lease of a message has ended, and it is delivered again
-    ├── StepFailed                a step of an eventual transaction failed, and is retried
-    ├── LoadInterrupted           HttpResponseError; a part of a bulk load is stored, its `token` resumes it
-    ├── TableBeingDeleted         ResourceExistsError; the table's name is still reserved, nothing has changed
-    ├── DecryptionFailed          a stored value was not encrypted for this property of this entity
-    │   └── UnknownKey            it was encrypted with a key that the set does not have
-    ├── LargeValueMissing         ResourceNotFoundError; an entity refers to a blob that does not exist
-    ├── UnrecognizedEntity        a stored entity has an unknown type or version, or does not match its type
-    └── TransactionFailed         TableTransactionError; another rejection of an entity group transaction
+"""The exceptions. Every error names what was wrong, the value, the table, the rule, and what to do.
 
 `except` clauses written for azure-core keep working: each class is also the matching azure-core error.
 """
@@ -53,40 +17,6 @@ from azure.core.exceptions import (
     ResourceNotFoundError,
 )
 from azure.data.tables import TableTransactionError
-
-__all__ = [
-    "BadDesign",
-    "BadFilter",
-    "BadInput",
-    "BadKey",
-    "BadMessage",
-    "BadProperty",
-    "BadTableName",
-    "BadTarget",
-    "BadToken",
-    "BlobChanged",
-    "DecryptionFailed",
-    "DerivedDataMismatch",
-    "DuplicateIndexValue",
-    "EntityAlreadyExists",
-    "EntityChanged",
-    "EntityNotFound",
-    "LargeValueMissing",
-    "LeaseLost",
-    "LimitExceeded",
-    "LoadInterrupted",
-    "OutcomeUnknown",
-    "PeriodExpired",
-    "ReferenceNotFound",
-    "RekeyNotReady",
-    "StepFailed",
-    "TableBeingDeleted",
-    "TablePatternsError",
-    "TooMuchContention",
-    "TransactionFailed",
-    "UnknownKey",
-    "UnrecognizedEntity",
-]
 
 NOT_SHOWN = "(not shown)"
 """Shown in errors in place of a secret value."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 
 def how_to_install(extra: str) -> str:
     """Return the command that installs an extra, in a clone: the package is not on PyPI.
@@ -10,3 +13,28 @@ def how_to_install(extra: str) -> str:
     "pip install '.[serve]' in a clone"
     """
     return f"pip install '.[{extra}]' in a clone"
+
+
+@contextmanager
+def importing(subject: str, *, extra: str = "", hint: str = "pip install {package}") -> Generator[None, None, None]:
+    """Say in the error of a failed import what needs the package, and how to install it.
+
+    >>> with importing("a report needs", extra="plot"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+        ...
+    ModuleNotFoundError: a report needs no_such_package: pip install '.[plot]' in a clone
+
+    :param subject: what needs the package, with the verb
+    :param extra: the extra with the package; by default, `hint` says how to install it
+    :param hint: how to install the package
+    :raises ModuleNotFoundError: the package is missing
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if not package or package.startswith("tablepatterns"):
+            raise
+        install = how_to_install(extra) if extra else hint.format(package=package)
+        raise ModuleNotFoundError(f"{subject} {package}: {install}", name=package) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isinf
 from typing import Final
 
@@ -225,3 +226,14 @@ def duration(seconds: float) -> str:
     ('23.4 ms', '2.3 s')
     """
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+
+
+def listed(names: Sequence[str], *, most: int = 6) -> str:
+    """Return names as a list in a sentence, shortened to the first `most` names.
+
+    >>> listed(["Email"]), listed(["Email", "Age", "City"]), listed(["Email", "Age", "City"], most=1)
+    ('Email', 'Email, Age and City', 'Email and 2 more')
+    """
+    shown_names = [*names[:most], f"{number(len(names) - most)} more"] if len(names) > most else list(names)
+    *before, last = shown_names
+    return f"{', '.join(before)} and {last}" if before else last

@@ -201,7 +201,7 @@ class SetProfile:
     """A set of entities as a design review sees it; see `set_profile_of`."""
 
     pattern: str
-    """The name of the pattern in the catalogue."""
+    """The name of the pattern in the catalog."""
     table: str
     """The table of the entities, or the first part of the names of their tables."""
     key: Key

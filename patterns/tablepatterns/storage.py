@@ -10,17 +10,24 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from azure.data.tables import TableClient, TableServiceClient
 
 from .account import ServiceAccount, account_of
-from .connection import Target
+from .connection import Omitted, Target
 from .heartbeat import Heartbeats
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 
 if TYPE_CHECKING:
+    from azure.storage.blob import BlobServiceClient
+    from azure.storage.queue import QueueServiceClient
+
     from tablepatterns_engine.account import Engine
+
+    TypedAccount = ServiceAccount[TableServiceClient, QueueServiceClient, BlobServiceClient]
+else:
+    TypedAccount = ServiceAccount
 
 T = TypeVar("T")
 
@@ -36,7 +43,12 @@ def _can_start_threads() -> bool:
     return sys.platform != "wasi" and (build is None or build.pthreads)
 
 
-def connect(target: str | Engine = "memory://", *, credential: Any = None, **options: Any) -> Storage:
+def connect(
+    target: str | Engine | Literal[Omitted.OMITTED] = Omitted.OMITTED,
+    *,
+    credential: Any = Omitted.OMITTED,
+    **options: Any,
+) -> Storage:
     """Connect to a storage account, for recipes and for plain SDK calls; no request is made.
 
     Without a target you get a new in-memory account, which exists until its last reference is gone. The logger
@@ -61,7 +73,7 @@ def connect(target: str | Engine = "memory://", *, credential: Any = None, **opt
     return Storage(*account_of(target, credential, options), options)
 
 
-class Storage(ServiceAccount[TableServiceClient, "QueueServiceClient", "BlobServiceClient"], BlockingAccount):
+class Storage(TypedAccount, BlockingAccount):
     """A storage account, with the SDK's service clients `tables`, `queues` and `blobs`.
 
     >>> with connect() as storage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice, takewhile
 from typing import Any, Generic, TypeVar
 
 from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStubs]
@@ -49,6 +50,15 @@ class OrderedMap(dict[str, T]):
     def walk(self, lower: str = "", upper: str | None = None) -> Iterator[T]:
         """Return the values from one key (inclusive) to another (exclusive) in key order; None is the end."""
         return map(self.__getitem__, self._order.irange(lower, upper, (True, False)))
+
+    def page(self, prefix: str, start: str, limit: int) -> tuple[list[T], str | None]:
+        """Return up to `limit` values of keys with a prefix, and the first key of the next page; None on the last.
+
+        :param start: the first key of the page
+        """
+        keys = takewhile(lambda key: key.startswith(prefix), self._order.irange(max(prefix, start)))
+        page = list(islice(keys, limit + 1))
+        return [self[key] for key in page[:limit]], page[limit] if len(page) > limit else None
 
     def check(self) -> None:
         """Assert that the order contains each key exactly once, sorted."""

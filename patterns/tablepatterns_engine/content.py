@@ -30,12 +30,10 @@ class Content:
 
     @classmethod
     def joined(cls, contents: Iterable[Content]) -> Content:
-        """Concatenate contents."""
         return cls(piece for content in contents for piece in content._pieces)
 
     @property
     def pieces(self) -> tuple[memoryview, ...]:
-        """The stored pieces."""
         return self._pieces
 
     def __add__(self, other: Content) -> Content:

@@ -86,11 +86,8 @@ def _size(name: str, value: str) -> int:
 
 def same_metadata(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     """Return whether both are equal, ignoring the case of names."""
-    return _folded(one) == _folded(other)
-
-
-def _folded(metadata: Mapping[str, str]) -> dict[str, str]:
-    return {name.lower(): value for name, value in metadata.items()}
+    first, second = ({name.lower(): value for name, value in metadata.items()} for metadata in (one, other))
+    return first == second
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +188,7 @@ def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
 
 
 class Settings(ABC):
-    """What the state of every service has: service properties, and the access policies of its resources.
-
-    :param clock: the account's clock
-    """
+    """What the state of every service has: service properties, and the access policies of its resources."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -232,7 +226,6 @@ class Deletions:
     >>> clock.advance(40)
     >>> deletions.check("orders")
 
-    :param clock: the account's clock
     :param answer: the error for a name that is still reserved
     """
 

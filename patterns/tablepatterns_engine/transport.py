@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from functools import lru_cache
 from inspect import isawaitable
 from itertools import chain, repeat
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from azure.core.exceptions import DecodeError, HttpResponseError
 from azure.core.pipeline import PipelineContext, PipelineRequest, PipelineResponse
@@ -32,13 +32,6 @@ ENCODINGS: Final = frozenset({"gzip", "deflate"})
 _GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
 
 
-class Source(Protocol):
-    """The response to read."""
-
-    request: HttpRequest
-    headers: Any
-
-
 class _Stream:
     """The chunks of one body.
 
@@ -46,7 +39,7 @@ class _Stream:
     are bytes.
     """
 
-    def __init__(self, response: Source, chunks: Iterator[bytes]) -> None:
+    def __init__(self, response: _Reply, chunks: Iterator[bytes]) -> None:
         self.response = response
         self.request = response.request
         self.content_length = int(response.headers.get("Content-Length", 0))
@@ -350,7 +343,31 @@ def _observes(policy: SansIOHTTPPolicy[Any, Any]) -> bool:
     return type(policy).on_response is not base.on_response
 
 
-class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
+class _Sender:
+    """The part of both transports that does not wait."""
+
+    _is_aio = False
+
+    def __init__(
+        self, engine: Engine, *, trust_tokens: TrustTokens = False, read_timeout: float = READ_TIMEOUT
+    ) -> None:
+        self._engine = engine
+        self._api = AccountApi(engine, trust_tokens=trust_tokens)
+        self._read_timeout = read_timeout
+
+    def exchange(self, message: Request, options: Mapping[str, Any]) -> Response:
+        """Return the engine's response, unless a fault breaks the connection.
+
+        :param options: transport options, of which `read_timeout` and `stream` are used
+        """
+        response = self._api.handle(message)
+        if response.fault:
+            all_options = {"read_timeout": self._read_timeout, **options}
+            apply_fault(response.fault, response.size, self._engine.clock, all_options, aio=self._is_aio)
+        return response
+
+
+class EngineTransport(_Sender, HttpTransport[HttpRequest, HttpResponse]):
     """Send the requests of sync SDK clients to an engine. Thread-safe.
 
     It opens no socket, so opening and closing do nothing. The backoff of the SDK's retries moves the engine's
@@ -371,24 +388,13 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
     :param read_timeout: how long a client waits for a response, in seconds of virtual time
     """
 
-    def __init__(
-        self, engine: Engine, *, trust_tokens: TrustTokens = False, read_timeout: float = READ_TIMEOUT
-    ) -> None:
-        self._engine = engine
-        self._api = AccountApi(engine, trust_tokens=trust_tokens)
-        self._read_timeout = read_timeout
-
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         """Return the engine's response, unless a fault breaks the connection.
 
         :param kwargs: transport options, of which `read_timeout` and `stream` are used
         """
         self._engine.note_thread()
-        response = self._api.handle(_message(request, _content(request)))
-        if response.fault:
-            options = {"read_timeout": self._read_timeout, **kwargs}
-            apply_fault(response.fault, response.size, self._engine.clock, options)
-        return EngineResponse(request, response)
+        return EngineResponse(request, self.exchange(_message(request, _content(request)), kwargs))
 
     def sleep(self, duration: float) -> None:
         """Move the engine's clock."""
@@ -404,8 +410,8 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
         self.close()
 
 
-class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
-    """Carry the requests of aio SDK clients to an engine.
+class AioEngineTransport(_Sender, AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
+    """Send the requests of aio SDK clients to an engine, as `EngineTransport` does for sync ones.
 
     It needs no event loop: a coroutine over it can be stepped with `send(None)`. Only a transaction waits for one,
     since azure-core gathers its parts there before the request comes here; who steps it finishes that future between
@@ -423,12 +429,11 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
     ...     stop.value.table_name
     'Employees'
 
-    :param engine: the account
+    :param engine: the account; the other options are those of `EngineTransport`
     :param turn: awaited before every request, so that a scheduler can choose which request is next
-    :param trust_tokens: whether bearer tokens are accepted as the owner's, not rejected with a challenge; "checked"
-        accepts a JWT for this account or for Azure Storage that has not expired, without verifying its signature
-    :param read_timeout: how long a client waits for a response, in seconds of virtual time
     """
+
+    _is_aio = True
 
     def __init__(
         self,
@@ -438,9 +443,7 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         trust_tokens: TrustTokens = False,
         read_timeout: float = READ_TIMEOUT,
     ) -> None:
-        self._engine = engine
-        self._api = AccountApi(engine, trust_tokens=trust_tokens)
-        self._read_timeout = read_timeout
+        super().__init__(engine, trust_tokens=trust_tokens, read_timeout=read_timeout)
         self._turn = turn
 
     async def send(self, request: HttpRequest, **kwargs: Any) -> AsyncHttpResponse:
@@ -459,17 +462,6 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         if hasattr(content, "__aiter__"):
             content = [chunk async for chunk in content]
         return _message(request, content)
-
-    def exchange(self, message: Request, options: Mapping[str, Any]) -> Response:
-        """Return the engine's response, unless a fault breaks the connection.
-
-        :param options: transport options, of which `read_timeout` and `stream` are used
-        """
-        response = self._api.handle(message)
-        if response.fault:
-            given = {"read_timeout": self._read_timeout, **options}
-            apply_fault(response.fault, response.size, self._engine.clock, given, aio=True)
-        return response
 
     async def sleep(self, duration: float) -> None:
         """Move the engine's clock."""

@@ -15,7 +15,6 @@ from .world import World
 class ActorGroup:
     """The actors of a scenario in one world, and the state of its account before they begin.
 
-    :param scenario: creates them
     :param world: the world, whose account is emptied
     :param keeps_histories: whether what an actor did before it ended matters, besides the account and its result
     """

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from tablepatterns.edm import Ticks
 
 from .digest import digest_of, text_of, value_of
-from .history import NO_HISTORY, Learner, Place, Strand
+from .history import NO_HISTORY, History, Learner, Place, Strand
 from .request_points import Call, Completion, Point, ResponseOrError, Sleep, advance
 from .shared_objects import SharedObjects
 from .sync_actor import SyncActor
@@ -37,6 +38,7 @@ Turn: TypeAlias = tuple[Strand, int]
 Unstarted: TypeAlias = tuple[Coroutine[Any, Any, Any], SharedObjects]
 
 
+@dataclass(slots=True, eq=False)
 class Node:
     """A place in the code of an actor, after one history of responses.
 
@@ -46,44 +48,25 @@ class Node:
     :param moment: the time at which it did
     """
 
-    __slots__ = (
-        "_outcome",
-        "_position",
-        "children",
-        "error",
-        "has_written",
-        "history",
-        "is_response_lost",
-        "live",
-        "moment",
-        "parent",
-        "point_index",
-        "points",
-        "response",
-        "result",
-        "state",
-    )
-
-    def __init__(self, parent: Node | None, point_index: int, response: ResponseOrError | None, moment: Ticks) -> None:
-        self.parent = parent
-        self.point_index = point_index
-        self.response = response
-        self.moment = moment
-        self.history = NO_HISTORY
-        self.has_written = False
-        """Whether the code wrote to the engine on the way here, without a request."""
-        self.is_response_lost = False
-        """Whether the response to one of its requests was lost."""
-        self.state: State = "running"
-        self.points: tuple[Point, ...] = ()
-        """Where it waits; several points only if it makes concurrent calls."""
-        self.result: Any = None
-        self.error: Exception | None = None
-        self.children: dict[object, Node] = {}
-        self.live: _Live | None = None
-        """A coroutine that waits here, if there is one."""
-        self._position: bytes | None = None
-        self._outcome: object = None
+    parent: Node | None
+    point_index: int
+    response: ResponseOrError | None
+    moment: Ticks
+    history: History = NO_HISTORY
+    has_written: bool = False
+    """Whether the code wrote to the engine on the way here, without a request."""
+    is_response_lost: bool = False
+    """Whether the response to one of its requests was lost."""
+    state: State = "running"
+    points: tuple[Point, ...] = ()
+    """Where it waits; several points only if it makes concurrent calls."""
+    result: Any = None
+    error: Exception | None = None
+    children: dict[object, Node] = field(default_factory=dict[object, "Node"])
+    live: _Live | None = None
+    """A coroutine that waits here, if there is one."""
+    _position: bytes | None = None
+    _outcome: object = None
 
     @property
     def before(self) -> Node:
@@ -137,8 +120,6 @@ class Code:
     up to that place; no request is sent for that.
 
     :param name: the actor's name
-    :param world: the world in which the code runs
-    :param new_coroutine: returns a coroutine that has not begun
     """
 
     def __init__(self, name: str, world: World, new_coroutine: Callable[[str], Unstarted]) -> None:
@@ -278,10 +259,7 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
 class Actor:
-    """One actor of a schedule, and its progress.
-
-    :param code: its code
-    """
+    """One actor of a schedule, and its progress."""
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -304,12 +282,10 @@ class Actor:
 
     @property
     def result(self) -> Any:
-        """What it returned."""
         return self.node.result
 
     @property
     def error(self) -> Exception | None:
-        """What it raised."""
         return self.node.error
 
     @property

@@ -74,7 +74,6 @@ class Executed(NamedTuple):
 
     :param response: what the sender receives
     :param records: what the ledger says of it
-    :param changes: what it changed
     :param now: the time after it
     """
 
@@ -89,8 +88,6 @@ class Executions:
 
     A request is executed again only where the account differs in what it can reach: its table or queue, or all of its
     service. Everything else about it follows from the place in the code of the actor that sends it.
-
-    :param world: the world
     """
 
     def __init__(self, world: World) -> None:
@@ -101,7 +98,6 @@ class Executions:
     def execute(self, account: Saved, call: Call, sender: str, kind: Kind) -> tuple[Executed, Saved]:
         """Return the result of a request, and the account after it.
 
-        :param sender: who sends it, and as which of its requests
         :param kind: what becomes of the response
         """
         scope = self._scopes.get(call)

@@ -43,7 +43,6 @@ class Learner:
     """Adds to a history what the running code receives.
 
     :param name: the actor's name
-    :param before: the history before
     """
 
     def __init__(self, name: str, before: History = NO_HISTORY) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import suppress
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -58,7 +59,6 @@ def may_write(request: Request) -> bool:
 
 
 def operations_of(batch: Request | InnerRequest) -> Iterator[InnerRequest]:
-    """Yield the requests of a transaction, which are in a changeset of the batch."""
     return _read_operations(batch.headers.get("content-type", ""), batch.body)
 
 
@@ -100,7 +100,6 @@ def _word(request: Request | InnerRequest) -> str:
 
 
 def _body_field(request: Request | InnerRequest, name: str) -> Any:
-    """Return a field of a request's body, or None."""
     with suppress(ValueError, AttributeError):
         return json.loads(request.body).get(name)
     return None
@@ -144,8 +143,6 @@ class Point:
 class Call(Point):
     """A request that is about to be sent.
 
-    :param request: the request, of an SDK
-    :param message: the request as it is sent
     :param exchange: sends it, and returns the response
     :param since: when it was made
     :param is_sync: whether a sync client sends it
@@ -212,14 +209,11 @@ def in_event_loop() -> bool:
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
 class Completion(Generic[T]):
-    """The end of a coroutine.
+    """The end of a coroutine, with what it returned."""
 
-    :param value: what it returned
-    """
-
-    def __init__(self, value: T) -> None:
-        self.value = value
+    value: T
 
 
 def advance(coroutine: Coroutine[Any, Any, T], point: Point | None = None) -> tuple[Point, ...] | Completion[T]:

@@ -30,7 +30,6 @@ def _result_of(executed: Executed) -> str:
 class Violation(Exception):
     """This schedule breaks a condition.
 
-    :param condition: the condition, as text
     :param cause: the error that was raised
     """
 
@@ -55,7 +54,6 @@ class Event(NamedTuple):
 class _Step(NamedTuple):
     """A choice of a schedule, with everything that followed from it.
 
-    :param before: the step before
     :param choice: None where the schedule begins
     :param length: the number of choices so far
     """
@@ -80,7 +78,6 @@ class Position(NamedTuple):
 
     @property
     def choices(self) -> list[Choice]:
-        """The choices so far."""
         return _choices(self.last)
 
 
@@ -134,7 +131,6 @@ class Run:
         self._pass_time()
 
     def position(self) -> Position:
-        """Return the current position."""
         actors = tuple((actor.node, actor.has_crashed) for actor in self.actors)
         current = None if self.current is None else self.actors.index(self.current)
         return Position(self.account, self.state(), actors, current, self._last, self._fault_kinds, self.preemptions)
@@ -149,7 +145,6 @@ class Run:
 
     @property
     def choices(self) -> list[Choice]:
-        """The choices so far."""
         return _choices(self._last)
 
     @property

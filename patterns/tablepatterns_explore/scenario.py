@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 from string import ascii_uppercase
 from typing import Any, Final, TypeAlias, cast
 
@@ -78,9 +79,5 @@ def _actors_by_name(actors: Iterable[Program] | Mapping[str, Program]) -> dict[s
 
 
 def _letters() -> Iterable[str]:
-    """Yield A to Z, then A1, B1 and so on."""
-    yield from ascii_uppercase
-    number = 1
-    while True:
-        yield from (f"{letter}{number}" for letter in ascii_uppercase)
-        number += 1
+    """Return A to Z, then A1, B1 and so on."""
+    return (letter + suffix for suffix in chain([""], map(str, count(1))) for letter in ascii_uppercase)

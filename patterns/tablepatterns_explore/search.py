@@ -153,7 +153,7 @@ class Explored:
 
 
 class Search:
-    """A search for a schedule that breaks a condition. It raises `Found` if there is one.
+    """A search for a schedule that breaks a condition. It raises `ScheduleFailure` if there is one.
 
     A schedule is stopped when it reaches a state of another one, which tries everything that can follow.
 
@@ -234,10 +234,7 @@ class Search:
         return Explored(*counts, exhaustive, seconds)
 
     def shrink(self, failure: ScheduleFailure) -> ScheduleFailure | None:
-        """Return a minimal schedule that fails like one of this search; None if that one does not fail from its start.
-
-        :param failure: the failure in the search
-        """
+        """Return a minimal schedule that fails like one of this search; None if it does not fail from its start."""
         live = partial(attempt, self._scenario, self._world)
         if self._group is None:
             return shrink(failure, live)
@@ -255,7 +252,7 @@ class Search:
     def _resume(self, branch: _Branch) -> Generator[Run, None, None]:
         """Yield a run at the position where a branch begins.
 
-        :raises Found: the run breaks a condition
+        :raises ScheduleFailure: the run breaks a condition
         """
         if self._group is None:
             with attempt(self._scenario, self._world) as run:
@@ -348,7 +345,7 @@ class Search:
 
 
 Attempt: TypeAlias = Callable[[], AbstractContextManager[Run]]
-"""Yields a run that has begun; it raises `Found` if something is wrong with it."""
+"""Yields a run that has begun; it raises `ScheduleFailure` if something is wrong with it."""
 
 
 def shrink(failure: ScheduleFailure, start_run: Attempt) -> ScheduleFailure:

@@ -21,7 +21,6 @@ class SharedObjects:
 
     The search runs each part of an actor's code once, and cannot know what such an object would hold in a schedule.
 
-    :param checks: the checks of the scenario
     :param actors: the coroutines of the actors, none of which has begun
     """
 

@@ -46,8 +46,6 @@ _SERVICES: Final[dict[type, str]] = {Tables: "table", Queues: "queue", Blobs: "b
 class _SavedValue(NamedTuple):
     """A value that is saved.
 
-    :param exact_digest: its digest
-    :param named_digest: its digest with timestamps by their names
     :param revive: returns it; what can change, as a new copy
     """
 
@@ -89,7 +87,6 @@ class _Place:
         return value if self.key is None else value.get(self.key)
 
     def set_value(self, value: Any) -> None:
-        """Replace what is there."""
         if self.key is None:
             setattr(self.part, self.name, value)
         else:
@@ -110,11 +107,7 @@ Changes: TypeAlias = dict[_Place, _SavedValue | None]
 
 
 class Saved:
-    """The state of an account at some moment.
-
-    :param now: its time
-    :param values: what is at each place
-    """
+    """The state of an account at some moment."""
 
     __slots__ = ("_digest", "_exact", "now", "values")
 
@@ -160,7 +153,6 @@ class Snapshots:
     code of an actor needs it, and only as far as they can see.
 
     :param engine: the engine; its services stay the same objects
-    :param stamps: its clock
     """
 
     def __init__(self, engine: Engine, stamps: Stamps) -> None:
@@ -314,15 +306,7 @@ class Snapshots:
         attributes = {name: self._save_value(item) for name, item in _state_of(value) if name != "_order"}
         items = {key: self._save_value(value[key]) for key in value}
         parts = [*attributes.values(), *(part for key, item in items.items() for part in (self._save_value(key), item))]
-
-        def revive() -> Any:
-            revived = kind.__new__(kind)
-            for name, item in attributes.items():
-                setattr(revived, name, item.revive())
-            revived.replace({key: item.revive() for key, item in items.items()})
-            return revived
-
-        return self._intern(kind.__name__, parts, revive)
+        return self._intern(kind.__name__, parts, partial(_revive, kind, attributes, items))
 
     def _save_sorted_list(self, value: Any) -> _SavedValue:
         values: list[Any] = list(value)
@@ -334,14 +318,7 @@ class Snapshots:
     def _save_object(self, value: Any) -> _SavedValue:
         kind: Any = _class_of(value)
         attributes = {name: self._save_value(attribute) for name, attribute in _state_of(value)}
-
-        def revive() -> Any:
-            revived = kind.__new__(kind)
-            for name, attribute in attributes.items():
-                setattr(revived, name, attribute.revive())
-            return revived
-
-        return self._intern(kind.__name__, list(attributes.values()), revive)
+        return self._intern(kind.__name__, list(attributes.values()), partial(_revive, kind, attributes))
 
     def _save_queue(self, value: Queue) -> _SavedValue:
         saved = self._save_object(value)
@@ -392,6 +369,15 @@ def _parts_in(value: object) -> list[int]:
     """Return which parts of the engine are in a tuple, such as the rules of its faults."""
     values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
     return [id(element) for element in values if isinstance(element, _PARTS)]
+
+
+def _revive(kind: Any, attributes: Mapping[str, _SavedValue], items: Mapping[str, _SavedValue] | None = None) -> Any:
+    revived = kind.__new__(kind)
+    for name, attribute in attributes.items():
+        setattr(revived, name, attribute.revive())
+    if items is not None:
+        revived.replace({key: item.revive() for key, item in items.items()})
+    return revived
 
 
 def _class_of(value: object) -> Any:

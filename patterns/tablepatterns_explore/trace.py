@@ -16,7 +16,6 @@ class ScheduleFailure(Exception):
     """A schedule with which something is wrong.
 
     :param run: the schedule, at the point where it is wrong
-    :param violation: what is wrong
     """
 
     def __init__(self, run: Run, violation: Violation) -> None:
@@ -33,7 +32,7 @@ class ScheduleFailure(Exception):
 def attempt(scenario: Scenario, world: World) -> Generator[Run, None, None]:
     """Yield a run that has begun, with actors of its own in a world that is empty before, and end it.
 
-    :raises Found: something is wrong with it
+    :raises ScheduleFailure: something is wrong with it
     """
     group = ActorGroup(scenario, world)
     run = Run(group)

@@ -15,6 +15,7 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.rest import AsyncHttpResponse, HttpRequest, HttpResponse
 from azure.data.tables import TableClient as SyncTableClient
 from azure.data.tables.aio import TableClient
+from typing_extensions import Self
 
 from tablepatterns.aio import Storage
 from tablepatterns.connection import in_memory
@@ -83,7 +84,23 @@ class SteppedTransport(AioEngineTransport):
         await self._world.sleep(duration)
 
 
-class SteppedStorage(Storage):
+class _OfWorld:
+    """What the storages of a world have in common."""
+
+    _world: World
+    _declared_rows: DeclaredRows
+
+    def renewed(self) -> Self:
+        """Return another one with the same clients, which are expensive to make."""
+        storage = copy(self)
+        storage._declared_rows = DeclaredRows()
+        return storage
+
+    def now(self) -> datetime:
+        return self._world.now()
+
+
+class SteppedStorage(_OfWorld, Storage):
     """The account of a world, for recipes: what they await is stepped by the schedule."""
 
     def __init__(self, world: World) -> None:
@@ -93,20 +110,11 @@ class SteppedStorage(Storage):
         self._world = world
         self._tables_by_name: dict[str, Table] = {}
 
-    def renewed(self) -> SteppedStorage:
-        """Return another one with the same clients, which are expensive to make."""
-        storage = copy(self)
-        storage._declared_rows = DeclaredRows()
-        return storage
-
     def table(self, name: str) -> Table:
         """Return one table of the account, the same each time."""
         if name not in self._tables_by_name:
             self._tables_by_name[name] = super().table(name)
         return self._tables_by_name[name]
-
-    def now(self) -> datetime:
-        return self._world.now()
 
     async def sleep(self, seconds: float) -> None:
         await self._world.sleep(seconds)
@@ -153,7 +161,7 @@ class SyncSteppedTransport(EngineTransport):
         self._world.wait(self._world.new_sleep(duration))
 
 
-class SyncSteppedStorage(SyncStorage):
+class SyncSteppedStorage(_OfWorld, SyncStorage):
     """The account of a world, for recipes in plain functions. Their concurrent calls run one after another."""
 
     def __init__(self, world: World) -> None:
@@ -162,15 +170,6 @@ class SyncSteppedStorage(SyncStorage):
         super().__init__(target, engine, {"transport": world.sync_transport})
         self._world = world
         self._has_threads = False
-
-    def renewed(self) -> SyncSteppedStorage:
-        """Return another one with the same clients, which are expensive to make."""
-        storage = copy(self)
-        storage._declared_rows = DeclaredRows()
-        return storage
-
-    def now(self) -> datetime:
-        return self._world.now()
 
     async def sleep(self, seconds: float) -> None:
         self._world.wait(self._world.new_sleep(seconds))
@@ -187,7 +186,6 @@ class _ObservedLedger(Ledger):
         self.is_read = was_read
 
     def show(self, records: Iterable[Record]) -> None:
-        """Hold these records, and no others."""
         self.clear()
         for record in records:
             super().add(record)

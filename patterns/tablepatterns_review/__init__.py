@@ -9,9 +9,9 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tablepatterns.extras import how_to_install
+from tablepatterns.extras import importing
 
-try:
+with importing("a review needs", extra="review"):
     from .design.model import (
         Access,
         ArchivePolicy,
@@ -28,9 +28,6 @@ try:
     )
     from .plans.explain import Plans, explain
     from .plans.query_plan import Better, QueryPlan
-except ModuleNotFoundError as error:
-    text = f"a review needs {error.name}: {how_to_install('review')}"
-    raise ModuleNotFoundError(text, name=error.name) from error
 
 if TYPE_CHECKING:
     from .capacity.price import BadPriceTable, PriceTable

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import importlib
 import io
-import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import Enum
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -21,9 +20,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail
+from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail, print_document
 from tablepatterns.errors import BadInput
-from tablepatterns.extras import how_to_install
+from tablepatterns.extras import importing
 from tablepatterns.figures import count
 from tablepatterns.filters import FilterSyntaxError
 
@@ -65,147 +64,132 @@ _LEAST: Final = {
 _ENDINGS: Final = {".md": Form.MARKDOWN, ".json": Form.JSON, ".html": Form.HTML, ".htm": Form.HTML}
 
 
-def run_review(source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console) -> Reviewed:
-    """Review a design, write the report to a file or to the console, and return what was found out.
-
-    Where a file is written, the console gets one line. Without a form the file's ending says it, and else it is text.
+@dataclass(frozen=True)
+class _Review:
+    """The arguments of a review; a report goes to `output`, or to the console.
 
     :param source: a TOML file, or `package.module:design` for a design in Python
-    :param form: the form of the report
-    :param output: the file to write
-    :param prices: a price table in place of the one that comes with the package
-    :raises BadInput: the design or the price table is wrong; the error names where
-    :raises OSError: a file cannot be read or written
+    :param given_form: the form of the report; None for that of the extension of `output`
+    :param prices_file: a price table instead of the one of the package
     """
-    from .report import text
-    from .report.formatting import plain, verdict
-    from .reviewer import review
 
-    form, design, table = _form_of(form, output), design_of(source), _price_table(prices)
-    with _progress(design) as show:
-        reviewed = review(design, prices=table, detailed=form in (Form.JSON, Form.HTML), on_measured=show)
-    if output is not None:
-        # Line breaks as they are, on every system
-        output.write_bytes(_written(reviewed, form).encode("utf-8"))
-        console.print(f"{plain(reviewed.design.name)}: {verdict(reviewed)}; {output}", markup=False, soft_wrap=True)
-    elif form is Form.TEXT:
-        console.print(text(reviewed))
-    else:
-        console.file.write(_written(reviewed, form))
-    return reviewed
+    source: str
+    given_form: Form | None
+    output: Path | None
+    prices_file: Path | None
+    console: Console
 
+    @property
+    def form(self) -> Form:
+        return self.given_form or (_ENDINGS.get(self.output.suffix.lower(), Form.TEXT) if self.output else Form.TEXT)
 
-def _form_of(form: Form | None, output: Path | None) -> Form:
-    return form or (_ENDINGS.get(output.suffix.lower(), Form.TEXT) if output else Form.TEXT)
+    @property
+    def prices(self) -> PriceTable | None:
+        from .capacity.price import PriceTable
 
+        return None if self.prices_file is None else PriceTable.read(self.prices_file)
 
-def fixed(source: str, number: int, output: Path | None, prices: Path | None, console: Console) -> None:
-    """Write a design file with the change that a report gives for a finding; comments and order are kept.
+    def run(self) -> Reviewed:
+        """Review the design and write the report; for a file, the console gets one line."""
+        from .report import text
+        from .report.formatting import plain, verdict
+        from .reviewer import review
 
-    :param source: a TOML file
-    :param number: the number of the change in the report
-    :param output: the file to write; None for the design file itself
-    :raises BadInput: there is no such change, or the design is not in a TOML file
-    :raises OSError: a file cannot be read or written
-    """
-    from .advice.fix import fixed_text
-    from .report.formatting import plain
-    from .reviewer import review_with_changes
+        design, prices, is_detailed = design_of(self.source), self.prices, self.form in (Form.JSON, Form.HTML)
+        with _progress(design) as show:
+            reviewed = review(design, prices=prices, detailed=is_detailed, on_measured=show)
+        if self.output is not None:
+            # Line breaks as they are, on every system
+            self.output.write_bytes(_written(reviewed, self.form).encode("utf-8"))
+            self._say(f"{plain(reviewed.design.name)}: {verdict(reviewed)}; {self.output}")
+        elif self.form is Form.TEXT:
+            self.console.print(text(reviewed))
+        else:
+            print_document(_written(reviewed, self.form), self.console)
+        return reviewed
 
-    if not Path(source).is_file():
-        raise BadInput("design", source, "only a design file can be changed", "give a TOML file")
-    table = _price_table(prices)
-    reviewed, changes = review_with_changes(design_of(source), prices=table)
-    findings = [finding for finding in reviewed.findings if finding.fix == number]
-    change = changes[number - 1] if findings else None
-    if change is None:
-        numbers = ", ".join(str(finding.fix) for finding in reviewed.findings if finding.fix) or "none"
-        raise BadInput("fix", number, f"the report has no such change; it has {numbers}", "give one of these")
-    text = fixed_text(Path(source).read_text(encoding="utf-8-sig"), change)
-    (output or Path(source)).write_bytes(text.encode("utf-8"))
-    console.print(f"{plain(change.set)}: {plain(change.says)}; {output or source}", markup=False, soft_wrap=True)
+    def fix(self, number: int) -> None:
+        """Write the design file with a change of the report, by its number there; comments and order are kept."""
+        from .advice.fix import fixed_text
+        from .report.formatting import plain
+        from .reviewer import review_with_changes
 
+        source = self._file("changed")
+        prices = self.prices
+        reviewed, changes = review_with_changes(design_of(self.source), prices=prices)
+        findings = [finding for finding in reviewed.findings if finding.fix == number]
+        change = changes[number - 1] if findings else None
+        if change is None:
+            numbers = ", ".join(str(finding.fix) for finding in reviewed.findings if finding.fix) or "none"
+            raise BadInput("fix", number, f"the report has no such change; it has {numbers}", "give one of these")
+        text = fixed_text(source.read_text(encoding="utf-8-sig"), change)
+        (self.output or source).write_bytes(text.encode("utf-8"))
+        self._say(f"{plain(change.set)}: {plain(change.says)}; {self.output or self.source}")
 
-def coded(source: str, output: Path | None, console: Console) -> None:
-    """Write a design file as Python: a module that declares its sets, and one with tests of their costs.
+    def code(self) -> None:
+        """Write the design file as Python to the folder `output`, or to the current one."""
+        from .code import written
 
-    :param source: a TOML file
-    :param output: the folder to write to; None for the current one
-    :raises BadInput: the design is not in a TOML file, or a module of this name exists
-    :raises OSError: a file cannot be read or written
-    """
-    from .code import written
+        source, folder = self._file("written as Python"), self.output or Path()
+        files = {folder / name: text for name, text in written(design_of(self.source), source.stem).items()}
+        for path in files:
+            if path.exists():
+                raise BadInput("output", str(path), "there is such a file", "move it, or give another folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in files.items():
+            path.write_bytes(text.encode("utf-8"))
+            self.console.print(str(path), markup=False, highlight=False, soft_wrap=True)
 
-    if not Path(source).is_file():
-        raise BadInput("design", source, "only a design file can be written as Python", "give a TOML file")
-    folder = output or Path()
-    files = {folder / name: text for name, text in written(design_of(source), Path(source).stem).items()}
-    for path in files:
-        if path.exists():
-            raise BadInput("output", str(path), "there is such a file", "move it, or give another folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, text in files.items():
-        path.write_bytes(text.encode("utf-8"))
-        console.print(str(path), markup=False, highlight=False, soft_wrap=True)
+    def compare(self, before: str) -> None:
+        """Print how the design differs from the one before, by access pattern."""
+        from .report.comparison import comparison
+        from .report.markdown import comparison_markdown
+        from .report.text import sheet_parts
+        from .reviewer import review
 
+        prices = self.prices
+        if self.given_form not in (None, Form.TEXT, Form.MARKDOWN):
+            raise BadInput("format", self.given_form, "a comparison is printed as text or Markdown", "use one of these")
+        sheets = comparison(*(review(design_of(source), prices=prices) for source in (before, self.source)))
+        if self.given_form is Form.MARKDOWN:
+            print_document(comparison_markdown(sheets), self.console)
+            return
+        for sheet in sheets:
+            for part in sheet_parts(sheet):
+                self.console.print(part)
+            self.console.print()
 
-def compared(before: str, after: str, form: Form | None, prices: Path | None, console: Console) -> None:
-    """Print how two designs differ, by access pattern.
+    def watch(self) -> None:
+        """Review the design file, and again whenever it changes, until Ctrl+C; its errors are reported, too."""
+        with importing("--watch needs", extra="review"):
+            from watchfiles import watch as changes_of
+        path = self._file("watched").absolute()
+        # Ctrl+C is how the user ends it
+        with suppress(KeyboardInterrupt):
+            self._run_or_report_errors()
+            # Editors replace the file, so its folder is watched
+            for changes in changes_of(path.parent, recursive=False):
+                if any(Path(changed).name == path.name for _, changed in changes):
+                    self._run_or_report_errors()
 
-    :raises BadInput: a design or the price table is wrong
-    :raises OSError: a file cannot be read
-    """
-    from .report.comparison import comparison
-    from .report.markdown import comparison_markdown
-    from .report.text import sheet_parts
-    from .reviewer import review
+    def _run_or_report_errors(self) -> None:
+        from .report.html import error_page
 
-    table = _price_table(prices)
-    if form not in (None, Form.TEXT, Form.MARKDOWN):
-        raise BadInput("format", form, "a comparison is printed as text or Markdown", "use one of these")
-    sheets = comparison(*(review(design_of(source), prices=table) for source in (before, after)))
-    if form is Form.MARKDOWN:
-        console.file.write(comparison_markdown(sheets))
-        return
-    for sheet in sheets:
-        for part in sheet_parts(sheet):
-            console.print(part)
-        console.print()
+        try:
+            self.run()
+        except (BadInput, OSError) as error:
+            self._say(f"{error}\n")
+            if self.output is not None and self.form is Form.HTML:
+                page = error_page(f"Errors: {self.source}", str(error).splitlines())
+                self.output.write_bytes(page.encode("utf-8"))
 
+    def _file(self, use: str) -> Path:
+        if not Path(self.source).is_file():
+            raise BadInput("design", self.source, f"only a design file can be {use}", "give a TOML file")
+        return Path(self.source)
 
-def watch_design(source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console) -> None:
-    """Review a design file, and again whenever it changes, until Ctrl+C; errors of the file are reported, too.
-
-    :raises BadInput: there is no such file
-    :raises ModuleNotFoundError: watchfiles is not installed
-    """
-    try:
-        from watchfiles import watch as changes_of
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"--watch needs watchfiles: {how_to_install('review')}", name=error.name) from error
-    path = Path(source).absolute()
-    if not path.is_file():
-        raise BadInput("design", source, "only a design file can be watched", "give a TOML file")
-    # Ctrl+C is how the user ends it
-    with suppress(KeyboardInterrupt):
-        _review_or_report_errors(source, form, output, prices, console)
-        # Editors replace the file, so its folder is watched
-        for changes in changes_of(path.parent, recursive=False):
-            if any(Path(changed).name == path.name for _, changed in changes):
-                _review_or_report_errors(source, form, output, prices, console)
-
-
-def _review_or_report_errors(
-    source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console
-) -> None:
-    from .report.html import error_page
-
-    try:
-        run_review(source, form, output, prices, console)
-    except (BadInput, OSError) as error:
-        console.print(f"{error}\n", markup=False, soft_wrap=True)
-        if output is not None and _form_of(form, output) is Form.HTML:
-            output.write_bytes(error_page(f"Errors: {source}", str(error).splitlines()).encode("utf-8"))
+    def _say(self, text: str) -> None:
+        self.console.print(text, markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -233,25 +217,6 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
                 status.update(f"Testing changes: {tests}")
 
         yield show
-
-
-def _price_table(path: Path | None) -> PriceTable | None:
-    from .capacity.price import PriceTable
-
-    return None if path is None else PriceTable.read(path)
-
-
-def schema_text() -> str:
-    """Return the JSON Schema of a design file."""
-    from .design.format import schema
-
-    return json.dumps(schema(), indent=2)
-
-
-def status(reviewed: Reviewed, fail_on: FailOn) -> int:
-    """Return 1 if there is a finding of this severity or worse, and 0 otherwise."""
-    worst, least = reviewed.severity, _LEAST.get(fail_on)
-    return int(worst is not None and least is not None and worst >= least)
 
 
 def design_of(source: str) -> Design:
@@ -307,9 +272,9 @@ def _written(reviewed: Reviewed, form: Form) -> str:
 
 def _check_extra() -> None:
     """Raise an error that names the extra, before a module of a review is imported."""
-    for package in ("jinja2", "pydantic", "tomlkit"):
-        if find_spec(package) is None:
-            raise ModuleNotFoundError(f"a review needs {package}: {how_to_install('review')}", name=package)
+    with importing("a review needs", extra="review"):
+        for package in ("jinja2", "pydantic", "tomlkit"):
+            import_module(package)
 
 
 def commands(app: typer.Typer) -> None:
@@ -367,25 +332,28 @@ def review(
     """
     _check_extra()
     if json_schema:
-        typer.echo(schema_text())
+        from .design.format import schema
+
+        print_document(schema())
         return None
     if design is None:
         fail("no design is given: name a TOML file, or package.module:design", WRONG_USE, as_json=as_json)
     prints_report = as_json and output is None and diff is None and fix is None and not code and not watch
     form = Form.JSON if prints_report else form
     text = io.StringIO() if as_json and not prints_report else None
-    out, exit_status = console(file=text), 0
+    request, exit_status = _Review(design, form, output, prices, console(file=text)), 0
     try:
         if diff is not None:
-            compared(diff, design, form, prices, out)
+            request.compare(diff)
         elif fix is not None:
-            fixed(design, fix, output, prices, out)
+            request.fix(fix)
         elif code:
-            coded(design, output, out)
+            request.code()
         elif watch:
-            watch_design(design, form, output, prices, out)
+            request.watch()
         else:
-            exit_status = status(run_review(design, form, output, prices, out), fail_on)
+            worst, least = request.run().severity, _LEAST.get(fail_on)
+            exit_status = int(worst is not None and least is not None and worst >= least)
     except OSError as error:
         fail(error, WRONG_USE, as_json=as_json)
     if text is not None:

@@ -5,19 +5,18 @@ These are the guarantees of the recipes that answer an access pattern; docs/guar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
-from tablepatterns.entity_set.derived import Derived, RowProfile
+from tablepatterns.entity_set.derived import Derived
 from tablepatterns.figures import counted, span
 from tablepatterns.filters import QueryClass
 
-from .capacity.load import moves_away, touched
+from .capacity.load import moves_away, touched, via_of
 from .design.archives import is_of_archive
 from .design.model import ArchivePolicy, DeclaredLog, DeclaredSet, Design, Query, Write
 from .kinds import kind_of
-from .measure.log_pace import pace_of
+from .kinds.log import pace_of
 from .measure.writes import shares_partition
 from .model import Consistency, Measured
 
@@ -31,8 +30,7 @@ _WORKER: Final = "a worker, from the queue"
 _REPAIR: Final = "verify and repair, if a process stalled for more than half the lease"
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """One statement about an access pattern; empty texts are left out."""
 
     reads: str
@@ -43,32 +41,26 @@ class _Part:
 def promises(design: Design, measured_sets: Iterable[Measured]) -> tuple[Consistency, ...]:
     """Return the consistency of each access pattern, in the order of `measured_sets`.
 
-    :param design: the design
-    :param measured_sets: the access patterns as measured
-
     Guide: eventual consistency; entity group transactions.
     """
-    return tuple(_promise(design, measured_set) for measured_set in measured_sets)
+    return tuple(_promise(design, call) for call in measured_sets)
 
 
-def _promise(design: Design, measured_set: Measured) -> Consistency:
-    access, declared_part = measured_set.access, measured_set.of
-    if isinstance(declared_part, DeclaredLog):
-        parts = [_logged(declared_part, access)]
+def _promise(design: Design, call: Measured) -> Consistency:
+    access = call.access
+    if isinstance(call.of, DeclaredLog):
+        parts = [_logged(call.of, access)]
     elif isinstance(access, Query):
-        parts = _query(design, declared_part, measured_set, access)
+        parts = list(_query(design, call.of, call, access))
     else:
-        parts = _write(design, declared_part, access)
-    crash, repaired_by = (_joined(getattr(part, name) for part in parts) for name in ("crash", "repaired_by"))
+        parts = list(_write(design, call.of, access))
     reads = _joined(part.reads for part in parts)
-    return Consistency(declared_part, access, reads, crash or _NOTHING, repaired_by or _NO_NEED)
+    crash, repaired_by = _joined(part.crash for part in parts), _joined(part.repaired_by for part in parts)
+    return Consistency(call.of, access, reads, crash or _NOTHING, repaired_by or _NO_NEED)
 
 
 def _joined(texts: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(text for text in texts if text))
-
-
-# -- Blob logs
+    return "; ".join(dict.fromkeys(filter(None, texts)))
 
 
 def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
@@ -80,55 +72,39 @@ def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
     if log.write_through:
         return _Part("each entry once append has returned")
     pace = pace_of(log, log.write(access))
-    loss = (
-        "the buffer is lost"
-        if pace.buffered == 1
-        else f"up to {counted(pace.buffered, 'entry')} in the buffer are lost"
-    )
-    after = f", {span(pace.seconds)} after its first entry" if pace.buffered > 1 else ""
+    lost, after = "the buffer is lost", ""
+    if pace.buffered > 1:
+        lost = f"up to {counted(pace.buffered, 'entry')} in the buffer are lost"
+        after = f", {span(pace.seconds)} after its first entry"
     return _Part(
         f"each entry once its buffer is flushed{after}",
-        f"{loss}; no blob is damaged",
+        f"{lost}; no blob is damaged",
         "not repaired; with write_through, none is lost",
     )
 
 
-# -- Queries
-
-
-def _query(design: Design, declared_set: DeclaredSet, measured_set: Measured, query: Query) -> list[_Part]:
+def _query(design: Design, declared_set: DeclaredSet, call: Measured, query: Query) -> Iterator[_Part]:
     if query.archived:
-        return [_Part("an entity that a worker has moved; until then the set has it, and sometimes both have it")]
-    via = next((derived for derived in declared_set.derived if derived.name == measured_set.via), None)
-    parts = [_primary(declared_set) if via is None else _derived(declared_set, via)]
-    layout = None if via is None else declared_set.profile(via).layout
-    if layout is not None and layout.is_eventual and not layout.is_complete:
-        parts.append(_Part("properties that the index lacks are read from the entity later"))
+        yield _Part("an entity that a worker has moved; until then the set has it, and sometimes both have it")
+        return
+    via = via_of(declared_set, call)
     if via is None:
-        parts += [_filled(*pair) for pair in _copied_into(design, declared_set)]
-    if _is_of_several(measured_set):
-        parts.append(_Part("read in several requests, not as a snapshot"))
+        yield _Part(*kind_of(declared_set).visibility)
+        yield from _copied_into(design, declared_set)
+    else:
+        profile = declared_set.profile(via)
+        subject = profile.called
+        if via.is_eventual:
+            reads = f"eventually consistent {subject}, {_LATE}{_UNTIL_THEN[subject]}"
+            yield _Part(reads, *_behind(declared_set, [via]))
+        else:
+            yield _Part(f"always exact {subject}: they change in the transaction of the entity")
+        if profile.layout is not None and profile.layout.is_eventual and not profile.layout.is_complete:
+            yield _Part("properties that the index lacks are read from the entity later")
+    if call.requests > 1 and call.query_class is not QueryClass.POINT:
+        yield _Part("read in several requests, not as a snapshot")
     if any(name in declared_set.in_blobs() for name in query.select or declared_set.in_blobs()):
-        parts.append(_Part("large values as of when the entity was read"))
-    return parts
-
-
-def _is_of_several(measured_set: Measured) -> bool:
-    """Whether a result is combined from several responses."""
-    return measured_set.requests > 1 and measured_set.query_class is not QueryClass.POINT
-
-
-def _primary(declared_set: DeclaredSet) -> _Part:
-    return _Part(*kind_of(declared_set).visibility)
-
-
-def _derived(declared_set: DeclaredSet, via: Derived) -> _Part:
-    """Describe what a reader of derived rows sees."""
-    subject = declared_set.profile(via).called
-    if not via.is_eventual:
-        return _Part(f"always exact {subject}: they change in the transaction of the entity")
-    crash, repaired_by = _behind(declared_set, [via])
-    return _Part(f"eventually consistent {subject}, {_LATE}{_UNTIL_THEN[subject]}", crash, repaired_by)
+        yield _Part("large values as of when the entity was read")
 
 
 _UNTIL_THEN: Final = {
@@ -138,55 +114,40 @@ _UNTIL_THEN: Final = {
 }
 
 
-def _copied_into(design: Design, declared_set: DeclaredSet) -> list[tuple[Derived, RowProfile]]:
-    """Return the copies that other sets keep in the entities of this one."""
-    return [
-        (derived, profile)
-        for other_set in design.sets
-        for derived, profile in other_set.profiles()
-        if profile.copied
-        and profile.key == declared_set.key
-        and derived.table(other_set.table).lower() == declared_set.table.lower()
-    ]
+def _copied_into(design: Design, declared_set: DeclaredSet) -> Iterator[_Part]:
+    """Describe the fields of entities that are copies of other sets' fields."""
+    for other_set in design.sets:
+        for derived, profile in other_set.profiles():
+            is_here = derived.table(other_set.table).lower() == declared_set.table.lower()
+            if profile.copied and profile.key == declared_set.key and is_here:
+                exact = f"are eventually consistent: {_LATE}" if derived.is_eventual else "are always exact"
+                yield _Part(f"{', '.join(profile.copied)}, copied from other entities, {exact}")
 
 
-def _filled(copies: Derived, profile: RowProfile) -> _Part:
-    names = ", ".join(profile.copied)
-    if copies.is_eventual:
-        return _Part(f"{names}, copied from other entities, are eventually consistent: {_LATE}")
-    return _Part(f"{names}, copied from other entities, are always exact")
-
-
-# -- Writes
-
-
-def _write(design: Design, declared_set: DeclaredSet, write: Write) -> list[_Part]:
+def _write(design: Design, declared_set: DeclaredSet, write: Write) -> Iterator[_Part]:
     if is_of_archive(declared_set, write):
-        return [_archived(declared_set, declared_set.archive)]
-    parts = [_own(declared_set, write)]
-    elsewhere = [derived for derived in touched(declared_set, write) if derived.is_eventual]
-    if elsewhere:
+        yield _archived(declared_set, declared_set.archive)
+        return
+    derived_data = touched(declared_set, write)
+    local = ", ".join(derived.name for derived in derived_data if not derived.is_eventual)
+    if kind_of(declared_set).is_wide:
+        yield _Part(*kind_of(declared_set).visibility)
+    else:
+        yield _Part(f"the change immediately, with {local}: one transaction" if local else "the change immediately")
+    if elsewhere := [derived for derived in derived_data if derived.is_eventual]:
         names = ", ".join(derived.name for derived in elsewhere)
-        crash, repaired_by = _behind(declared_set, elsewhere)
-        parts.append(_Part(f"{names}: eventually consistent, {_LATE}", crash, repaired_by))
+        yield _Part(f"{names}: eventually consistent, {_LATE}", *_behind(declared_set, elsewhere))
     if moves_away(declared_set, write):
-        parts.append(_moved())
+        yield _Part(
+            "while it moves, the entity is in at least one place, sometimes in both",
+            "an entity in both places, and a message in the intents queue",
+            _WORKER,
+        )
     large = declared_set.in_blobs()
     if write.operation != "delete" and any(name in large for name in write.changes or large):
-        parts.append(_Part("", "an orphaned blob; never an entity without its blob", "collect_orphans"))
+        yield _Part("", "an orphaned blob; never an entity without its blob", "collect_orphans")
     if write.atomic_with:
-        parts.append(_together(design, declared_set, write))
-    return parts
-
-
-def _own(declared_set: DeclaredSet, write: Write) -> _Part:
-    """Describe what readers see of a write in its own partition."""
-    if kind_of(declared_set).is_wide:
-        return _primary(declared_set)
-    local = [derived.name for derived in touched(declared_set, write) if not derived.is_eventual]
-    if local:
-        return _Part(f"the change immediately, with {', '.join(local)}: one transaction")
-    return _Part("the change immediately")
+        yield _together(design, declared_set, write)
 
 
 def _behind(declared_set: DeclaredSet, derived: Sequence[Derived]) -> tuple[str, str]:
@@ -196,14 +157,6 @@ def _behind(declared_set: DeclaredSet, derived: Sequence[Derived]) -> tuple[str,
     if any(declared_set.is_unique(derived) for derived in derived):
         crash += "; possibly a reserved index key"
     return crash, f"{_WORKER}; {_REPAIR}"
-
-
-def _moved() -> _Part:
-    return _Part(
-        "while it moves, the entity is in at least one place, sometimes in both",
-        "an entity in both places, and a message in the intents queue",
-        _WORKER,
-    )
 
 
 def _archived(declared_set: DeclaredSet, policy: ArchivePolicy | None) -> _Part:
@@ -218,10 +171,7 @@ def _archived(declared_set: DeclaredSet, policy: ArchivePolicy | None) -> _Part:
 def _together(design: Design, declared_set: DeclaredSet, write: Write) -> _Part:
     """Describe what readers see of writes that must succeed or fail together."""
     other_sets = [
-        declared_set
-        for declared_set in design.sets
-        for other_write in declared_set.writes
-        if other_write.name in write.atomic_with
+        other_set for other_set in design.sets if any(other.name in write.atomic_with for other in other_set.writes)
     ]
     names = ", ".join(write.atomic_with)
     if shares_partition([declared_set, *other_sets]):

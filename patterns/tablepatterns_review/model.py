@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import IntEnum
@@ -39,12 +39,24 @@ def _json(key: str | None, *, by_name: bool = False) -> Mapping[str, object]:
     return {"json": key, "by_name": by_name}
 
 
-def _peaks_by_hour(rates: Sequence[float]) -> tuple[float, ...]:
-    """Return the highest rate of each hour of the day; empty if there are fewer rates than hours."""
-    if len(rates) < _HOURS:
-        return ()
-    starts = [hour * len(rates) // _HOURS for hour in range(_HOURS + 1)]
-    return tuple(max(rates[start:end]) for start, end in pairwise(starts))
+class _Day:
+    """The load of a simulated day, by steps of equal length."""
+
+    IN_JSON: ClassVar[Mapping[str, str]] = {"peak": "peak", "peaks_by_hour": "peaks_by_hour"}
+    rates: tuple[float, ...]
+
+    @property
+    def peak(self) -> float:
+        """The highest load per second."""
+        return max(self.rates, default=0.0)
+
+    @property
+    def peaks_by_hour(self) -> tuple[float, ...]:
+        """The highest load of each hour of the day; empty if there are fewer rates than hours."""
+        if len(self.rates) < _HOURS:
+            return ()
+        starts = [hour * len(self.rates) // _HOURS for hour in range(_HOURS + 1)]
+        return tuple(max(self.rates[start:end]) for start, end in pairwise(starts))
 
 
 @dataclass(frozen=True)
@@ -139,30 +151,18 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class PartitionLoad:
+class PartitionLoad(_Day):
     """The load of one partition in entities per second, for each step of a day.
 
     :param throttled: the share of its load that exceeds the target, from 0 to 1
     :param share: its share of the load of its table, from 0 to 1
     """
 
-    IN_JSON: ClassVar[Mapping[str, str]] = {"peak": "peak", "peaks_by_hour": "peaks_by_hour"}
-
     table: str
     partition: str
     rates: tuple[float, ...] = field(metadata=_json(None))
     throttled: float
     share: float
-
-    @property
-    def peak(self) -> float:
-        """The highest load, in entities per second."""
-        return max(self.rates, default=0.0)
-
-    @property
-    def peaks_by_hour(self) -> tuple[float, ...]:
-        """The highest load of each hour of the day, in entities per second."""
-        return _peaks_by_hour(self.rates)
 
 
 @dataclass(frozen=True)
@@ -191,30 +191,23 @@ class TableLoad:
     buckets: int
     spread_peak: float
 
+    @property
+    def peak(self) -> float:
+        """The peak load of the busiest partition, in entities per second."""
+        return max((partition_load.peak for partition_load in self.partitions), default=0.0)
+
 
 @dataclass(frozen=True)
-class AccountLoad:
+class AccountLoad(_Day):
     """The requests of the whole account per second during a simulated day.
 
     :param rates: the requests per second at each step
     :param target: the scalability target of an account, in requests per second
     """
 
-    IN_JSON: ClassVar[Mapping[str, str]] = {"peak": "peak", "peaks_by_hour": "peaks_by_hour"}
-
     step: float
     rates: tuple[float, ...] = field(metadata=_json(None))
     target: float
-
-    @property
-    def peak(self) -> float:
-        """The highest load, in requests per second."""
-        return max(self.rates, default=0.0)
-
-    @property
-    def peaks_by_hour(self) -> tuple[float, ...]:
-        """The highest load of each hour of the day, in requests per second."""
-        return _peaks_by_hour(self.rates)
 
 
 @dataclass(frozen=True)
@@ -235,18 +228,6 @@ class LimitUse:
     then: float
     most: float
     reached: float | None
-
-
-@dataclass(frozen=True)
-class Price:
-    """The price of a unit.
-
-    :param per: the number of units that the amount is for, such as 10,000 transactions
-    """
-
-    unit: str
-    amount: float
-    per: float
 
 
 @dataclass(frozen=True)
@@ -278,6 +259,14 @@ class Bill:
     currency: str
     dated: date
     source: str
+
+    @property
+    def by_subject(self) -> Mapping[str, float]:
+        """The amount of each access pattern and set."""
+        amounts: dict[str, float] = {}
+        for line in self.lines:
+            amounts[line.subject] = amounts.get(line.subject, 0.0) + line.amount
+        return amounts
 
 
 @dataclass(frozen=True)
@@ -328,7 +317,7 @@ class Finding:
     :param says: one sentence that states the problem, with its numbers
     :param why: the guide's reason
     :param better: what to do instead, in one or two sentences
-    :param pattern: the pattern that fits better, by its name in the catalogue; None if there is none
+    :param pattern: the pattern that fits better, by its name in the catalog; None if there is none
     :param guide: the section of the guide
     :param change: a tested change that resolves the finding; None if none was found
     :param before: the figures without the change

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
+from operator import attrgetter
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived, RowLayout, RowProfile
@@ -23,7 +24,7 @@ from tablepatterns_engine import Engine
 from .design.model import DeclaredSet, Field, FieldType, Match, Query
 from .key_parts import Piece, pieces_of
 from .kinds import kind_of
-from .kinds.kind import Method, Plan
+from .kinds.kind import Method
 
 _LEVELS: Final[Mapping[Method, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
@@ -50,10 +51,10 @@ class Way:
     :param method: the method of the recipe
     :param via: the derived data that is read; None for the primary rows
     :param key: the key that is searched, or None
-    :param given: the given fields of the key, from left to right
+    :param key_fields: the fields of the key that the call gives, from left to right
     :param where: the fields that the service checks on each row
-    :param client: the fields that the caller checks
-    :param bounds: whether the RowKey is bounded by a field
+    :param client_fields: the fields that the caller checks
+    :param is_bounded: whether the RowKey is bounded by a field
     :param ordered: whether results have the declared order
     :param completes: whether the entity of each row is read too
     :param declare: the index to declare first; None if the set can answer now
@@ -63,10 +64,10 @@ class Way:
     method: Method
     via: Derived | None = None
     key: Key | None = None
-    given: tuple[str, ...] = ()
+    key_fields: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
-    client: tuple[str, ...] = ()
-    bounds: bool = True
+    client_fields: tuple[str, ...] = ()
+    is_bounded: bool = True
     ordered: bool = True
     completes: bool = False
     declare: IntraPartitionIndex | InterPartitionIndex | None = None
@@ -79,18 +80,18 @@ class Way:
     @property
     def sent(self) -> tuple[str, ...]:
         """The fields that the service filters by."""
-        return (*self.given, *self.where)
+        return (*self.key_fields, *self.where)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
         """The fields that the key does not answer."""
-        return (*self.where, *self.client)
+        return (*self.where, *self.client_fields)
 
     @property
     def take(self) -> int | None:
         """How many entities the call requests; None for all."""
         query = self.query
-        if query.take is None or not self.ordered or self.client or self.method not in ("range", "scan"):
+        if query.take is None or not self.ordered or self.client_fields or self.method not in ("range", "scan"):
             return None
         return query.take + query.skip
 
@@ -102,7 +103,7 @@ class Way:
     @property
     def is_scan(self) -> bool:
         """Whether a range in fact searches the whole partition."""
-        return self.method == "range" and not self.bounds and bool(self.unanswered or not self.ordered)
+        return self.method == "range" and not self.is_bounded and bool(self.unanswered or not self.ordered)
 
     @property
     def query_class(self) -> QueryClass:
@@ -121,7 +122,7 @@ class Way:
         if self.method == "filter":
             return f"query({self.query.filter})"
         via = [] if self.via is None else [f"<{self.via.name}>"]
-        arguments = [f"{name}={_ARGUMENTS[self.query.known.get(name, '=')]}" for name in self.given]
+        arguments = [f"{name}={_ARGUMENTS[self.query.known.get(name, '=')]}" for name in self.key_fields]
         where = [f"where=({' & '.join(self.where)})"] if self.where else []
         is_take = self.method == "range" and self.take is not None
         count = [str(self.take)] if is_take else []
@@ -129,8 +130,8 @@ class Way:
         after: list[str] = []
         if self.completes:
             after.append("the entity of each row is read")
-        if self.client:
-            after.append(f"{', '.join(self.client)} checked by the caller")
+        if self.client_fields:
+            after.append(f"{', '.join(self.client_fields)} checked by the caller")
         if not self.ordered:
             after.append("sorted by the caller")
         return "; ".join([call, *after])
@@ -145,7 +146,9 @@ class Way:
 
 def best_way(declared_set: DeclaredSet, query: Query) -> Way:
     """Return the way that a review measures: the filter as it is sent, or the best call without new derived data."""
-    return Way(query, "filter") if query.filter is not None else min(_calls(declared_set, query), key=_rank)
+    if query.filter is not None:
+        return Way(query, "filter")
+    return min(_calls(declared_set, query), key=attrgetter("rank"))
 
 
 def ways(declared_set: DeclaredSet, query: Query) -> list[Way]:
@@ -159,11 +162,11 @@ def ways(declared_set: DeclaredSet, query: Query) -> list[Way]:
     """
     is_local = knows_partition(declared_set, query)
     query = replace(query, filter=None, known=known_fields(declared_set, query))
-    now = sorted(_calls(declared_set, query), key=_rank)
+    now = sorted(_calls(declared_set, query), key=attrgetter("rank"))
     best = now[0]
     if not (best.unanswered or best.is_scan or best.sorts_for_few):
         return now
-    later = sorted(_calls_with_index(declared_set, query, is_local=is_local), key=_rank)
+    later = sorted(_calls_with_index(declared_set, query, is_local=is_local), key=attrgetter("rank"))
     return [*later, *now] if best.is_scan or best.method == "scan" or best.sorts_for_few else [best, *later, *now[1:]]
 
 
@@ -172,10 +175,6 @@ def new_index(declared_set: DeclaredSet, query: Query) -> IntraPartitionIndex | 
     is_local = knows_partition(declared_set, query)
     indexes = (way.declare for way in ways(declared_set, query) if way.declare is not None)
     return next((index for index in indexes if is_local or index.key.partition_fields), None)
-
-
-def _rank(way: Way) -> tuple[float, ...]:
-    return way.rank
 
 
 def known_fields(declared_set: DeclaredSet, query: Query) -> Mapping[str, Match]:
@@ -233,12 +232,12 @@ def _by_key(declared_set: DeclaredSet, query: Query, via: Derived | None, layout
     if any(query.known.get(name) != "=" for name in partition):
         return
     row = _bounding_fields(key, query)
-    given = (*partition, *row)
-    others = [name for name in query.known if name not in given]
+    key_fields = (*partition, *row)
+    others = [name for name in query.known if name not in key_fields]
     at = kind.time_field(declared_set)
     if at in others:
         # The time determines the table, whether it is part of the key or not
-        given = (*given, at)
+        key_fields = (*key_fields, at)
         others.remove(at)
     is_point = len(row) == len(key.row_fields) and all(query.known[name] == "=" for name in row)
     method: Method = "range"
@@ -246,17 +245,17 @@ def _by_key(declared_set: DeclaredSet, query: Query, via: Derived | None, layout
         method = "get" if via is None else "find"
     # A call for one entity takes no conditions
     where = _sendable(declared_set, query, layout, others) if method == "range" else ()
-    client = tuple(name for name in others if name not in where)
-    completes = via is not None and not _holds_all(declared_set, query, layout, client)
+    client_fields = tuple(name for name in others if name not in where)
+    completes = via is not None and not _holds_all(declared_set, query, layout, client_fields)
     ordered = method != "range" or query.order is None or is_in_order(key, query.known, query.order)
-    yield Way(query, method, via, key, given, where, client, bool(row), ordered, completes)
+    yield Way(query, method, via, key, key_fields, where, client_fields, bool(row), ordered, completes)
 
 
 def _by_list(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Iterator[Way]:
     names = _without_bucket(declared_set, profile.groups)
     if all(query.known.get(name) == "=" for name in names):
-        client = tuple(name for name in query.known if name not in names)
-        yield Way(query, "find_all", via, profile.key, names, client=client, ordered=query.order is None)
+        client_fields = tuple(name for name in query.known if name not in names)
+        yield Way(query, "find_all", via, profile.key, names, client_fields=client_fields, ordered=query.order is None)
 
 
 def _by_totals(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Iterator[Way]:
@@ -275,14 +274,14 @@ def _by_scan(declared_set: DeclaredSet, query: Query) -> Way:
     row = _bounding_fields(declared_set.key, query)
     lead = [] if kind.is_spread else _bounding_fields(partition_as_row(declared_set.key), query)
     at = kind.time_field(declared_set)
-    given = (at,) if at is not None and at in query.known else ()
-    if set(given).intersection((*row, *lead)):
+    key_fields = (at,) if at is not None and at in query.known else ()
+    if set(key_fields).intersection((*row, *lead)):
         row = lead = []
-    names = [name for name in query.known if name not in given]
+    names = [name for name in query.known if name not in key_fields]
     sent = _sendable(declared_set, query, layout, names)
     where = tuple(name for name in names if name in (*row, *lead) or name in sent)
-    client = tuple(name for name in names if name not in where)
-    return Way(query, "scan", None, declared_set.key, given, where, client, False, query.order is None)
+    client_fields = tuple(name for name in names if name not in where)
+    return Way(query, "scan", None, declared_set.key, key_fields, where, client_fields, False, query.order is None)
 
 
 def _without_bucket(declared_set: DeclaredSet, names: Sequence[str]) -> tuple[str, ...]:
@@ -293,13 +292,13 @@ def _without_bucket(declared_set: DeclaredSet, names: Sequence[str]) -> tuple[st
 
 def _sendable(declared_set: DeclaredSet, query: Query, layout: RowLayout, names: Sequence[str]) -> tuple[str, ...]:
     """Return the fields that the service can check: stored as they are, and not searched for a substring."""
-    mapped = mapped_fields(declared_set)
+    mapped = _mapped_fields(declared_set)
     return tuple(
         name for name in names if layout.holds(name) and name not in mapped and query.known[name] != "contains"
     )
 
 
-def mapped_fields(declared_set: DeclaredSet) -> set[str]:
+def _mapped_fields(declared_set: DeclaredSet) -> set[str]:
     """Return the fields that are stored in another form."""
     return {name for mapping in declared_set.mappings for name in mapping.fields}
 
@@ -343,9 +342,9 @@ def is_in_order(key: Key, known: Mapping[str, Match], order: str) -> bool:
     return True
 
 
-def _holds_all(declared_set: DeclaredSet, query: Query, layout: RowLayout, client: tuple[str, ...]) -> bool:
+def _holds_all(declared_set: DeclaredSet, query: Query, layout: RowLayout, client_fields: tuple[str, ...]) -> bool:
     """Whether a row of an index has all requested fields."""
-    wanted_names = set(query.select or declared_set.shape.fields).union(client)
+    wanted_names = set(query.select or declared_set.shape.fields).union(client_fields)
     return layout.is_complete or all(name in layout.key.fields or layout.holds(name) for name in wanted_names)
 
 
@@ -368,12 +367,12 @@ def _calls_with_index(declared_set: DeclaredSet, query: Query, *, is_local: bool
         last = [order] if order and (query.take is not None or not ranged) else ranged
         if last and last[0] not in equal and _can_sort(declared_set, last[0], query.order):
             equal = [*equal, last[0]]
-    if not equal or mapped_fields(declared_set).intersection(equal):
+    if not equal or _mapped_fields(declared_set).intersection(equal):
         return
     for local in (True, False) if is_local else (False,):
         for index in index_candidates(declared_set, equal, query, local=local):
             way = next(_by_key(declared_set, query, index, index.shape(declared_set.key)), None)
-            if way is not None and not (way.is_scan or way.sorts_for_few) and set(equal) <= {*way.given, order}:
+            if way is not None and not (way.is_scan or way.sorts_for_few) and set(equal) <= {*way.key_fields, order}:
                 yield replace(way, declare=index)
                 break
 
@@ -390,33 +389,34 @@ def _can_sort(declared_set: DeclaredSet, name: str, order: str | None) -> bool:
 
 
 def index_candidates(
-    declared_set: DeclaredSet, names: Sequence[str], query: Query | None = None, *, local: bool, name: str | None = None
+    declared_set: DeclaredSet, names: Sequence[str], query: Query, *, local: bool, name: str | None = None
 ) -> Iterator[IntraPartitionIndex | InterPartitionIndex]:
     """Yield the indexes by some fields that the set accepts, the simplest first.
 
-    :param query: the query that it is for, whose order determines the format of times
+    :param query: the query, which determines the order of the fields, and the format of times
     :param local: whether the index is in the partition of the entities
     :param name: the name of the index; by default that of its fields
     """
-    key, known = declared_set.key, {} if query is None else query.known
-    order = None if query is None else query.order
-    unique = not is_shared(declared_set, [name for name in names if known.get(name, "=") == "="])
+    key = declared_set.key
+    equal = [name for name in names if query.known.get(name) == "="]
+    unique = not is_shared(declared_set, equal)
+    primary = [name for name in (key.row_fields if local else key.fields) if name not in names and not unique]
+    # Single values come first, then the order or a range, then what makes the key unique
+    fields = [*equal, *(name for name in primary if query.known.get(name) == "=")]
+    fields += [name for name in (*names, *primary) if name not in fields]
     name, head = name or f"by {' and '.join(map(_words, names))}", names[0].lower()
-    other_fields = [other for other in (key.row_fields if local else key.fields) if other not in names and not unique]
     tables = (None,) if local else (None, f"By{names[0]}")
     for table, escape in product(tables, (False, True)):
+        first = [] if local else equal[:1]
+        row = [head, *(_spelled(declared_set, field, query, escape) for field in fields if field not in first)]
         index: IntraPartitionIndex | InterPartitionIndex
         with suppress(BadDesign):
             if local:
-                fields = [_spelled(declared_set, field, order, escape) for field in (*names, *other_fields)]
-                index = IntraPartitionIndex(Key(key.partition_template, "_".join([head, *fields])), name=name)
+                index = IntraPartitionIndex(Key(key.partition_template, "_".join(row)), name=name)
             else:
-                first = names[:1] if known.get(names[0], "=") == "=" else []
-                row = [field for field in (*names, *other_fields) if field not in first]
                 # The RowKey has the same prefix, so that a copy never has the key of a primary row
-                halves = [[head, *(_spelled(declared_set, field, order, False) for field in first)]]
-                halves.append([head, *(_spelled(declared_set, field, order, escape) for field in row)])
-                index = InterPartitionIndex(Key(*map("_".join, halves)), table=table, unique=unique, name=name)
+                partition = "_".join([head, *(_spelled(declared_set, field, query, False) for field in first)])
+                index = InterPartitionIndex(Key(partition, "_".join(row)), table=table, unique=unique, name=name)
             _check_accepted(declared_set, index)
             yield index
 
@@ -429,7 +429,7 @@ def _check_accepted(declared_set: DeclaredSet, index: Derived) -> None:
     others = [derived for derived, profile in declared_set.profiles() if profile.finder is not None]
     # An account of its own, since those of two sets of one table have to fit each other
     with connect(Engine()) as storage:
-        kind_of(declared_set).make(storage, Plan.of(declared_set), [*others, index])
+        kind_of(declared_set).make(storage, declared_set, [*others, index])
 
 
 def is_shared(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
@@ -458,14 +458,14 @@ def spelled(name: str | None, spec: str) -> str:
     return f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
 
 
-def _spelled(declared_set: DeclaredSet, name: str, order: str | None, escape: bool) -> str:
+def _spelled(declared_set: DeclaredSet, name: str, query: Query, escape: bool) -> str:
     """Return a field in the format of the primary key, or one that preserves the order of its type."""
     key, field = declared_set.key, declared_set.shape.fields.get(name, Field())
     pieces = [*pieces_of(key.partition_template), *pieces_of(key.row_template)]
     spec = next((piece.spec for piece in pieces if piece.name == name), "")
-    if not spec or (order is not None and "%" in spec):
+    if not spec or (query.order is not None and "%" in spec):
         # Part of a date does not sort
         spec = _FORMATS.get(field.type, "")
-    if spec == "ticks" and order == f"-{name}":
-        spec = "inverted"
+    if spec in ("ticks", "inverted") and (query.order or "").removeprefix("-") == name:
+        spec = "inverted" if query.order == f"-{name}" else "ticks"
     return spelled(name, spec or ("escape" if escape else ""))

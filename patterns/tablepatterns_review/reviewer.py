@@ -107,11 +107,10 @@ def without_advice(design: Design, prices: PriceTable, measurements: Measurement
     limits = in_sight(design, measured_sets)
     costs = bill(design, measured_sets, prices)
     measured_sets = with_costs(measured_sets, costs)
-    promised = promises(design, measured_sets)
     # Scans have their own findings, so a partition is reported as hot only if it would also be hot without them
     without_scans, _ = simulate_day(
         design, [measured_set for measured_set in measured_sets if waste_severity(measured_set) is None]
     )
-    context = RuleContext(design, measured_sets, without_scans, account, limits, costs, promised)
-    found = findings(design, measured_sets, without_scans, account, limits, costs, promised)
-    return context, Reviewed(design, measured_sets, heats, account, limits, costs, promised, found)
+    context = RuleContext(design, measured_sets, without_scans, account, limits, costs)
+    promised = promises(design, measured_sets)
+    return context, Reviewed(design, measured_sets, heats, account, limits, costs, promised, findings(context))

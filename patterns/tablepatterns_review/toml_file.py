@@ -13,24 +13,19 @@ from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Final,
-    TypeAlias,
-    TypeVar,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from tablepatterns.errors import BadInput, short_repr
 from tablepatterns.figures import number
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+T = TypeVar("T")
 
 TomlPath: TypeAlias = tuple[str | int, ...]
 """The path of a value from the root: keys, and indexes of tables in arrays of tables."""
@@ -114,13 +109,6 @@ def _marked(key: Any, item: Any) -> Iterable[tuple[Any, str]]:
         yield key, "sep"
 
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-T = TypeVar("T")
-
 MakeError: TypeAlias = Callable[[str, Sequence[tuple[int, str]]], BadInput]
 """Creates the error of a file from its name, and the line and message of each problem."""
 
@@ -130,23 +118,17 @@ _MOST_DEPTH: Final = 20
 _LARGEST: Final = 2**63 - 1
 """The largest integer in TOML."""
 _PLACE: Final = re.compile(r"\s*\(at line (\d+), column \d+\)")
+_A_DATE: Final = "a date without quotes, such as 2026-09-12"
 _EXPECTED: Final[Mapping[str, str]] = {
     "string_type": "text in quotes",
     "int_type": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
     "tuple_type": "a list",
-    "date_from_datetime_parsing": "a date without quotes, such as 2026-09-12",
-    "date_parsing": "a date without quotes, such as 2026-09-12",
-    "dict_type": "a table",
-    "mapping_type": "a table",
-    "dataclass_type": "a table",
-    "union_tag_not_found": "a table",
-    "date_type": "a date without quotes, such as 2026-09-12",
     "finite_number": "a finite number",
+    **dict.fromkeys(("dict_type", "mapping_type", "dataclass_type", "union_tag_not_found"), "a table"),
+    **dict.fromkeys(("date_type", "date_parsing", "date_from_datetime_parsing"), _A_DATE),
 }
-
-
 _BOUNDS: Final = {
     "greater_than_equal": "it must be {} or more",
     "greater_than": "it must be above {}",
@@ -208,15 +190,16 @@ class TomlFile:
         """
         try:
             values = tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
-            place = _PLACE.search(str(error))
-            line = int(place[1]) if place else self.text.count("\n") + 1
-            raise self.make_error(self.name, [(line, f"not TOML: {_PLACE.sub('', str(error)).strip()}")]) from error
         except (RecursionError, ValueError) as error:
-            # Too deeply nested arrays, and integers with more digits than Python converts
-            is_deep = isinstance(error, RecursionError)
-            says = f"not TOML: {'nested too deeply' if is_deep else error}"
-            raise self.make_error(self.name, [(self._line_with_most(r"[\[{.]" if is_deep else r"\d"), says)]) from None
+            place = _PLACE.search(str(error))
+            says = _PLACE.sub("", str(error)).strip()
+            line = int(place[1]) if place else self.text.count("\n") + 1
+            if isinstance(error, RecursionError):
+                says, line = "nested too deeply", self._line_with_most(r"[\[{.]")
+            elif not isinstance(error, tomllib.TOMLDecodeError):
+                # An integer with more digits than Python converts
+                line = self._line_with_most(r"\d")
+            raise self.make_error(self.name, [(line, f"not TOML: {says}")]) from error
         problems = list(_unreadable(values, ()))
         if problems:
             raise self.error(problems)
@@ -286,16 +269,16 @@ def _problem(error: Any, kind: type[Any], values: Mapping[str, Any]) -> Problem:
     given, sort, context = _at(values, path), error["type"], error.get("ctx", {})
     owner, says = owner_of(values, path[:-1]), ""
     if sort in ("unexpected_keyword_argument", "extra_forbidden"):
-        says = f"{name} is not a known key; {_closest(name, known_keys(kind, error['loc'][:-1]))}"
+        says = f"{name} is not a known key; {meant(name, known_keys(kind, error['loc'][:-1]))}"
     elif sort == "missing":
         says, path = f"{name} is missing", path[:-1]
     elif sort in ("literal_error", "enum"):
-        says = f"{name} = {short_repr(given)}: {_closest(given, _choices(context['expected']))}"
+        says = f"{name} = {short_repr(given)}: {meant(given, _choices(context['expected']))}"
     elif sort == "union_tag_invalid":
         owner, path = owner_of(values, path), (*path, "pattern")
         pattern, choices = _at(values, path), [text.removeprefix(TAG) for text in _choices(context["expected_tags"])]
         says = "pattern is missing; " if pattern is None else f"pattern = {short_repr(pattern)}: "
-        says += _closest(pattern, choices)
+        says += meant(pattern, choices)
     elif sort == "value_error":
         says = str(context["error"])
     elif sort == "string_too_short":
@@ -320,13 +303,11 @@ def owner_of(values: Mapping[str, Any], path: TomlPath) -> str:
     >>> owner_of({"set": [{"name": "Staff", "query": [{}]}]}, ("set", 0, "query", 0))
     'query 1'
     """
-    here: Any = values
     owner = ""
     for at, step in enumerate(path):
-        here = _step(here, step)
         if isinstance(step, int):
-            named = cast("dict[str, Any]", here) if isinstance(here, dict) else {}
-            called = named.get("name") or named.get("pattern")
+            here = path[: at + 1]
+            called = _at(values, (*here, "name")) or _at(values, (*here, "pattern"))
             owner = f'{path[at - 1]} "{called}"' if called else f"{path[at - 1]} {step + 1}"
         elif at + 1 == len(path) or not isinstance(path[at + 1], int):
             owner = f"{owner}: {step}" if owner and not owner.endswith("fields") else f"{owner}.{step}".lstrip(".")
@@ -335,33 +316,26 @@ def owner_of(values: Mapping[str, Any], path: TomlPath) -> str:
 
 def _at(values: Any, path: TomlPath) -> Any:
     """Return the value at a path, or None."""
-    for step in path:
-        values = _step(values, step)
+    try:
+        for step in path:
+            values = values[step]
+    except (KeyError, IndexError, TypeError):
+        return None
     return values
 
 
-def _step(here: Any, step: str | int) -> Any:
-    try:
-        return here[step]
-    except (KeyError, IndexError, TypeError):
-        return None
-
-
-def _closest(found: object, choices: Sequence[str]) -> str:
-    near = get_close_matches(found, choices, n=1) if isinstance(found, str) else []
-    return f"did you mean {near[0]}?" if near else f"use one of {', '.join(choices)}"
-
-
-def meant(found: str, choices: Sequence[str], noun: str) -> str:
+def meant(found: object, choices: Sequence[str], noun: str = "") -> str:
     """Return a suggestion: the name that was probably meant, or the names that exist.
 
-    >>> meant("Emial", ["Email", "Department"], "fields")
-    'did you mean Email?'
+    >>> meant("Emial", ["Email", "Department"], "fields"), meant(1, ["a", "b"])
+    ('did you mean Email?', 'use one of a, b')
 
     :param noun: the plural for the known names, such as `fields`
     """
-    near = get_close_matches(found, choices, n=1)
-    return f"did you mean {near[0]}?" if near else f"{noun}: {', '.join(choices) or 'none'}"
+    near = get_close_matches(found, choices, n=1) if isinstance(found, str) else []
+    return (
+        f"did you mean {near[0]}?" if near else f"{f'{noun}:' if noun else 'use one of'} {', '.join(choices) or 'none'}"
+    )
 
 
 # -- Documentation of declared types

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from budgets.budget import BY_ID, Call, budget, changing, employee, first, staff
-from tablepatterns import BulkLoad, ChildSet, EntityGroupTransaction, EntitySet, prop
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns import BulkLoad, ChildSet, EntityGroupTransaction, EntitySet, EntityTypes, prop
 
 
 def many(account: Any, count: int) -> Any:
@@ -146,31 +144,18 @@ class Employee:
 
 
 def types(account: Any) -> Any:
-    found = EntityTypes(EntityType(Employee, EntitySet(account, "Staff", BY_ID)))
-    found.insert(Employee("Sales", 1, "Jones"))
-    return found
-
-
-@budget("EntityTypes", "insert", 1)
-def insert_typed(account: Any) -> Call:
-    found = types(account)
-    return lambda: found.insert(Employee("Sales", 2, "Smith"))
+    employees = EntitySet(account, "Staff", BY_ID, model=Employee)
+    employees.insert(Employee("Sales", 1, "Jones"))
+    return EntityTypes(employees)
 
 
 @budget("EntityTypes", "get", 1)
-def get_typed(account: Any) -> Call:
-    found = types(account)
-    return lambda: found.get(Employee, Department="Sales", EmployeeId=1)
+def get_of_any_type(account: Any) -> Call:
+    entities = types(account)
+    return lambda: entities.get("Sales", "empid_000001")
 
 
 @budget("EntityTypes", "range", 1, "up to 1,000 rows of all types")
-def range_typed(account: Any) -> Call:
-    found = types(account)
-    return lambda: list(found.range(Department="Sales"))
-
-
-@budget("EntityTypes", "replace", 1)
-def replace_typed(account: Any) -> Call:
-    found = types(account)
-    held = found.get(Employee, Department="Sales", EmployeeId=1)
-    return lambda: found.replace(held, Employee("Sales", 1, "Smith"))
+def range_of_all_types(account: Any) -> Call:
+    entities = types(account)
+    return lambda: list(entities.range(Department="Sales"))

@@ -13,9 +13,10 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner, Result
 
-from tablepatterns import connect
+from tablepatterns import LargePropertyStore, connect
 from tablepatterns.cli.main import main
-from tablepatterns.cli.maintenance import ResumeTokens
+from tablepatterns.cli.walks import ResumeTokens
+from tablepatterns.sdk.table import Table
 
 MODULE = """
 from dataclasses import dataclass
@@ -160,6 +161,45 @@ def test_unused_blobs_are_marked_and_later_deleted(module: Any) -> None:
     assert json.loads(run(command).stdout)["deleted"] == 1
 
 
+def test_an_interrupted_collection_says_what_was_deleted(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("Jones", "Smith"):
+        module.photos.insert({"Name": name, "Photo": bytes(100_000)})
+        module.photos.delete(module.photos.get(Name=name))
+    collect, batches = LargePropertyStore._collect, list[object]()
+
+    async def interrupt(*args: Any) -> Any:
+        if batches:
+            raise KeyboardInterrupt
+        batches.append(args)
+        return await collect(*args)
+
+    monkeypatch.setattr(LargePropertyStore, "_collect", interrupt)
+    stopped = run(f"collect-orphans {module.__name__}:photos --grace-hours 0 --json")
+    assert stopped.exit_code == 130
+    assert json.loads(stopped.stdout)["error"]["done"] == {"collect-orphans": {"seen": 1, "marked": 1, "deleted": 0}}
+    assert "1 marked" in stopped.stderr
+
+
+def test_interrupted_drops_are_listed(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = datetime.now(timezone.utc)
+    for days in (28, 29):
+        module.logins.insert({"User": "jo", "At": now - timedelta(days=days)})
+    module.storage.engine.clock.advance(4 * 86_400)
+    drop, dropped = Table.drop, list[object]()
+
+    async def interrupt(table: Table) -> None:
+        if dropped:
+            raise KeyboardInterrupt
+        dropped.append(table.name)
+        await drop(table)
+
+    monkeypatch.setattr(Table, "drop", interrupt)
+    stopped = run(f"drop-expired {module.__name__}:logins --yes --json")
+    assert stopped.exit_code == 130
+    assert json.loads(stopped.stdout)["error"]["done"] == {"dropped": dropped}
+    assert str(dropped[0]) in stopped.stderr
+
+
 def test_expired_periods_are_dropped(module: Any) -> None:
     now = datetime.now(timezone.utc)
     module.logins.insert({"User": "jo", "At": now - timedelta(days=29)})
@@ -217,6 +257,7 @@ def test_the_status_of_a_module_names_what_needs_attention(module: Any) -> None:
         ("rotate {app}:employees", "no mapping for encrypted properties"),
         ("migrate {app}:employees", "the set has no model"),
         ("poison list {app}:worker --queue other", "this worker polls"),
+        ("worker {app}:worker", "its account is in memory"),
     ],
 )
 def test_a_wrong_name_is_reported(module: Any, arguments: str, text: str) -> None:

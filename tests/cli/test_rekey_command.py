@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tablepatterns.cli.main import main
-from tablepatterns.cli.maintenance import ResumeTokens
+from tablepatterns.cli.walks import ResumeTokens
 
 MODULE = """
 from tablepatterns import *
@@ -95,7 +95,8 @@ def test_differences_are_repaired(app: Any) -> None:
     assert run(f"verify {name}").exit_code == 0
 
 
-def test_an_interrupted_copy_is_continued(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("work", ["copy", "repair"])
+def test_interrupted_work_is_continued(app: Any, monkeypatch: pytest.MonkeyPatch, work: str) -> None:
     name = f"{app.__name__}:move"
     monkeypatch.setattr("tablepatterns.jobs.walk.MAX_PAGE_ENTITIES", 10)
     pages: list[Any] = []
@@ -108,7 +109,59 @@ def test_an_interrupted_copy_is_continued(app: Any, monkeypatch: pytest.MonkeyPa
 
     keep = ResumeTokens.keep
     monkeypatch.setattr(ResumeTokens, "keep", interrupt)
-    stopped = run(f"copy {name}")
+    stopped = run(f"{work} {name}")
     assert stopped.exit_code == 130
-    found = run(f"copy {name} --resume tablepatterns-rekey-copy.resume.json --json")
-    assert json.loads(found.stdout)["entities"] == 10
+    assert f"{work}: 20 entities" in stopped.stderr
+    found = json.loads(run(f"{work} {name} --resume tablepatterns-rekey-{work}.resume.json --json").stdout)
+    assert found.get("entities", found.get("repaired")) == 10
+    assert run(f"verify {name}").exit_code == 0
+
+
+def test_a_dry_run_of_a_phase_says_what_it_would_do(app: Any) -> None:
+    name = f"{app.__name__}:move"
+
+    def would(step: str) -> str:
+        result = run(f"{step} {name} --dry-run --json")
+        assert result.exit_code == 0
+        text: str = json.loads(result.stdout)["would"]
+        assert f"this command would {text}" in " ".join(run(f"{step} {name} --dry-run").stdout.split())
+        return text
+
+    assert would("cut-over") == "fail: the tables are not verified to be equal; run verify"
+    assert would("roll-back") == "change nothing: Employees is the primary table"
+    assert would("commit") == "fail: the new table is not the primary one; run cut-over"
+    assert would("clean-up") == "fail: the move is not committed; run commit"
+    run(f"copy {name}")
+    run(f"verify {name}")
+    assert would("cut-over") == "process 0 messages of writes in progress, and make EmployeesByEmail the primary table"
+    run(f"cut-over {name}")
+    assert would("roll-back") == "process 0 messages of writes in progress, and make Employees the primary table"
+    expected = "end the move: Employees gets no more copies, not even those of 0 messages of writes in progress"
+    assert would("commit") == expected
+    run(f"commit {name} --yes")
+    assert would("commit") == "change nothing: the move is committed"
+    assert would("cut-over") == would("roll-back") == "fail: the move is committed"
+    assert would("clean-up") == "process 0 messages, and delete 30 entities of Employees"
+    assert (
+        would("clean-up --drop-table")
+        == "process 0 messages, and drop the table Employees with 30 entities of Employees"
+    )
+
+
+def test_the_rows_of_both_sets_are_checked(app: Any) -> None:
+    name = f"{app.__name__}:move"
+    run(f"copy {name}")
+    app.move.entities.delete({"Department": "Sales", "EmployeeId": 1}, force=True)
+    command = ["check", name]
+    checks = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)
+    assert {work: (rows["entities"], rows["misfits"]) for work, rows in checks.items()} == {
+        "old_set": (29, []),
+        "new_set": (29, []),
+    }
+    keys = {"PartitionKey": "Sales", "RowKey": "boss"}
+    app.move.old_set.account.tables.get_table_client("Employees").create_entity(keys)
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 1
+    assert "Employees: " in result.stdout
+    assert "EmployeesByEmail: " in result.stdout
+    assert "('Sales', 'boss')" in result.stdout

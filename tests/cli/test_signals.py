@@ -84,6 +84,24 @@ def test_sigterm_at_any_moment_ends_a_worker_gracefully(folder: Path, served: st
     assert ended(process, signal.SIGTERM)[::2] == (0, "")
 
 
+def test_signals_are_handled_before_anything_else_is_imported() -> None:
+    """Start-up takes up to a second, and a worker that gets SIGTERM meanwhile ends as at any other moment."""
+    code = """
+import sys
+sys.argv = ["tablepatterns", "worker", "app:worker"]
+loaded = set(sys.modules)
+import signal, tablepatterns
+loaded |= set(sys.modules)
+handle = signal.signal
+signal.signal = lambda *args: (print(sorted(set(sys.modules) - loaded)), handle(*args))
+import tablepatterns.__main__
+signal.raise_signal(signal.SIGTERM)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS)
+    assert ended.stdout.splitlines()[:2] == ["['tablepatterns.__main__', 'tablepatterns.cli']"] * 2
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("work", ["verify", "repair", "backfill", "check"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_work_says_what_was_done_and_is_resumed(

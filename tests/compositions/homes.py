@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from dataclasses import fields as members_of
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
@@ -11,9 +11,18 @@ from uuid import UUID
 
 from compositions.fields import SHOWN, ident, moment, shown
 from compositions.part import Fields, Part
-from tablepatterns import ChildSet, EntitySet, Key, LogTail, PartitionSpread, Period, PeriodTables, Stored
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns import (
+    ChildSet,
+    EntitySet,
+    EntityTypes,
+    Key,
+    LogTail,
+    OneOf,
+    PartitionSpread,
+    Period,
+    PeriodTables,
+    Stored,
+)
 
 
 class Home(Part):
@@ -222,76 +231,6 @@ class PartitionSpreadHome(Home):
         return bool(row.partition_key.startswith("_spread"))
 
 
-@dataclass(frozen=True)
-class Employee:
-    """The employees as a class."""
-
-    Department: str
-    EmployeeId: int
-    LastName: str
-    Email: str
-    Salary: int
-    Ssn: str
-    Notes: str
-    Photo: bytes
-
-
-@dataclass(frozen=True)
-class Entry(Employee):
-    """An employee in a log."""
-
-    At: datetime
-    EntryId: UUID
-
-
-@dataclass(frozen=True)
-class Review(Employee):
-    """A review of an employee in a year."""
-
-    Year: int
-
-
-class EntityTypesHome(Home):
-    """Objects instead of dicts."""
-
-    name = "EntityTypes"
-    of: ClassVar[type[Employee]] = Employee
-
-    def begin(self) -> None:
-        super().begin()
-        self.types: Any = EntityTypes(EntityType(self.of, self.set))
-
-    def members(self, fields: Fields) -> Fields:
-        names = {each.name for each in members_of(self.of)}
-        return {name: value for name, value in self.stored(fields).items() if name in names}
-
-    async def insert(self, fields: Fields) -> None:
-        await self.types.insert(self.of(**self.members(fields)))
-
-    async def get(self, fields: Fields) -> Any:
-        return await self.types.get(self.of, **self.key_of(fields))
-
-    def shown(self, handed: Any) -> Fields:
-        return shown(asdict(handed.value)) if isinstance(getattr(handed, "value", None), Employee) else shown(handed)
-
-    async def replace(self, handed: Any, fields: Fields) -> None:
-        await self.types.replace(handed, replace(handed.value, **{name: fields[name] for name in SHOWN}))
-
-    async def delete(self, handed: Any, fields: Fields) -> None:
-        await self.types.delete(handed)
-
-    async def find(self, index: Any, fields: Fields, asked: Fields) -> Any:
-        return await self.types.find(self.of, index, **asked)
-
-    async def check(self, staff: Any, those: list[Fields]) -> None:
-        for group in staff.groups(those):
-            found = [held.value async for held in self.types.range(**self.group(group[0]))]
-            employees = [self.of(**self.members(each)) for each in self.in_order(group)]
-            assert [each for each in found if isinstance(each, Employee)] == employees
-            page = await self.types.page(self.of, self.group(group[0]), size=1)
-            assert [held.value for held in page.items] == employees[:1]
-
-
 @dataclass
 class Person:
     """The employees as a model, with fields that are stored under other names."""
@@ -310,6 +249,29 @@ class Person:
 
     def get(self, name: str) -> Any:
         return getattr(self, name, None)
+
+
+@dataclass
+class PlainPerson(Person):
+    """The employees as a model whose fields are stored under their own names."""
+
+    LastName: str
+    Salary: int
+
+
+@dataclass
+class PlainLoggedPerson(PlainPerson):
+    """An employee in a log."""
+
+    At: datetime
+    EntryId: UUID
+
+
+@dataclass
+class PlainReviewedPerson(PlainPerson):
+    """A review of an employee in a year."""
+
+    Year: int
 
 
 @dataclass
@@ -333,9 +295,13 @@ class ModelHome(Home):
     name = "EntitySet with a model"
     of: ClassVar[type[Person]] = Person
 
+    @property
+    def model(self) -> Any:
+        return self.of
+
     def begin(self) -> None:
         options = self.options
-        self.options = lambda table: options(table) | {"model": self.of}
+        self.options = lambda table: options(table) | {"model": self.model}
         super().begin()
         self.options = options
 
@@ -353,6 +319,28 @@ class ModelHome(Home):
         for name in SHOWN:
             setattr(handed, name, fields[name])
         await self.set.replace(handed)
+
+
+class EntityTypesHome(ModelHome):
+    """Instances of a class that the type property names, read together with those of other classes."""
+
+    name = "EntityTypes"
+    of = PlainPerson
+
+    @property
+    def model(self) -> Any:
+        return OneOf(self.of)
+
+    async def get(self, fields: Fields) -> Any:
+        return await EntityTypes(self.set).get(*self.set.key.format(self.key_of(fields)))
+
+    async def check(self, staff: Any, those: list[Fields]) -> None:
+        types = EntityTypes(self.set)
+        for group in staff.groups(those):
+            read = [person async for person in types.range(**self.group(group[0]))]
+            persons = [self.new(fields) for fields in self.in_order(group)]
+            assert [person for person in read if isinstance(person, self.of)] == persons
+            assert [person async for person in self.set.range(**self.group(group[0]))] == persons
 
 
 class PeriodsOfLogs(PeriodTablesHome):
@@ -402,32 +390,21 @@ class SpreadLog(PartitionSpreadHome):
         return sorted(group, key=moment, reverse=True)
 
 
-class TypedLog(EntityTypesHome):
-    """A log of objects."""
+class TypedLog(EntityTypesHome, LogTailHome):
+    """A log of instances that the type property names."""
 
     name = "EntityTypes of LogTail"
     row = LogTailHome.row
     number = LogTailHome.number
-    of = Entry
-    stored = LogTailHome.stored
-    in_order = LogTailHome.in_order
-
-    def begin(self) -> None:
-        LogTailHome.begin(self)
-        self.types = EntityTypes(EntityType(self.of, self.set))
+    of = PlainLoggedPerson
 
 
-class TypedChildren(EntityTypesHome):
-    """Reviews of employees as objects."""
+class TypedChildren(EntityTypesHome, CompoundKeyHome):
+    """Reviews of employees whose class the type property names."""
 
     name = "EntityTypes of ChildSet"
     row = CompoundKeyHome.row
-    of = Review
-    stored = CompoundKeyHome.stored
-
-    def begin(self) -> None:
-        CompoundKeyHome.begin(self)
-        self.types = EntityTypes(EntityType(self.of, self.set))
+    of = PlainReviewedPerson
 
 
 class ModelLog(ModelHome, LogTailHome):

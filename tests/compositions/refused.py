@@ -15,6 +15,7 @@ from tablepatterns import (
     ChildSet,
     DataSeries,
     EntitySet,
+    EntityTypes,
     IntraPartitionIndex,
     Key,
     LogTail,
@@ -30,8 +31,6 @@ from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.encrypted_properties.key_rotation import KeyRotation
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
@@ -67,13 +66,6 @@ class Refused(NamedTuple):
 @dataclass(frozen=True)
 class Person:
     """A class with another key than the employees."""
-
-    Name: str
-
-
-@dataclass(frozen=True)
-class Other:
-    """Another class with a field `name`."""
 
     Name: str
 
@@ -267,14 +259,14 @@ REFUSED: tuple[Refused, ...] = (
         ("EntityTypes", "EntitySet"),
         "for sets in two tables",
         lambda account: EntityTypes(
-            EntityType(Person, staff(account, key=Key("{Name}", "person"))),
-            EntityType(Other, staff(account, table="Others", key=Key("{Name}", "other"))),
+            staff(account, key=Key("{Name}", "person")),
+            staff(account, table="Others", key=Key("{Name}", "other")),
         ),
     ),
     Refused(
         ("EntityTypes", "EntitySet"),
         "for a class without the key fields",
-        lambda account: EntityTypes(EntityType(Person, staff(account))),
+        lambda account: EntityTypes(staff(account, model=Person)),
     ),
     Refused(
         ("OneToMany", "EntitySet"),

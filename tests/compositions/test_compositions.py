@@ -27,6 +27,7 @@ from tablepatterns import (
     IntraPartitionIndex,
     Key,
     LogTail,
+    OneOf,
     Period,
     PeriodTables,
     WideEntity,
@@ -35,8 +36,6 @@ from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns.jobs import verify
 from tablepatterns.recipe import table_names
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.partition_move import PartitionMove
@@ -163,9 +162,7 @@ async def test_the_blobs_of_a_dropped_period_go_with_its_collections(storage: An
 
 async def test_a_merge_of_encrypted_objects_is_rejected(storage: Any, table_name: str) -> None:
     encrypted = EncryptedProperties(["Ssn"], keys=SECRET)
-    people = EntityTypes(
-        EntityType(Person, EntitySet(storage, table_name, Key("{City}", "{Name}"), mappings=[encrypted]))
-    )
+    people = EntitySet(storage, table_name, Key("{City}", "{Name}"), mappings=[encrypted], model=OneOf(Person))
     jones = await people.insert(Person("Rome", "Jones", "078-05-1120"))
     with pytest.raises(BadInput, match="merge"):
         await people.merge(jones, {"Ssn": "219-09-9999"})

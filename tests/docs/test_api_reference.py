@@ -11,7 +11,7 @@ import pytest
 
 import tablepatterns
 from support.page_programs import DOCS
-from tablepatterns.catalogue import ENTRIES
+from tablepatterns.catalog import ENTRIES
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "api").glob("*.md")}
 ON_OTHER_PAGES = {"prop", "parse", "QueryClass"}

@@ -29,7 +29,7 @@ else:
 ROOT: Final = Path(__file__).parents[2]
 WRITTEN: Final = {
     "benchmarks",
-    "catalogue",
+    "catalog",
     "compositions",
     "errors",
     "fidelity",

@@ -11,7 +11,7 @@ import pytest
 from defusedxml.ElementTree import fromstring
 from tools.pages.pattern_map import HEIGHT, WIDTH, Arrow, Box, Point, arrows, boxes, render
 
-from tablepatterns.catalogue import ENTRIES, RELATIONS, entry
+from tablepatterns.catalog import ENTRIES, RELATIONS, entry
 
 ROOT = Path(__file__).parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -103,10 +103,10 @@ def test_every_box_is_a_link_with_its_title_as_text(drawn: Element) -> None:
         assert (link.get("href") == f"patterns/{name}.html") == bool(entry(name).modules)
 
 
-def test_the_link_of_an_anti_pattern_leads_to_its_place_in_the_catalogue(drawn: Element) -> None:
+def test_the_link_of_an_anti_pattern_leads_to_its_place_in_the_catalog(drawn: Element) -> None:
     links = {link.get("id"): link.get("href") for link in drawn.findall(f"{SVG}a")}
-    assert links["map-log_data"] == "catalogue.html#log-data"
-    assert links["map-prepend_append"] == "catalogue.html#prepend-append"
+    assert links["map-log_data"] == "catalog.html#log-data"
+    assert links["map-prepend_append"] == "catalog.html#prepend-append"
 
 
 def test_every_line_of_text_fits_its_box(drawn: Element) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from schedules.schedule import all_schedules
 from support.page_programs import DOCS
-from tablepatterns.catalogue import ENTRIES, entry
+from tablepatterns.catalog import ENTRIES, entry
 
 PAGES = sorted((DOCS / "patterns").glob("*.md"))
 KINDS = {"pattern", "relationship", "implementation"}
@@ -46,7 +46,7 @@ def name_of(path: Path) -> str:
     return path.stem
 
 
-def test_every_pattern_of_the_catalogue_has_a_page() -> None:
+def test_every_pattern_of_the_catalog_has_a_page() -> None:
     wanted = {each.name for each in ENTRIES if each.kind in KINDS}
     assert wanted - {path.stem for path in PAGES} == set()
 
@@ -61,7 +61,7 @@ def test_every_schedule_is_shown_on_the_page_that_it_is_named_for() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 class TestEveryPage:
-    def test_is_of_an_entry_of_the_catalogue(self, path: Path) -> None:
+    def test_is_of_an_entry_of_the_catalog(self, path: Path) -> None:
         assert entry(path.stem).name == path.stem
         assert path.read_text(encoding="utf-8").startswith(f"# {entry(path.stem).title}\n")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablepatterns_engine.blobs.tag_conditions import parse_tag_condition
+from tablepatterns_engine.blobs.conditions import parse_tag_condition
 
 COMPARE = {
     "=": operator.eq,

@@ -9,7 +9,7 @@ import pytest
 
 from support.employees import rows_of
 from support.maintained_set import BY_ID, KINDS, NEAR, change, fill, found_by, person
-from tablepatterns import EntitySet, IntraPartitionIndex, Key
+from tablepatterns import EntitySet, IntraPartitionIndex, Key, PartitionSpread, connect
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.errors import BadDesign, BadInput, BadToken, DerivedDataMismatch, DuplicateIndexValue
 from tablepatterns.jobs import Report, backfill, repair, verify
@@ -142,6 +142,22 @@ async def test_a_token_of_other_work_is_rejected(staff: Any, index: Any, work: A
             with pytest.raises(BadToken):
                 await work(staff, index, resume=token)
     assert span.totals.requests == 0
+
+
+def test_a_job_takes_a_set_or_a_pattern_that_has_one() -> None:
+    by_email = IntraPartitionIndex(Key("{Bucket:02d}_{Department}", "email_{Email}"))
+    spread = PartitionSpread(
+        connect(),
+        "Staff",
+        Key("{Department}", "id_{EmployeeId:06d}"),
+        buckets=2,
+        factory=lambda account, table, key: EntitySet(account, table, key, derived=[by_email]),
+    )
+    spread.insert({"Department": "Sales", "EmployeeId": 1, "Email": "jo@contoso.com"})
+    assert verify(spread, by_email) == Report(entities=1, rows=1)
+    stranger: Any = connect()
+    with pytest.raises(BadInput, match="it must be an EntitySet"):
+        verify(stranger, by_email)
 
 
 @pytest.mark.usefixtures("small_pages")

@@ -16,6 +16,7 @@ from tablepatterns import (
     ChildSet,
     Entity,
     EntitySet,
+    EntityTypes,
     IntraPartitionIndex,
     Key,
     LogTail,
@@ -25,8 +26,6 @@ from tablepatterns import (
     WideEntity,
     connect,
 )
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns_engine.account import Engine
 from tablepatterns_explore import World, explore
 
@@ -134,19 +133,19 @@ class Review:
 
 @pytest.mark.nightly_on_azurite
 async def test_pages_of_one_class_among_others(storage: Any, table_name: str) -> None:
-    employees = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"))
-    reviews = ChildSet(storage, table_name, employees.key, "_{Year:04d}")
-    staff = EntityTypes(EntityType(Employee, employees), EntityType(Review, reviews))
+    employees = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"), model=Employee)
+    reviews = ChildSet(storage, table_name, employees.key, "_{Year:04d}", model=Review)
+    staff = EntityTypes(employees, reviews)
     for number in range(5):
-        await staff.insert(Employee("Sales", number))
+        await employees.insert(Employee("Sales", number))
         for year in range(2011, 2014):
-            await staff.insert(Review("Sales", number, year))
-    for of, expected in ((Employee, 5), (Review, 15), (object, 20)):
-        everything = [each.value async for each in staff.range_of(of, **SALES)]
+            await reviews.insert(Review("Sales", number, year))
+    for entities, expected in ((employees, 5), (reviews, 15), (staff, 20)):
+        everything = [entity async for entity in entities.range(**SALES)]
         assert len(everything) == expected
         for size in range(1, expected + 2):
-            pages = await pages_of(lambda of=of, **asked: staff.page(of, **asked), size, **SALES)
-            assert [held.value for items in pages for held in items] == everything
+            pages = await pages_of(entities.page, size, **SALES)
+            assert [entity for items in pages for entity in items] == everything
 
 
 # ------------------------------------------------------------------ the law

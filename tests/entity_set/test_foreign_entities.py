@@ -11,7 +11,7 @@ import pytest
 
 import tablepatterns as tp
 import tablepatterns.aio
-from tablepatterns import Archive, BlobArchive, EntitySet, EntityType, EntityTypes, Key, OneToMany, OneToOne, WideEntity
+from tablepatterns import Archive, BlobArchive, EntitySet, Key, OneToMany, OneToOne, WideEntity
 from tablepatterns.errors import BadInput
 from tablepatterns.recipe import recipe, stream
 from tablepatterns_engine import Engine
@@ -56,14 +56,10 @@ def calls(storage: Any) -> Calls:
     links = OneToOne(staff, twins, links=("PartnerPartition", "PartnerRow"))
     archive = Archive(staff, EntitySet(storage, "Former", STAFF))
     blobs = Archive(staff, BlobArchive(storage, "archive"), queue="blobs", kind="blobs")
-    types = EntityTypes(EntityType(Employee, EntitySet(storage, "Staff", STAFF)))
     transaction = tp.EntityGroupTransaction(storage, "Staff")
 
     async def committed(change: Callable[[Any], Any], each: Any) -> Any:
         return await transaction.commit(change(each))
-
-    async def held(each: Any) -> Any:
-        return types.typed_entity(Employee, each)
 
     return {
         "EntitySet.replace": staff.replace,
@@ -87,7 +83,6 @@ def calls(storage: Any) -> Calls:
         "OneToOne.second_of": links.second_of,
         "OneToOne.link": lambda each: links.link(each, each),
         "OneToOne.unlink": lambda each: links.unlink(each, each),
-        "EntityTypes.typed_entity": held,
     }
 
 
@@ -108,7 +103,6 @@ TAKES_ANY_MAPPING = {
 """Calls that create an entity, of whatever another set has as well."""
 OTHERS = {
     "EntitySet.instance_of": "it returns an entity of another set unchanged",
-    "EntityType": "EntityTypes calls its methods",
     "Key.keys_of": "it takes the fields of any entity",
     "RangeDivision": "it takes the first of some keys",
     "Schema.check": "it takes the fields of any entity",

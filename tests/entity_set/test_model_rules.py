@@ -22,14 +22,13 @@ from tablepatterns import (
     EncryptedProperties,
     EntityGroupTransaction,
     EntitySet,
-    EntityType,
-    EntityTypes,
     IndexEntity,
     InTable,
     IntraPartitionIndex,
     Key,
     LocalKey,
     LogTail,
+    OneOf,
     QueryClass,
     Rekey,
     Summary,
@@ -257,14 +256,13 @@ def test_a_log_and_children_reject_what_the_class_rejects(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [OfDataclass, OfAttrs])
-def test_entity_types_reject_what_the_class_rejects(kind: Any) -> None:
-    storage = connect()
-    types = EntityTypes(EntityType(kind, EntitySet(storage, "Bookings", KEY)))
-    stored = types.insert(made(kind))
+def test_a_set_of_several_classes_rejects_what_the_class_rejects(kind: Any) -> None:
+    bookings = EntitySet(connect(), "Bookings", KEY, model=OneOf(kind))
+    bookings.insert(made(kind))
     with pytest.raises(BadProperty, match="rejects the fields"):
-        types.insert(spoiled(made(kind, hour=10)))
+        bookings.insert(spoiled(made(kind, hour=10)))
     with pytest.raises(BadProperty, match="rejects the fields"):
-        types.replace(stored, spoiled(made(kind)))
+        bookings.replace(spoiled(made(kind)), force=True)
 
 
 def test_the_error_has_the_message_of_the_class_and_no_secret() -> None:

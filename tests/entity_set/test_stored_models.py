@@ -17,7 +17,6 @@ from tablepatterns import (
     EncryptedProperties,
     EntityGroupTransaction,
     EntitySet,
-    EntityType,
     InBlobs,
     IndexEntity,
     InTable,
@@ -315,11 +314,6 @@ def test_no_annotation_is_without_effect() -> None:
     for model in (InPart, InList, InNested):
         with pytest.raises(BadDesign, match="no effect"):
             EntitySet(storage, "Staff", KEY, model=model, mappings=[mapping])
-    with pytest.raises(BadDesign, match="declares it as Encrypted"):
-        EntityType(OfAType, EntitySet(storage, "Staff", KEY))
-    with pytest.raises(BadDesign, match="under their own names"):
-        EntityType(Renamed, EntitySet(storage, "Staff", KEY))
-    assert EntityType(OfAType, EntitySet(storage, "Staff", KEY, mappings=[mapping])).version == 1
 
 
 def test_an_encrypted_field_needs_a_key_and_a_mapping_needs_names() -> None:

@@ -28,7 +28,7 @@ else:
 
 LISTED: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("members.toml").read_text(encoding="utf-8"))
 LISTED |= {name: sorted(each.members) for name, each in all_public_objects().items()}
-RESULTS = ("Page", "Drift", "ParallelResult", "TypedEntity", "Grant", "Finding")
+RESULTS = ("Page", "Drift", "ParallelResult", "Grant", "Finding")
 """Public classes whose objects a recipe returns."""
 
 

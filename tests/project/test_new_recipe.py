@@ -23,13 +23,13 @@ MADE = [
     "patterns/tablepatterns/recipes/sorted_tail.py",
     "tests/recipes/test_sorted_tail.py",
     "docs/patterns/sorted_tail.md",
-    "patterns/tablepatterns/catalogue/catalogue.toml",
+    "patterns/tablepatterns/catalog.toml",
 ]
 """And a notebook."""
 
 PLACES = "tests/project/test_lazy_names.py::test_each_public_name_is_written_once_and_found_where_the_stub_says"
 LEFT = "tests/project/test_house.py::test_nothing_is_left_to_be_written"
-ENTRY = "tests/catalogue/test_catalogue.py"
+ENTRY = "tests/catalog/test_catalog.py"
 IMPORTS = "tests/project/test_imports.py"
 HEADINGS_OF_PAGES = "tests/docs/test_pattern_pages.py"
 

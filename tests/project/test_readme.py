@@ -10,7 +10,7 @@ import pytest
 from defusedxml.ElementTree import parse
 from tools.pages import readme as page
 
-from tablepatterns.catalogue import ENTRIES
+from tablepatterns.catalog import ENTRIES
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,7 +21,7 @@ def test_every_figure_is_found_on_its_page() -> None:
     assert all(figure in TEXT for figure in page.figures().values())
 
 
-def test_the_table_has_every_pattern_of_the_catalogue_with_its_class() -> None:
+def test_the_table_has_every_pattern_of_the_catalog_with_its_class() -> None:
     rows = {row.split("|")[1].strip(" []").partition("]")[0]: row for row in page.patterns().splitlines()[2:]}
     wanted = {each.title: each.classes for each in ENTRIES if each.modules and each.kind != "anti-pattern"}
     assert set(rows) == set(wanted)

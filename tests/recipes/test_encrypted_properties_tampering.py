@@ -17,7 +17,7 @@ from support.backends import awaited
 from support.employees import BY_ID, jones
 from tablepatterns import EntitySet
 from tablepatterns.errors import BadDesign, DecryptionFailed, UnknownKey
-from tablepatterns.recipes.encrypted_properties.cipher import decrypt, encrypt, from_bytes, unwrap, wrap
+from tablepatterns.recipes.encrypted_properties.cipher import decrypt, encrypt, from_bytes
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties, Header, associated
 from tablepatterns.recipes.encrypted_properties.keys import KeyRing, LocalKey, VaultKey, Wrapped
 
@@ -200,7 +200,9 @@ async def test_no_key_and_no_nonce_is_used_twice(staff: Any, rows: Rows) -> None
     for _ in range(20):
         await staff.replace(await staff.get(**JONES))
         row = await rows.read(1)
-        keys.add(unwrap(bytes(range(32)), b64decode(json.loads(row["EncryptedWith"])["key"])))
+        keys.add(
+            LocalKey("one", bytes(range(32))).unwrap_key(b64decode(json.loads(row["EncryptedWith"])["key"]), "A256KW")
+        )
         nonces.update({row["Ssn"][4:16], row["Salary"][4:16]})
     assert (len(keys), len(nonces)) == (20, 40)
 
@@ -230,7 +232,7 @@ def test_keys_are_wrapped_as_rfc_3394_says() -> None:
     """RFC 3394, 4.6: 256 bits of key data with a 256-bit key-encryption key."""
     content_key = bytes.fromhex("00112233445566778899AABBCCDDEEFF000102030405060708090A0B0C0D0E0F")
     wrapped = bytes.fromhex("28C9F404C4B810F4CBCCB35CFB87F8263F5786E2D80ED326CBC7F0E71A99F43BFB988B9B7A02DD21")
-    assert wrap(bytes(range(32)), content_key) == wrapped
+    assert LocalKey("one", bytes(range(32))).wrap_key(content_key) == wrapped
     assert LocalKey("one", bytes(range(32))).unwrap_key(wrapped, "A256KW") == content_key
 
 
@@ -238,7 +240,9 @@ async def test_a_row_in_todays_format_stays_readable(storage: Any, staff: Any, r
     """What is stored is a format: this row must come back with every later version."""
     await staff.create_table()
     content_key = bytes(range(100, 132))
-    header = Header(Wrapped("one", "A256KW", wrap(bytes(range(32)), content_key)), frozenset({"Ssn"}))
+    header = Header(
+        Wrapped("one", "A256KW", LocalKey("one", bytes(range(32))).wrap_key(content_key)), frozenset({"Ssn"})
+    )
     place = b"".join(
         len(part).to_bytes(4, "big") + part
         for part in (b"tablepatterns/1", staff.table.name.lower().encode(), b"Sales", b"empid_000001", b"Ssn", b"Ssn")

@@ -1,4 +1,4 @@
-"""Entity types: each entity is recognized by its type property or its keys, and read as an object of its class."""
+"""Entities of several types in one table: each is recognized by its keys and its type property."""
 
 from __future__ import annotations
 
@@ -15,37 +15,45 @@ from support.typed_staff import (
     Department,
     Employee,
     Numbered,
-    Person,
+    Staff,
     Worker,
     jones,
     persons_of,
     raw_of,
-    staff_of,
-    values,
 )
-from tablepatterns import EntitySet, Key, QueryClass, between, prop
-from tablepatterns.errors import (
-    BadFilter,
-    BadInput,
-    BadKey,
-    BadProperty,
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
+from tablepatterns import (
+    EncryptedProperties,
+    Entity,
+    EntityGroupTransaction,
+    EntitySet,
+    EntityTypes,
+    IndexEntity,
+    IntraPartitionIndex,
+    Key,
+    LocalKey,
+    OneOf,
+    QueryClass,
+    between,
+    prop,
 )
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityChanged, UnrecognizedEntity
 from tablepatterns_engine.account import Engine
+
+BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+
+
+async def entities(stream: Any) -> list[Any]:
+    return [entity async for entity in stream]
+
 
 # ------------------------------------------------------------------ the mark and the keys
 
 
 @pytest.mark.guide("G-321", "G-323", "G-335")
-async def test_insert_writes_the_mark_under_the_types_own_key(storage: Any, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    await staff.insert(Department("Sales", 1))
-    held = await staff.insert(jones())
-    assert (held.key, held.value) == (("Sales", "EMPLOYEE_000223"), jones())
+async def test_insert_writes_the_type_under_the_types_own_key(storage: Any, table_name: str) -> None:
+    staff = Staff(storage, table_name)
+    await staff.departments.insert(Department("Sales", 1))
+    await staff.employees.insert(jones())
     employee = {"EntityType": "Employee", "LastName": "Jones", "Age": 34, "Salary": "0", "Rank": "junior"}
     assert await rows_of(storage, table_name) == {
         ("Sales", "DEPARTMENT"): {"EntityType": "Department", "EmployeeCount": 1},
@@ -56,252 +64,246 @@ async def test_insert_writes_the_mark_under_the_types_own_key(storage: Any, tabl
 @pytest.mark.guide("G-321", "G-322", "G-324")
 @pytest.mark.parametrize("prefixed", ["row", "partition"])
 async def test_with_prefixes_two_types_have_the_same_natural_key(storage: Any, table_name: str, prefixed: str) -> None:
-    def rows(prefix: str) -> Any:
+    def rows(prefix: str, model: type[Any]) -> Any:
         halves = ("{Department}", "{EmployeeId:06d}")
         key = Key(halves[0], prefix + halves[1]) if prefixed == "row" else Key(prefix + halves[0], halves[1])
-        return EntitySet(storage, table_name, key)
+        return EntitySet(storage, table_name, key, model=model)
 
-    staff = EntityTypes(EntityType(Employee, rows("E_")), EntityType(Contractor, rows("C_")), type_property=None)
-    await staff.insert(jones())
-    await staff.insert(Contractor("Sales", 223, "Smith"))
-    assert (await staff.get(Employee, **ID)).value == jones()
-    assert (await staff.get(Contractor, **ID)).value == Contractor("Sales", 223, "Smith")
+    employees, contractors = rows("E_", Employee), rows("C_", Contractor)
+    await employees.insert(jones())
+    await contractors.insert(Contractor("Sales", 223, "Smith"))
+    assert await employees.get(**ID) == jones()
+    assert await contractors.get(**ID) == Contractor("Sales", 223, "Smith")
     assert all("EntityType" not in row for row in (await rows_of(storage, table_name)).values())
 
 
 @pytest.mark.guide("G-325", "G-327")
 async def test_all_entities_of_a_type_are_one_range_query(storage: Any, engine: Engine, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    await staff.insert(Department("Sales"))
+    staff = Staff(storage, table_name)
+    await staff.departments.insert(Department("Sales"))
     for number in range(5):
-        await staff.insert(jones(EmployeeId=number))
+        await staff.employees.insert(jones(EmployeeId=number))
     with engine.ledger.span() as span:
-        found = await values(staff.range_of(Employee, Department="Sales"))
-    assert found == [jones(EmployeeId=number) for number in range(5)]
+        assert await entities(staff.employees.range(Department="Sales")) == [jones(EmployeeId=n) for n in range(5)]
     (record,) = span.records
     assert (record.query_class, record.examined) == ("range query", 5)
-    some = await values(staff.range_of(Employee, Department="Sales", EmployeeId=between(1, 2)))
-    assert [each.EmployeeId for each in some] == [1, 2]
-    some = await values(staff.range_of(Employee, Department="Sales", where=prop("EmployeeId") >= 3))
-    assert [each.EmployeeId for each in some] == [3, 4]
-
-
-@pytest.mark.guide("G-280", "G-325")
-async def test_a_class_whose_types_have_several_prefixes_is_one_range_query(
-    storage: Any, engine: Engine, table_name: str
-) -> None:
-    def rows(prefix: str) -> Any:
-        return EntitySet(storage, table_name, Key("person", f"{prefix}_{{PersonId:06d}}"))
-
-    persons = EntityTypes(
-        EntityType(Worker, rows("m")), EntityType(Customer, rows("c")), EntityType(Numbered, rows("z"))
-    )
-    some = [Customer(2, "Ann"), Worker(1, "Jo")]
-    raw = raw_of(storage, table_name)
-    for row_key in ("a_note", "f_note", "z_note"):
-        await raw.insert({"PartitionKey": "person", "RowKey": row_key})
-    for person in (*some, Numbered(7)):
-        await persons.insert(person)
-    with engine.ledger.span() as span:
-        assert await values(persons.range_of(Person)) == some
-    assert [(record.query_class, record.examined) for record in span.records] == [("range query", 3)]
-    everything = [held.key[1] async for held in persons.range()]
-    assert everything == ["a_note", "c_000002", "f_note", "m_000001", "z_000007", "z_note"]
 
 
 @pytest.mark.guide("G-330", "G-011", "G-070")
 async def test_a_range_gives_each_entity_as_its_own_class(storage: Any, engine: Engine, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    await staff.insert(jones())
-    await staff.insert(Department("Sales", 1))
-    await staff.insert(Department("Marketing"))
+    staff = Staff(storage, table_name, derived=[BY_EMAIL, IndexEntity("Rank")])
+    await staff.employees.insert(jones(Email="jo@contoso.com"))
+    await staff.departments.insert(Department("Sales", 1))
+    await staff.departments.insert(Department("Marketing"))
     with engine.ledger.span() as span:
-        found = await values(staff.range(Department="Sales"))
-    assert found == [Department("Sales", 1), jones()]
+        assert await entities(staff.all.range(Department="Sales")) == [
+            Department("Sales", 1),
+            jones(Email="jo@contoso.com"),
+        ]
     assert span.totals.requests == 1
-    adults = await values(staff.range(Department="Sales", where=prop("Age") >= 18, allow=QueryClass.PARTITION_SCAN))
-    assert adults == [jones()]
+    adults = staff.all.range(Department="Sales", where=prop("Age") >= 18, allow=QueryClass.PARTITION_SCAN)
+    assert await entities(adults) == [jones(Email="jo@contoso.com")]
+    with pytest.raises(BadFilter):
+        await entities(staff.all.range(Department="Sales", where=prop("Age") >= 18))
+
+
+async def test_types_that_share_row_fields_are_read_in_the_smallest_range(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    def rows(prefix: str, model: type[Any]) -> Any:
+        return EntitySet(storage, table_name, Key("person", f"{prefix}_{{PersonId:06d}}"), model=model)
+
+    workers, customers = rows("m", Worker), rows("c", Customer)
+    raw = raw_of(storage, table_name)
+    for row_key in ("a_note", "f_note", "z_note"):
+        await raw.insert({"PartitionKey": "person", "RowKey": row_key})
+    await workers.insert(Worker(1, "Jo"))
+    await customers.insert(Customer(1, "Ann"))
+    both = EntityTypes(workers, customers)
+    with engine.ledger.span() as span:
+        assert await entities(both.range(PersonId=1)) == [Customer(1, "Ann"), Worker(1, "Jo")]
+    assert [(record.query_class, record.examined) for record in span.records] == [("range query", 3)]
+    assert await entities(both.range(PersonId=between(2, 3))) == []
+    everything = [getattr(entity, "key", ("", type(entity).__name__))[1] for entity in await entities(both.range())]
+    assert everything == ["a_note", "Customer", "f_note", "Worker", "z_note"]
 
 
 @pytest.mark.guide("G-294", "G-327")
 async def test_a_point_get_gives_the_object_or_none(storage: Any, engine: Engine, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    assert await staff.get(Employee, **ID) is None
-    await staff.insert(jones())
+    staff = Staff(storage, table_name)
+    assert await staff.employees.get(**ID) is None
+    assert await staff.all.get("Sales", "EMPLOYEE_000223") is None
+    await staff.employees.insert(jones())
     with engine.ledger.span() as span:
-        held = await staff.get(Employee, **ID)
-    assert held.value == jones()
-    assert (span.totals.requests, span.totals.examined) == (1, 1)
-    assert await staff.get(Employee, Department="Sales", EmployeeId=1) is None
+        assert await staff.employees.get(**ID) == await staff.all.get("Sales", "EMPLOYEE_000223") == jones()
+    assert (span.totals.requests, span.totals.examined) == (2, 2)
+    with pytest.raises(BadKey):
+        await staff.all.get("Sales", "a/b")
 
 
 @pytest.mark.guide("G-331")
 async def test_keys_timestamp_and_etag_travel_beside_the_object(storage: Any, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    written = await staff.insert(Department("Sales"))
-    held = await staff.get(Department, Department="Sales")
-    assert held.value == Department("Sales")
-    assert (held.key, held.etag) == (("Sales", "DEPARTMENT"), written.etag)
-    assert held.timestamp is not None
-    assert repr(held) == f"<TypedEntity Department ('Sales', 'DEPARTMENT') {held.etag}>"
+    staff = Staff(storage, table_name)
+    written = staff.departments.entity_of(await staff.departments.insert(Department("Sales")))
+    department = await staff.all.get("Sales", "DEPARTMENT")
+    entity = staff.departments.entity_of(department)
+    assert (department, entity.key, entity.etag) == (Department("Sales"), ("Sales", "DEPARTMENT"), written.etag)
+    assert entity.timestamp is not None
 
 
-async def test_pages_follow_one_another_and_hold_one_class(storage: Any, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    await staff.insert(Department("Sales"))
+async def test_pages_follow_one_another(storage: Any, table_name: str) -> None:
+    staff = Staff(storage, table_name, derived=[BY_EMAIL])
+    await staff.departments.insert(Department("Sales"))
     for number in range(5):
-        await staff.insert(jones(EmployeeId=number))
-    first = await staff.page(object, size=4, Department="Sales")
-    second = await staff.page(object, size=4, token=first.token, Department="Sales")
-    kinds = [[type(held.value) for held in page.items] for page in (first, second)]
-    assert kinds == [[Department, Employee, Employee, Employee], [Employee, Employee]]
+        await staff.employees.insert(jones(EmployeeId=number, Email=f"e{number}@contoso.com"))
+    first = await staff.all.page(size=4, Department="Sales")
+    second = await staff.all.page(size=4, token=first.token, Department="Sales")
+    types = [[type(entity) for entity in page.items] for page in (first, second)]
+    assert types == [[Department, Employee, Employee, Employee], [Employee, Employee]]
     assert second.token is None
-    assert [held.value.EmployeeId for held in (await staff.page(Employee, size=2, Department="Sales")).items] == [0, 1]
 
 
-# ------------------------------------------------------------------ inheritance
+# ------------------------------------------------------------------ property bags
 
 
-@pytest.mark.guide("G-279", "G-280")
-async def test_classes_that_share_their_keys_come_back_as_what_they_are(storage: Any, table_name: str) -> None:
-    persons = persons_of(storage, table_name)
-    some = [Worker(1, "Jo", ["typing"]), Customer(2, "Ann", 0.5), Worker(3, "Kim")]
-    for person in some:
-        await persons.insert(person)
-    assert await values(persons.range_of(Person)) == some
-    assert await values(persons.range_of(Worker)) == [some[0], some[2]]
-    assert (await persons.get(Person, PersonId=2)).value.greeting() == "Dear Ann"
-    assert await persons.get(Worker, PersonId=2) is None
-    with pytest.raises(EntityAlreadyExists):
-        await persons.insert(Customer(1, "Jo"))
+@pytest.mark.guide("G-328", "G-329", "G-334")
+async def test_any_entity_can_be_read_and_deleted_without_its_type(storage: Any, table_name: str) -> None:
+    staff = Staff(storage, table_name)
+    await staff.employees.insert(jones())
+    entity = await staff.all.others.get(PartitionKey="Sales", RowKey="EMPLOYEE_000223")
+    assert (entity["Age"], entity.get("EmployeeCount"), entity.etag is None) == (34, None, False)
+    assert (entity.key, entity.timestamp is None) == (("Sales", "EMPLOYEE_000223"), False)
+    await staff.all.others.delete(entity)
+    assert await staff.all.get("Sales", "EMPLOYEE_000223") is None
 
 
-@pytest.mark.guide("G-280")
-async def test_an_undeclared_class_is_rejected_before_any_request(
+@pytest.mark.guide("G-336", "G-338")
+async def test_a_merge_without_the_type_changes_what_it_names_and_nothing_else(storage: Any, table_name: str) -> None:
+    staff = Staff(storage, table_name)
+    await staff.departments.insert(Department("Sales", 1))
+    bags = staff.all.others
+    await bags.merge(await bags.get(PartitionKey="Sales", RowKey="DEPARTMENT"), {"Region": "North"})
+    entity = await bags.get(PartitionKey="Sales", RowKey="DEPARTMENT")
+    stale = entity.copy()
+    assert "EmployeeCount" in entity
+    await bags.merge(entity, {"EmployeeCount": entity["EmployeeCount"] + 1})
+    assert await staff.all.get("Sales", "DEPARTMENT") == Department("Sales", 2)
+    stored = (await rows_of(storage, table_name))["Sales", "DEPARTMENT"]
+    assert stored == {"EntityType": "Department", "EmployeeCount": 2, "Region": "North"}
+    with pytest.raises(EntityChanged):
+        await bags.merge(stale, {"EmployeeCount": 3})
+
+
+@pytest.mark.guide("G-332", "G-333", "G-338")
+async def test_what_fits_no_type_comes_raw_or_is_rejected(storage: Any, table_name: str) -> None:
+    persons, raw = persons_of(storage, table_name), raw_of(storage, table_name)
+    await persons.insert(Worker(1, "Jo"))
+    await raw.insert({"PartitionKey": "person", "RowKey": "000002", "EntityType": "Ghost", "Age": 900})
+    await raw.insert({"PartitionKey": "person", "RowKey": "000003", "Name": "Kim"})
+    await raw.insert({"PartitionKey": "person", "RowKey": "note", "EntityType": "Worker", "Text": "a key of no type"})
+    known = await entities(EntityTypes(persons).range())
+    assert known == [
+        Worker(1, "Jo"),
+        {"PersonId": 2, "EntityType": "Ghost", "Age": 900},
+        {"PersonId": 3, "Name": "Kim"},
+        {"PartitionKey": "person", "RowKey": "note", "EntityType": "Worker", "Text": "a key of no type"},
+    ]
+    assert [type(entity) for entity in known] == [Worker, Entity, Entity, Entity]
+    ghost = known[1]
+    ghost["Age"] = 901
+    await persons.without_model().replace(ghost)
+    assert (await rows_of(storage, table_name))["person", "000002"] == {"EntityType": "Ghost", "Age": 901}
+    strict = EntityTypes(persons, unknown="raise")
+    with pytest.raises(UnrecognizedEntity, match="'Ghost', which is not one of Customer, Worker"):
+        await entities(strict.range())
+    with pytest.raises(UnrecognizedEntity, match="has no EntityType, and the set has several classes"):
+        await strict.get("person", "000003")
+    with pytest.raises(UnrecognizedEntity, match="fits the key of none of the sets"):
+        await strict.get("person", "note")
+
+
+# ------------------------------------------------------------------ transactions and mappings
+
+
+@pytest.mark.guide("G-070")
+async def test_entities_of_several_types_change_in_one_transaction(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
-    persons = persons_of(storage, table_name)
+    staff = Staff(storage, table_name, derived=[BY_EMAIL])
+    transaction = EntityGroupTransaction(storage, table_name)
+    sales = await staff.departments.insert(Department("Sales", 0))
+    stale = sales
     with engine.ledger.span() as span:
-        for word in (persons.insert(jones()), persons.get(Employee, PersonId=1), persons.get("Worker", PersonId=1)):
-            with pytest.raises(BadInput, match=r"type|callable"):
-                await word
-        with pytest.raises(BadInput, match="the declared classes are Customer, Worker"):
-            persons.inserting(jones())
-    assert span.records == []
-
-
-async def test_a_class_with_several_keys_has_no_point_query(storage: Any, table_name: str) -> None:
-    with pytest.raises(BadInput, match="get_any"):
-        await staff_of(storage, table_name).get(object, Department="Sales")
-
-
-async def test_an_entity_keeps_its_type(storage: Any, table_name: str, engine: Engine) -> None:
-    persons = persons_of(storage, table_name)
-    jo = await persons.insert(Worker(1, "Jo"))
-    before = await rows_of(storage, table_name)
-    for write in (
-        persons.replace(jo, Customer(1, "Jo")),
-        persons.update(lambda person: Customer(person.PersonId, person.Name), Person, PersonId=1),
-    ):
-        with pytest.raises(BadInput, match="of type Worker, and keeps its type"):
-            await write
-    with pytest.raises(BadProperty, match="keeps its type"):
-        await persons.merge(jo, {"EntityType": "Customer"})
-    assert await rows_of(storage, table_name) == before
-
-
-# ------------------------------------------------------------------ writing
-
-
-async def test_replace_takes_a_typed_entity_and_a_changed_value(storage: Any, engine: Engine, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    first = await staff.insert(jones())
-    with engine.ledger.span() as span:
-        second = await staff.replace(first, replace(first.value, Age=35))
+        _, sales = await transaction.commit(
+            staff.employees.inserting(jones(Email="jo@contoso.com")),
+            staff.departments.merging(sales, {"EmployeeCount": 1}),
+        )
     assert span.totals.billable == 1
-    assert (await staff.get(Employee, **ID)).value == second.value == jones(Age=35)
-    assert first.value == jones()
+    assert sales == Department("Sales", 1)
+    assert await entities(staff.all.range(Department="Sales")) == [sales, jones(Email="jo@contoso.com")]
+    before = await rows_of(storage, table_name)
     with pytest.raises(EntityChanged):
-        await staff.replace(first, jones(Age=36))
-    third = await staff.replace(second, jones(Age=None))
-    assert (await staff.get(Employee, **ID)).value.Age is None
-    await staff.delete(third)
-    with pytest.raises(EntityNotFound):
-        await staff.delete(third)
+        await transaction.commit(
+            staff.employees.inserting(jones(EmployeeId=7)), staff.departments.merging(stale, {"EmployeeCount": 2})
+        )
+    assert await rows_of(storage, table_name) == before
+    employee = await staff.employees.get(**ID)
+    await transaction.commit(staff.employees.deleting(employee), staff.departments.merging(sales, {"EmployeeCount": 0}))
+    assert sorted(await rows_of(storage, table_name)) == [("Sales", "DEPARTMENT")]
 
 
-async def test_a_value_that_was_changed_in_place_is_written(storage: Any, table_name: str) -> None:
-    persons = persons_of(storage, table_name)
-    await persons.insert(Worker(1, "Jo", ["typing"]))
-    held = await persons.get(Worker, PersonId=1)
-    held.value.Skills.append("filing")
-    held.value.Name = "Joe"
-    await persons.replace(held, held.value)
-    assert (await persons.get(Worker, PersonId=1)).value == Worker(1, "Joe", ["typing", "filing"])
+async def test_encrypted_fields_are_plain_in_the_object_and_in_no_error(storage: Any, table_name: str) -> None:
+    encrypted = EncryptedProperties(["Salary", "Age"], keys=LocalKey("k", bytes(32)))
+    staff = Staff(storage, table_name, derived=[BY_EMAIL], mappings=[encrypted])
+    await staff.departments.insert(Department("Sales"))
+    await staff.employees.insert(jones(Email="jo@contoso.com"))
+    stored = (await rows_of(storage, table_name))["Sales", "EMPLOYEE_000223"]
+    assert (type(stored["Salary"]), stored["EntityType"]) == (bytes, "Employee")
+    assert await entities(staff.all.range(Department="Sales")) == [Department("Sales"), jones(Email="jo@contoso.com")]
+    with pytest.raises(BadFilter, match="stores it encoded"):
+        await entities(staff.all.range(Department="Sales", where=prop("Age") > 3))
+    entity = await staff.employees.without_model().get(**ID)
+    entity["Salary"] = "secret"
+    await staff.employees.without_model().replace(entity)
+    with pytest.raises(UnrecognizedEntity, match="not shown") as unreadable:
+        await EntityTypes(staff.employees, unknown="raise").get("Sales", "EMPLOYEE_000223")
+    assert "secret" not in repr(unreadable.value)
 
 
-async def test_update_reads_changes_and_writes(storage: Any, engine: Engine, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    await staff.insert(jones())
-    with engine.ledger.span() as span:
-        held = await staff.update(lambda each: replace(each, Age=each.Age + 1), Employee, **ID)
-    assert span.totals.billable == 2
-    assert held.value == (await staff.get(Employee, **ID)).value == jones(Age=35)
-    again = await staff.replace(held, jones(Age=36))
-    assert again.value.Age == 36
-    with pytest.raises(EntityNotFound):
-        await staff.update(lambda each: each, Employee, Department="Sales", EmployeeId=1)
-
-
-async def test_update_does_not_see_an_entity_of_another_class(storage: Any, table_name: str) -> None:
-    persons = persons_of(storage, table_name)
-    await persons.insert(Customer(1, "Ann"))
-    with pytest.raises(EntityNotFound, match="of another class"):
-        await persons.update(lambda worker: worker, Worker, PersonId=1)
-
-
-async def test_a_key_cannot_be_changed(storage: Any, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    held = await staff.insert(jones())
-    with pytest.raises(BadKey, match="use rename"):
-        await staff.replace(held, jones(EmployeeId=224))
-
-
-async def test_a_typed_entity_of_other_types_is_rejected(storage: Any, new_name: Any) -> None:
-    held = await staff_of(storage, new_name()).insert(jones())
-    others = staff_of(storage, new_name())
-    for write in (others.replace(held, jones(Age=1)), others.merge(held, {"Age": 1}), others.delete(held)):
-        with pytest.raises(BadInput, match="other EntityTypes"):
-            await write
+async def test_fields_with_stored_names_are_read_by_their_fields(storage: Any, table_name: str) -> None:
+    numbers = EntitySet(storage, table_name, Key("person", "{PersonId:06d}"), model=OneOf(Numbered, type_property="T"))
+    number = await numbers.insert(Numbered(7, 1))
+    assert await entities(EntityTypes(numbers).range()) == [number]
+    changed = await numbers.replace(await EntityTypes(numbers).get("person", "000007"), force=True)
+    assert replace(changed, Count=2) == Numbered(7, 2)
 
 
 # ------------------------------------------------------------------ what cannot be asked
 
 
-@pytest.mark.parametrize("key", [{"EmployeeId": "223"}, {"EmployeeId": 223.0}, {"Department": 7}, {"EmployeeId": None}])
-async def test_a_key_of_another_type_makes_no_request(
-    storage: Any, engine: Engine, table_name: str, key: dict[str, Any]
-) -> None:
-    staff = staff_of(storage, table_name)
-    with engine.ledger.span() as span:
-        with pytest.raises(BadKey):
-            await staff.get(Employee, **{**ID, **key})
-        with pytest.raises(BadKey):
-            await values(staff.range_of(Employee, **{**ID, **key}))
-        with pytest.raises(BadKey):
-            await staff.get_any("Sales", "a/b")
-    assert span.records == []
-
-
 async def test_a_condition_on_the_key_belongs_in_the_range(storage: Any, table_name: str) -> None:
-    with pytest.raises(BadFilter, match="give it as a keyword"):
-        await values(staff_of(storage, table_name).range(Department="Sales", where=prop("EmployeeId") == 1))
+    with pytest.raises(BadFilter, match="give the field as a keyword"):
+        await entities(Staff(storage, table_name).all.range(Department="Sales", where=prop("EmployeeId") == 1))
 
 
 async def test_types_in_several_partitions_have_no_common_range(storage: Any, table_name: str) -> None:
-    rows = [EntitySet(storage, table_name, Key(f"{prefix}_{{Department}}", "{EmployeeId:06d}")) for prefix in "EC"]
-    staff = EntityTypes(EntityType(Employee, rows[0]), EntityType(Contractor, rows[1]))
+    employees, contractors = (
+        EntitySet(storage, table_name, Key(f"{prefix}_{{Department}}", "{EmployeeId:06d}"), model=model)
+        for prefix, model in (("E", Employee), ("C", Contractor))
+    )
     with pytest.raises(BadInput, match="several partitions"):
-        await values(staff.range(Department="Sales"))
-    await staff.insert(jones())
-    assert await values(staff.range_of(Employee, Department="Sales")) == [jones()]
+        await entities(EntityTypes(employees, contractors).range(Department="Sales"))
+
+
+def test_sets_that_could_not_be_read_together_are_rejected(storage: Any, backend: Any) -> None:
+    key, other_key = Key("{Department}", "EMPLOYEE_{EmployeeId:06d}"), Key("{Department}", "DEPARTMENT")
+    employees = EntitySet(storage, "Staff", key, model=Employee)
+    cases: list[tuple[list[Any], str]] = [
+        ([], "there are none"),
+        ([employees, EntitySet(storage, "Other", other_key)], "one table of one account"),
+        ([employees, EntitySet(backend.connect(), "Staff", other_key)], "one table of one account"),
+        ([employees, EntitySet(storage, "Staff", key, model=Contractor)], "two sets have this key"),
+    ]
+    for sets, rule in cases:
+        with pytest.raises(BadDesign, match=rule):
+            EntityTypes(*sets)

@@ -14,8 +14,8 @@ from support.crashing_client import Crash, Crashed, connect_crashing
 from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
+from tablepatterns.messages.delivery import Observer
 from tablepatterns.messages.envelope import Envelope
-from tablepatterns.messages.handler import Observer
 from tablepatterns.recipes.eventual_transaction import DONE, EventualTransaction
 from tablepatterns.recipes.worker import Report, Worker
 from tablepatterns_engine.account import Engine

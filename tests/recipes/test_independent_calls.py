@@ -189,7 +189,7 @@ def latest(world: World) -> list[Any]:
     return [log.latest_of_each(1, [{"User": "jo"}, {"User": "bob"}]), log.append({"User": "bob"})]
 
 
-@case("key_rotation._rotate_page")
+@case("key_rotation.rotate_page")
 def rotation(world: World) -> list[Any]:
     old, new = (staff(world, mappings=[encrypted("Salary", keys=keys)]) for keys in (OLD, [NEW, OLD]))
     for entity in BOTH:

@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablepatterns import EntitySet, Key, Ticks
-from tablepatterns.errors import BadInput
-from tablepatterns.key import inverted_ticks
 from tablepatterns.recipes.partition_spread.buckets import Buckets
-from tablepatterns.recipes.partition_spread.hot_partitions import anti_pattern, hot_partitions, sequence_of, spread_of
+from tablepatterns.recipes.partition_spread.hot_partitions import anti_pattern, hot_partitions
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns_engine import Targets
 from tablepatterns_engine.account import Engine
@@ -136,25 +134,6 @@ def test_a_key_of_time_alone_is_named_for_what_it_is(partition: str, row: str, n
 )
 def test_a_key_that_spreads_is_not_flagged(partition: str, row: str) -> None:
     assert anti_pattern(Key(partition, row)) is None
-
-
-@pytest.mark.guide("G-250")
-def test_keys_that_always_come_at_one_end_are_found_though_they_differ() -> None:
-    moments = [HOUR + timedelta(minutes=minute) for minute in range(20)]
-    ascending = [f"{Ticks.of(moment):019d}" for moment in moments]
-    assert spread_of(ascending).is_hot is False
-    assert sequence_of(ascending) == "append"
-    assert sequence_of([inverted_ticks(moment) for moment in moments]) == "prepend"
-    assert sequence_of([f"{number * 37 % 100:02d}_{key}" for number, key in enumerate(ascending)]) is None
-    late = [*ascending[:9], ascending[4][:-1] + "9", *ascending[9:]]
-    assert sequence_of(late) == "append"
-
-
-@pytest.mark.parametrize("count", [0, 1, 9])
-def test_too_few_keys_tell_nothing(count: int) -> None:
-    with pytest.raises(BadInput, match="at least 10 different keys"):
-        sequence_of([f"{number}" for number in range(count)] * 5)
-    assert sequence_of([f"{number:02d}" for number in range(count + 10)]) == "append"
 
 
 # -- which bucket

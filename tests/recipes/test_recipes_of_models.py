@@ -15,22 +15,26 @@ from tablepatterns import (
     BulkDelete,
     BulkLoad,
     EntitySet,
-    EntityType,
     EntityTypes,
     InterPartitionIndex,
     Key,
+    Lookup,
+    OneToMany,
     ParallelReads,
     PartitionMove,
     PartitionSpread,
     Period,
     PeriodTables,
     QueryClass,
+    SharedFields,
     Stored,
     Worker,
     explain,
+    prop,
 )
-from tablepatterns.errors import BadDesign, BadInput
+from tablepatterns.errors import BadDesign, BadInput, BadProperty
 from tablepatterns.jobs import verify
+from tablepatterns.recipes.one_to_many import Family
 
 KEY = Key("{department}", "empid_{employee_id:06d}")
 BY_MAIL = InterPartitionIndex(Key("mail", "mail_{email}"))
@@ -49,8 +53,7 @@ async def test_entities_of_a_model_are_loaded_moved_archived_and_read(storage: A
     employees = EntitySet(storage, new_name(), KEY, model=Employee, derived=[BY_MAIL])
     staff = [Employee("Sales", number, f"{number}") for number in range(3)]
     await BulkLoad(employees).load([employees.entity_of(each) for each in staff])
-    read = (await ParallelReads(employees).ranges([{"department": "Sales"}])).all_or_raise()
-    found = [employees.instance_of(each) for each in read]
+    found = (await ParallelReads(employees).ranges([{"department": "Sales"}])).all_or_raise()
     assert found == staff == [each async for each in employees.range(department="Sales")]
     found[0].hired = date(2025, 1, 1)
     await employees.replace(found[0])
@@ -66,11 +69,71 @@ async def test_entities_of_a_model_are_loaded_moved_archived_and_read(storage: A
     assert [each.employee_id async for each in employees.scan()] == [1]
 
 
-async def test_a_set_with_a_model_may_hold_entity_types_and_be_explained(storage: Any, new_name: Any) -> None:
+@dataclass
+class Department:
+    department: str
+    opened: date = date(2020, 1, 1)
+
+
+async def test_reads_in_parallel_return_instances(storage: Any, new_name: Any) -> None:
     employees = EntitySet(storage, new_name(), KEY, model=Employee, derived=[BY_MAIL])
-    types = EntityTypes(EntityType(Employee, employees))
-    jones = await types.insert(Employee("Sales", 1, "a"))
-    assert await employees.get(department="Sales", employee_id=1) == jones.value
+    jones = await employees.insert(Employee("Sales", 1, "a"))
+    reads = ParallelReads(employees)
+    points = await reads.points([{"department": "Sales", "employee_id": number} for number in (1, 2)])
+    assert [each.entities for each in points.reads] == [(jones,), ()]
+    hired = await reads.ranges(
+        [{"department": "Sales"}], where=prop("hired") == date(2024, 1, 1), allow=QueryClass.PARTITION_SCAN
+    )
+    assert hired.entities == [jones]
+    found = (await reads.ranges([{"email": "a"}], BY_MAIL)).all_or_raise()
+    found[0].salary = Decimal(2)
+    await employees.replace(found[0])
+    with pytest.raises(BadInput, match="needs all its fields"):
+        await reads.ranges([{"department": "Sales"}], select=["email"])
+
+
+async def test_a_lookup_returns_instances_of_its_own_and_joins_instances(storage: Any, new_name: Any) -> None:
+    departments = EntitySet(storage, new_name(), Key("{department}", "head"), model=Department)
+    sales = await departments.insert(Department("Sales"))
+    lookup = Lookup(departments)
+    first, second = await lookup.get(department="Sales"), await lookup.get(department="Sales")
+    assert (first, second) == (sales, sales)
+    assert first is not second
+    staff = [Employee("Sales", 1, "a"), Employee("none", 2, "b")]
+    assert await lookup.join(staff) == [(staff[0], sales), (staff[1], None)]
+    second.opened = date(2021, 1, 1)
+    await departments.replace(second)
+    lookup.forget(department="Sales")
+    assert await lookup.get(department="Sales") == second
+
+
+async def test_parents_and_children_are_instances(storage: Any, new_name: Any) -> None:
+    departments = EntitySet(storage, new_name(), Key("{department}", "head"), model=Department)
+    employees = EntitySet(storage, new_name(), KEY, model=Employee)
+    sales, jones = await departments.insert(Department("Sales")), await employees.insert(Employee("Sales", 1, "a"))
+    staff = OneToMany(departments, employees)
+    assert await staff.parent_of(jones) == sales == await staff.parent_of({"department": "Sales"})
+    assert [each async for each in staff.children_of(department="Sales")] == [jones]
+    assert await staff.family(department="Sales") == Family(sales, (jones,))
+    assert await staff.family(department="none") == Family(None, ())
+
+
+async def test_shared_fields_take_values_of_the_model(storage: Any, new_name: Any) -> None:
+    employees = EntitySet(storage, new_name(), KEY, model=Employee)
+    await employees.insert(Employee("Sales", 1, "a"))
+    shared = SharedFields(employees, ["hired", "salary"])
+    new: dict[str, Any] = {"hired": date(2025, 1, 1), "salary": Decimal(0)}
+    assert (await shared.change(new, department="Sales")).written == 1
+    assert (await shared.change(new, department="Sales")).written == 0
+    assert await employees.get(department="Sales", employee_id=1) == Employee("Sales", 1, "a", **new)
+    with pytest.raises(BadProperty, match="hired"):
+        await shared.change({"hired": 5}, department="Sales")
+
+
+async def test_a_set_with_a_model_is_read_with_others_and_explained(storage: Any, new_name: Any) -> None:
+    employees = EntitySet(storage, new_name(), KEY, model=Employee, derived=[BY_MAIL])
+    jones = await employees.insert(Employee("Sales", 1, "a"))
+    assert [entity async for entity in EntityTypes(employees).range(department="Sales")] == [jones]
     assert explain(employees).get(department="Sales", employee_id=1).query_class is QueryClass.POINT
 
 

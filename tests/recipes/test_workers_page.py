@@ -7,7 +7,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from tablepatterns.messages.handler import Observer
+from tablepatterns.messages.delivery import Observer
 from tablepatterns.recipes.worker import Report
 
 PAGE = Path(__file__).parents[2] / "docs" / "workers.md"

@@ -27,7 +27,7 @@ from tablepatterns_review import (
     review,
 )
 from tablepatterns_review.design.checks import faults
-from tablepatterns_review.measure.log_pace import line_bytes
+from tablepatterns_review.kinds.log import line_bytes
 from tablepatterns_review.report.comparison import comparison
 
 FILE = """

@@ -180,3 +180,10 @@ def test_only_files_are_written_as_python() -> None:
     done = CliRunner().invoke(main, ["review", "some.module:design", "--code"])
     assert done.exit_code == 2
     assert "only a design file" in done.output
+
+
+def test_modules_are_readable_where_ruff_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tablepatterns_review.code.find_spec", lambda name: None)
+    for text in written(read_design(ROOT / "docs" / "reviews" / "employees_improved.toml"), "improved").values():
+        compile(text, "improved.py", "exec")
+        assert len(text.splitlines()) > 100

@@ -39,7 +39,7 @@ from tablepatterns_review import (
     read_design,
     review,
 )
-from tablepatterns_review.kinds.kind import Plan
+from tablepatterns_review.design.model import DeclaredSet
 from tablepatterns_review.measure.account import create_sets, recipe_of_set
 from tablepatterns_review.report.markdown import markdown
 
@@ -97,7 +97,7 @@ def test_something_that_keeps_no_set_is_rejected() -> None:
 
 def test_a_pattern_that_keeps_no_set_is_rejected() -> None:
     with pytest.raises(BadDesign, match="no set uses it"):
-        recipe_of_set(connect(), Plan("archive", "Events", EVENT_KEY), ())
+        recipe_of_set(connect(), DeclaredSet("Events", "Events", EVENT_KEY, Shape("Event", 0, {}), "archive"), ())
 
 
 # -- One design, two declarations

@@ -13,9 +13,6 @@ SOURCE = Path(tablepatterns_review.__file__).parent
 NAMES_PATTERNS = {
     "design/format.py": "the tables of a design file, of which pydantic makes the parser and the schema",
     "design/model.py": "the default of a declared set",
-    "advice/changes.py": "changes that give a set another pattern",
-    "code/module.py": "each pattern is written with other arguments",
-    "code/tests.py": "each pattern is called in another way",
 }
 """The other files that name a pattern, and why."""
 

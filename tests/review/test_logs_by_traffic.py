@@ -17,8 +17,7 @@ from tablepatterns import BlobLog, Storage, connect
 from tablepatterns.traffic import Traffic
 from tablepatterns_engine import Clock, Engine
 from tablepatterns_review import DeclaredLog, Design, LogRead, LogWrite
-from tablepatterns_review.measure.log_pace import line_bytes, pace_of
-from tablepatterns_review.measure.logs import log_of
+from tablepatterns_review.kinds.log import line_bytes, log_of, pace_of
 from tablepatterns_review.measure.measure import measure
 from tablepatterns_review.model import Measured
 

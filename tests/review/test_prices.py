@@ -16,9 +16,10 @@ from support.declared_staff import EMPLOYEE, declared, design, log, measured
 from tablepatterns import IndexEntity, InterPartitionIndex, Key, LargeProperties
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadInput
+from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 from tablepatterns_review import BadPriceTable, PriceTable
-from tablepatterns_review.capacity.price import MONTH, Capacity, bill, charges_of
+from tablepatterns_review.capacity.price import Capacity, bill, charges_of
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
 from tablepatterns_review.measure.measure import measure
 from tablepatterns_review.model import Bill, Measured
@@ -70,8 +71,8 @@ def test_each_access_pattern_costs_its_transactions_and_each_set_its_bytes() -> 
     staff = declared()
     found = cost(staff, measured(staff, HIRE), measured(staff, BY_ID), measured(staff, FIRE))
     assert {(line.subject, line.unit): line.amount for line in found.lines} == {
-        ("Employees: hire", "table writes"): pytest.approx(10 * MONTH / 10_000 * 4),
-        ("Employees: by id", "table reads"): pytest.approx(100 * MONTH / 10_000 * 1),
+        ("Employees: hire", "table writes"): pytest.approx(10 * SECONDS_OF_A_MONTH / 10_000 * 4),
+        ("Employees: by id", "table reads"): pytest.approx(100 * SECONDS_OF_A_MONTH / 10_000 * 1),
         ("Employees: fire", "table deletes"): 0.0,
         # 214 bytes each: see the sizes
         ("Employees", "GB in tables"): pytest.approx(20_000 * 214 / 1_000_000 * 100),
@@ -93,10 +94,10 @@ def test_a_scan_costs_a_transaction_for_each_page_and_more_as_the_table_grows() 
         staff, ALL, query_class=QueryClass.TABLE_SCAN, examined=20_000.0, returned=20_000.0, transactions=20.0
     )
     found = cost(staff, scan)
-    assert by_unit(found)["table scans"] == pytest.approx(0.5 * MONTH * 20)
+    assert by_unit(found)["table scans"] == pytest.approx(0.5 * SECONDS_OF_A_MONTH * 20)
     capacity = 20_000 * 214 / 1_000_000 * 100
     # After three years there are 80,000, in 80 pages
-    assert found.then == pytest.approx(0.5 * MONTH * 80 / 10_000 * 2 + 4 * capacity)
+    assert found.then == pytest.approx(0.5 * SECONDS_OF_A_MONTH * 80 / 10_000 * 2 + 4 * capacity)
 
 
 def test_a_scan_of_half_a_page_is_of_two_pages_when_there_are_four_times_as_many() -> None:

@@ -13,7 +13,8 @@ from tablepatterns import connect
 from tablepatterns.edm import ordinal
 from tablepatterns_engine import Engine
 from tablepatterns_review import Design, Write, read_design
-from tablepatterns_review.design.model import Query
+from tablepatterns_review.consistency import promises
+from tablepatterns_review.design.model import DeclaredSet, Query
 from tablepatterns_review.measure.measure import calls_of, with_implied_writes
 from tablepatterns_review.model import Simulation, Walkthrough
 from tablepatterns_review.simulation.simulate import simulate
@@ -93,6 +94,19 @@ def test_a_worker_completes_what_a_crash_leaves(simulation: Simulation) -> None:
     recovered = [step.recovery for walk in simulation.walkthroughs for step in walk.steps if step.recovery]
     expected = {"A worker completes the call.", "A worker finds that the call wrote nothing, and deletes the message."}
     assert {each for each in recovered if each.partition(";")[0].rstrip(".") + "." not in expected} == set()
+
+
+def test_the_table_of_consistency_says_what_the_simulation_shows(declared: Design, simulation: Simulation) -> None:
+    stated = {(one.of.name, one.access.name): one for one in promises(declared, calls_of(declared))}
+    for walk in simulation.walkthroughs:
+        if isinstance(walk.access, Write) and isinstance(walk.of, DeclaredSet):
+            crashes = " ".join(step.crash or "" for step in walk.steps)
+            one = stated[walk.of.name, walk.access.name]
+            assert ("in the queue" in crashes) == ("message" in one.crash), walk.access.name
+            assert ("in the queue" in crashes) == ("a worker" in one.repaired_by), walk.access.name
+            # The values of a sample may be too small for a blob
+            large = walk.of.in_blobs() if "orphaned blob" in one.crash else []
+            assert bool(crashes.strip()) == (one.crash != "no partial change") or large, walk.access.name
 
 
 def test_the_crashes_of_a_write_with_an_index_elsewhere() -> None:

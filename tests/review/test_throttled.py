@@ -15,7 +15,7 @@ from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock
 from tablepatterns_engine.faults import RequestInfo
 from tablepatterns_engine.targets import Targets
-from tablepatterns_review.capacity.load import seconds_until_over, throttled_share
+from tablepatterns_review.capacity.hot_partitions import seconds_until_over, throttled_share
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 INSERT = RequestInfo("table", "InsertEntity", "Log", "hot")

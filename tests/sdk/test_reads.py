@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from azure.core.exceptions import HttpResponseError
 from azure.data.tables import TableClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 from sdk.test_write_body import keys, names, properties
 from support.examples import examples
 from support.recorded_requests import CREDENTIAL, SERVICE, Replies
-from tablepatterns.edm import Int64, Ticks
 from tablepatterns.entity import Entity, entity_from_sdk, reading_of, write_ids_of
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
@@ -25,7 +23,6 @@ from tablepatterns.sdk.call import settled
 from tablepatterns.sdk.entity_json import entities_of, entity_of
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Table
-from tablepatterns_engine.account import Engine
 
 pytestmark = pytest.mark.both_sdks
 
@@ -196,41 +193,6 @@ async def test_pages_continue_each_other(storage: Any, table_name: str) -> None:
         token = page.token
     assert found == [{"A": n} for n in range(1, 7)]
     assert sum(sizes) == 6
-
-
-async def test_a_page_is_retried_and_its_errors_are_the_sdks(storage: Any, table_name: str, engine: Engine) -> None:
-    table = storage.table(table_name)
-    await table.submit(Operation.insert({"PartitionKey": "p", "RowKey": "r"}))
-    engine.faults.busy(operation="QueryEntities", times=2)
-    assert len((await table.page(None, size=5)).items) == 1
-    engine.faults.busy(operation="QueryEntities")
-    with pytest.raises(HttpResponseError, match="ServerBusy"):
-        await table.page(None, size=5)
-    engine.faults.busy(operation="QueryEntity")
-    with pytest.raises(HttpResponseError, match="ServerBusy"):
-        await table.get("p", "r")
-
-
-async def test_hooks_see_the_response_with_its_rows(backend: Any, table_name: str) -> None:
-    seen: list[bytes] = []
-    storage = backend.connect(raw_response_hook=lambda call: seen.append(call.http_response.content))
-    table = storage.table(table_name)
-    await table.submit(Operation.insert({"PartitionKey": "p", "RowKey": "r", "Name": "Jones"}))
-    seen.clear()
-    assert len((await table.page(None, size=5)).items) == 1
-    assert await table.get("p", "r") is not None
-    assert len(seen) == 2
-    assert all(b"Jones" in body for body in seen)
-
-
-async def test_values_keep_their_types(storage: Any, table_name: str) -> None:
-    table = storage.table(table_name)
-    values = {"Small": 5, "Large": 2**40, "Stated": Int64(5), "Moment": Ticks.parse("2020-07-24T14:34:27.8639974Z")}
-    await table.submit(Operation.insert({"PartitionKey": "p", "RowKey": "r", **values}))
-    (found,) = (await table.page(None, size=5)).items
-    kinds = {name: type(found[name]) for name in values}
-    assert kinds == {"Small": int, "Large": Int64, "Stated": Int64, "Moment": Ticks}
-    assert {name: found[name] for name in values} == values
 
 
 def test_a_query_holds_one_page_at_a_time() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from azure.data.tables import EdmType, EntityProperty, TableClient
+from azure.data.tables import EdmType, EntityProperty, TableClient, TableTransactionError
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -23,8 +23,7 @@ from tablepatterns.sdk.call import SimpleResponse
 from tablepatterns.sdk.entity_json import NotEncodable, entities_json, entity_json
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
 from tablepatterns.sdk.request_sender import replaying
-from tablepatterns.sdk.write_body import FailedPart, etags_of
-from tablepatterns.sdk.writes import prepared_single, prepared_transaction, submit
+from tablepatterns.sdk.writes import etags_of, prepared_single, prepared_transaction, submit
 from tablepatterns.write_id import WriteIds
 
 FIRST = datetime(1601, 1, 1, tzinfo=timezone.utc)
@@ -170,10 +169,11 @@ def test_a_deletion_has_no_etag() -> None:
 
 def test_a_failed_part_is_read() -> None:
     found = etags_of(FAILED % CONFLICT, 2)
-    assert isinstance(found, FailedPart)
-    assert (found.status, found.reason, found.code) == (409, "Conflict", "EntityAlreadyExists")
-    assert (found.message, found.content) == ("1:It exists.\nTime:5", CONFLICT)
-    assert found.headers["X-Content-Type-Options"] == "nosniff"
+    assert isinstance(found, TableTransactionError)
+    response: Any = found.response
+    assert (response.status_code, response.reason, found.error_code) == (409, "Conflict", "EntityAlreadyExists")
+    assert (found.message, response.content) == ("1:It exists.\nTime:5\nErrorCode:EntityAlreadyExists", CONFLICT)
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize(

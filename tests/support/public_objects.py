@@ -24,7 +24,6 @@ EXEMPT = {
     "Finding": "an enumeration",
     "ParallelResult": "ParallelReads returns it",
     "Grant": "grant() returns it",
-    "TypedEntity": "EntityTypes returns it",
     "InBlobs": "a name, checked by what takes it",
     "InPartition": "it has no parameters",
     "InTable": "a name, checked by what takes it",
@@ -92,7 +91,6 @@ def _sets(storage: tp.Storage) -> Made:
 
 def _recipes(storage: tp.Storage, sets: Made) -> Made:
     staff, plain, heads = sets["EntitySet"], sets["plain"], sets["heads"]
-    typed = tp.EntityType(Employee, tp.EntitySet(storage, "Typed", STAFF))
     by_time = Key("{Department}", "{At:inverted}")
     archive = tp.Archive(plain, tp.BlobArchive(storage, "archive"))
     return {
@@ -106,8 +104,8 @@ def _recipes(storage: tp.Storage, sets: Made) -> Made:
         "DataSeries": tp.DataSeries(storage, "Series", STAFF, 24, prefix="Hour", value_type=int),
         "SharedFields": tp.SharedFields(plain, ["Floor"]),
         "EntityGroupTransaction": tp.EntityGroupTransaction(storage, "Staff"),
-        "EntityType": typed,
-        "EntityTypes": tp.EntityTypes(typed),
+        "EntityTypes": tp.EntityTypes(tp.EntitySet(storage, "Typed", STAFF, model=Employee)),
+        "OneOf": tp.OneOf(Employee),
         "EventualTransaction": tp.EventualTransaction(storage, "welcome", "welcome", [len]),
         "HashDivision": tp.HashDivision(2),
         "Key": STAFF,
@@ -243,7 +241,7 @@ MADE_FOR_THE_LIBRARY = {
     "CopiedFields": _FOR_SETS,
     "Encrypted": _FOR_SETS,
     "EncryptedProperties": _FOR_SETS,
-    "EntityType": "EntityTypes calls its methods",
+    "OneOf": "EntitySet reads its attributes",
     "IndexEntity": _FOR_SETS,
     "InterPartitionIndex": _FOR_SETS,
     "IntraPartitionIndex": _FOR_SETS,

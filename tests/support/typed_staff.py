@@ -10,9 +10,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from tablepatterns import EntitySet, Key
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns import EntitySet, EntityTypes, Key, OneOf
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 
@@ -31,9 +29,9 @@ class Floor(Enum):
     FIRST = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Department:
-    """Attributes cannot be added to it, so its ETag must be stored separately."""
+    """The guide's department."""
 
     Department: str
     EmployeeCount: int = 0
@@ -114,27 +112,21 @@ class Address:
     Level: Floor = Floor.GROUND
 
 
-def departments_of(storage: Any, table: str, **options: Any) -> Any:
-    return EntitySet(storage, table, Key("{Department}", "DEPARTMENT"), **options)
+class Staff:
+    """Departments and employees in one table, each with its own prefix."""
+
+    def __init__(self, storage: Any, table: str, *, unknown: Any = "raw", **options: Any) -> None:
+        key = Key("{Department}", "EMPLOYEE_{EmployeeId:06d}")
+        self.departments: Any = EntitySet(storage, table, Key("{Department}", "DEPARTMENT"), model=OneOf(Department))
+        self.employees: Any = EntitySet(storage, table, key, model=OneOf(Employee), **options)
+        self.all: Any = EntityTypes(self.departments, self.employees, unknown=unknown)
 
 
-def employees_of(storage: Any, table: str, **options: Any) -> Any:
-    return EntitySet(storage, table, Key("{Department}", "EMPLOYEE_{EmployeeId:06d}"), **options)
-
-
-def staff_of(storage: Any, table: str, *, derived: Any = (), mappings: Any = (), **options: Any) -> Any:
-    """Return departments and employees in one table, each with its own prefix."""
-    return EntityTypes(
-        EntityType(Department, departments_of(storage, table)),
-        EntityType(Employee, employees_of(storage, table, derived=derived, mappings=mappings)),
-        **options,
-    )
-
-
-def persons_of(storage: Any, table: str, **options: Any) -> Any:
-    """Return customers and workers whose keys have the same form."""
-    rows = EntitySet(storage, table, Key("person", "{PersonId:06d}"))
-    return EntityTypes(EntityType(Customer, rows), EntityType(Worker, rows), **options)
+def persons_of(storage: Any, table: str, *, on_unrecognized: Any = "raise", **options: Any) -> Any:
+    """Return customers and workers, which share their keys."""
+    model = OneOf(Customer, Worker, **options)
+    key = Key("person", "{PersonId:06d}")
+    return EntitySet(storage, table, key, model=model, on_unrecognized=on_unrecognized)
 
 
 def jones(**changes: Any) -> Employee:
@@ -171,8 +163,3 @@ class Everything:
 def raw_of(storage: Any, table: str) -> Any:
     """Return the rows of a table, as written by any program."""
     return EntitySet(storage, table, Key("{PartitionKey}", "{RowKey}"))
-
-
-async def values(stream: Any) -> list[Any]:
-    """Return the values that a stream yields."""
-    return [held.value async for held in stream]

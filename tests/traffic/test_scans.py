@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from tablepatterns import EntitySet, Key, ParallelReads, PartitionSpread, QueryClass, Traffic, prop
+from tablepatterns import EntitySet, EntityTypes, Key, ParallelReads, PartitionSpread, QueryClass, Traffic, prop
 from tablepatterns.errors import BadFilter
 from tablepatterns.filters import classify
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns_engine.account import Engine
 
 SALES = {"Department": "Sales"}
@@ -47,14 +45,13 @@ async def test_a_condition_on_properties_of_a_whole_partition_must_be_allowed_by
 ) -> None:
     employees = await staff(storage, table_name, PLAIN, 3)
     spread = PartitionSpread(storage, new_name(), PLAIN, buckets=2)
-    types = EntityTypes(EntityType(Employee, employees))
+    types = EntityTypes(employees)
     calls: list[Any] = [
         lambda **more: all_of(employees.range(where=OLD, **more, **SALES)),
         lambda **more: employees.take(1, where=OLD, **more, **SALES),
         lambda **more: employees.page(where=OLD, **more, **SALES),
         lambda **more: all_of(types.range(where=OLD, **more, **SALES)),
-        lambda **more: all_of(types.range_of(object, where=OLD, **more, **SALES)),
-        lambda **more: types.page(object, where=OLD, **more, **SALES),
+        lambda **more: types.page(where=OLD, **more, **SALES),
         lambda **more: all_of(spread.range(where=OLD, **more, **SALES)),
         lambda **more: spread.take(1, where=OLD, **more, **SALES),
         lambda **more: ParallelReads(employees).ranges([SALES], where=OLD, **more),

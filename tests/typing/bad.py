@@ -6,10 +6,18 @@ from dataclasses import dataclass
 
 import tablepatterns.aio
 import tablepatterns_review
-from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Key, LogTail, Storage, connect
+from tablepatterns import (
+    BulkLoad,
+    EntityGroupTransaction,
+    EntitySet,
+    EntityTypes,
+    Key,
+    LogTail,
+    OneOf,
+    Storage,
+    connect,
+)
 from tablepatterns.recipe import Account_co, Pattern, recipe
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns_engine import Engine
 from tablepatterns_review import Field, Query, Write
 
@@ -96,19 +104,14 @@ class Department:
     Department: str
 
 
-async def typed_entities(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
-    employees = EntityType(Employee, EntitySet(storage, "Staff", KEY))
-    staff = EntityTypes(employees)
-    aio_staff = EntityTypes(EntityType(Employee, EntitySet(aio_storage, "Staff", KEY)))
-    jones = staff.insert(Employee("Sales", 223))
-    print(staff.get(Employee, Department="Sales", EmployeeId=223).value)  # WRONG
-    staff.replace(jones, Department("Sales"))  # WRONG
-    staff.replace(jones.value, jones.value)  # WRONG
-    staff.update(lambda each: each.Age, Employee, Department="Sales", EmployeeId=223)  # WRONG
-    aio_staff.insert(Employee("Sales", 223))  # WRONG
-    print(jones.value.LastName)  # WRONG
+async def entity_types(storage: Storage) -> None:
+    employees = EntitySet(storage, "Staff", KEY, model=Employee)
+    print(EntityTypes(employees).get("Sales", "empid_000223").Department)  # WRONG
+    print([entity.LastName for entity in EntityTypes(employees).range(Department="Sales")])  # WRONG
     EntityTypes(Employee)  # WRONG
     EntityTypes(employees, unknown="ignore")  # WRONG
+    OneOf("Employee")  # WRONG
+    EntitySet(storage, "Staff", KEY, model=OneOf(Employee)).insert(Department("Sales"))  # WRONG
 
 
 async def sets_with_a_model(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:

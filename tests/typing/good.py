@@ -20,10 +20,15 @@ from tablepatterns import (
     Entity,
     EntityGroupTransaction,
     EntitySet,
+    EntityTypes,
     IntraPartitionIndex,
     Key,
     LogTail,
+    Lookup,
+    OneOf,
+    OneToMany,
     Page,
+    ParallelReads,
     PartitionMove,
     QueryClass,
     Storage,
@@ -32,9 +37,6 @@ from tablepatterns import (
     prop,
 )
 from tablepatterns.recipe import Account, Account_co, BlockingAccount, Pattern, recipe, stream
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from tablepatterns.recipes.entity_types.mapper import TypedEntity
 from tablepatterns_engine import Clock, Engine, Record, Rule, Targets
 from tablepatterns_review import (
     DeclaredSet,
@@ -203,40 +205,33 @@ class Employee(Person):
         return "Hi"
 
 
-def typed_entities_on_a_sync_account(storage: Storage) -> None:
-    staff = EntityTypes(EntityType(Employee, EntitySet(storage, "Staff", KEY), upgrades=[lambda fields: fields]))
+@dataclass(frozen=True)
+class Manager(Person):
+    Department: str
+    EmployeeId: int
+
+    def greeting(self) -> str:
+        return "Hello"
+
+
+def entity_types(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
+    staff = EntityTypes(EntitySet(storage, "Staff", KEY, model=Employee), EntitySet(storage, "Staff", BY_EMAIL.key))
     assert_type(staff, EntityTypes[Storage])
-    jones = staff.insert(Employee("Sales", 223))
-    assert_type(jones, TypedEntity[Employee])
-    assert_type(jones.value, Employee)
-    assert_type(staff.get(Employee, Department="Sales", EmployeeId=223), "TypedEntity[Employee] | None")
-    assert_type(staff.get(Person, Department="Sales", EmployeeId=223), "TypedEntity[Person] | None")
-    assert_type(staff.find(Employee, BY_EMAIL, Department="Sales", Email="jo"), "TypedEntity[Employee] | None")
-    assert_type(staff.get_any("Sales", "empid_000223"), "TypedEntity[object] | None")
-    assert_type(staff.range_of(Person, Department="Sales"), Iterator[TypedEntity[Person]])
-    assert_type(staff.page(Employee, size=5, Department="Sales"), Page[TypedEntity[Employee]])
-    assert_type(staff.replace(jones, replace(jones.value, Age=35)), TypedEntity[Employee])
-    assert_type(staff.merge(jones, {"Age": 35}), TypedEntity[Employee])
-    older = staff.update(lambda each: replace(each, Age=each.Age + 1), Employee, Department="Sales", EmployeeId=223)
-    assert_type(older, TypedEntity[Employee])
-    for held in staff.range(Department="Sales"):
-        assert_type(held, TypedEntity[object])
-        if isinstance(held.value, Employee):
-            assert_type(held.value, Employee)
-    both = EntityGroupTransaction(storage, "Staff").commit(staff.inserting(jones.value), staff.deleting(older))
-    assert_type(staff.typed_entity(Employee, both[0]), "TypedEntity[Employee] | None")
+    assert_type(staff.get("Sales", "empid_000223"), "object | None")
+    assert_type(staff.page(size=5, Department="Sales"), Page[object])
+    for entity in staff.range(Department="Sales"):
+        assert_type(entity, object)
+        if isinstance(entity, Employee):
+            assert_type(entity, Employee)
+    aio_staff = EntityTypes(EntitySet(aio_storage, "Staff", KEY, model=Employee), unknown="raise")
+    assert_type(aio_staff.range(Department="Sales"), AsyncIterator[object])
 
 
-async def typed_entities_on_an_async_account(storage: tablepatterns.aio.Storage) -> None:
-    staff = EntityTypes(EntityType(Employee, EntitySet(storage, "Staff", KEY)), type_property=None, unknown="raise")
-    assert_type(staff, EntityTypes[tablepatterns.aio.Storage])
-    jones = await staff.insert(Employee("Sales", 223))
-    assert_type(jones, TypedEntity[Employee])
-    found = staff.get(Employee, Department="Sales", EmployeeId=223)
-    _ = assert_type(found, Coroutine[Any, Any, TypedEntity[Employee] | None])
-    await found
-    assert_type(staff.range_of(Person, Department="Sales"), AsyncIterator[TypedEntity[Person]])
-    assert_type(await staff.replace(jones, jones.value), TypedEntity[Employee])
+def sets_of_several_classes(storage: Storage) -> None:
+    model: OneOf[Person] = OneOf(Employee, Manager)
+    persons = EntitySet(storage, "Staff", KEY, model=model)
+    assert_type(persons.get(Department="Sales", EmployeeId=223), "Person | None")
+    assert_type(persons.insert(Employee("Sales", 223)), Person)
 
 
 def reviews_of_designs(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
@@ -273,6 +268,12 @@ def sets_with_a_model(storage: Storage) -> None:
     assert_type(archive.archive(jones), str)
     assert_type(archive.get(Department="Sales", EmployeeId=1), Employee | None)
     assert_type(BulkLoad(people).load([jones]).entities, int)
+    assert_type(ParallelReads(people).points([]).entities, list[Employee])
+    assert_type(Lookup(people).get(Department="Sales", EmployeeId=1), Employee | None)
+    assert_type(Lookup(people).join([jones]), list[tuple[Employee, Employee | None]])
+    staff = OneToMany(EntitySet(storage, "Staff", KEY), people)
+    assert_type(staff.parent_of(jones), Entity | None)
+    assert_type(staff.children_of(Department="Sales", EmployeeId=1), Iterator[Employee])
     skipping = EntitySet(storage, "Staff", KEY, model=Employee, on_unrecognized="skip")
     assert_type(skipping.take(1, Department="Sales"), list[Employee])
     log = LogTail(storage, "Log", "{Department}", model=Employee)

@@ -4,7 +4,7 @@ from tools import ROOT
 from tools.pages import (
     benchmarks,
     budgets,
-    catalogue,
+    catalog,
     command_line,
     compositions,
     errors,
@@ -29,7 +29,7 @@ PAGES = (
     compositions,
     budgets,
     guarantees,
-    catalogue,
+    catalog,
     pattern_map,
     errors,
     exploring,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tablepatterns.catalogue import ENTRIES
+from tablepatterns.catalog import ENTRIES
 from tools import DATA, ROOT
 from tools.pages.markdown import introduction, page, table
 from tools.pages.marks import Mark, marks

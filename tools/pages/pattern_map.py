@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final, NamedTuple
 
-from tablepatterns.catalogue.entries import RELATIONS
-from tablepatterns.catalogue.entry import CatalogueEntry
-from tablepatterns.catalogue.find import entry
+from tablepatterns.catalog import RELATIONS, CatalogEntry, entry
 
 PAGE = "docs/pattern_map.svg"
 
@@ -158,7 +156,7 @@ _STYLE: Final = """
 def render() -> str:
     """Return the map as SVG; the output is deterministic.
 
-    A box is a link to the page of its pattern, in the folder `patterns`, and to the page `catalogue` for an
+    A box is a link to the page of its pattern, in the folder `patterns`, and to the page `catalog` for an
     anti-pattern. The links work where the SVG is part of a page, or opened by itself.
 
     >>> render().splitlines()[0]  # doctest: +ELLIPSIS
@@ -195,13 +193,13 @@ def _box(box: Box) -> str:
     )
 
 
-def _link(known: CatalogueEntry) -> str:
+def _link(known: CatalogEntry) -> str:
     if known.modules:
         return f"patterns/{known.name}.html"
-    return f"catalogue.html#{known.title.lower().replace('/', '-').replace(' ', '-')}"
+    return f"catalog.html#{known.title.lower().replace('/', '-').replace(' ', '-')}"
 
 
-def _class(known: CatalogueEntry) -> str:
+def _class(known: CatalogEntry) -> str:
     return known.kind if known.on_map else "remedy"
 
 

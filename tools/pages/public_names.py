@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tablepatterns.catalogue import ENTRIES
+from tablepatterns.catalog import ENTRIES
 from tools import ROOT
 
 PAGE = "patterns/tablepatterns/__init__.pyi"
@@ -39,7 +39,7 @@ def _home(name: str, modules: tuple[str, ...]) -> str:
         for path in [RECIPES / f"{module}.py", *sorted((RECIPES / module).glob("*.py"))]:
             if path.exists() and defines.search(path.read_text(encoding="utf-8")):
                 return ".".join(path.relative_to(RECIPES).with_suffix("").parts)
-    raise ValueError(f"catalogue.toml: no module of {', '.join(modules)} defines {name}")
+    raise ValueError(f"catalog.toml: no module of {', '.join(modules)} defines {name}")
 
 
 if __name__ == "__main__":

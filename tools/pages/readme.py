@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tablepatterns.catalogue import ENTRIES, CatalogueEntry
+from tablepatterns.catalog import ENTRIES, CatalogEntry
 from tools import ROOT
 from tools.pages.benchmarks import speedup
 from tools.pages.markdown import between, table
@@ -59,7 +59,7 @@ def figures() -> dict[str, str]:
     return {name: match[1] for name, match in found.items() if match}
 
 
-def _cells(each: CatalogueEntry) -> tuple[str, ...]:
+def _cells(each: CatalogEntry) -> tuple[str, ...]:
     page = PAGES.get(each.name, f"docs/patterns/{each.name}.md")
     title = f"[{each.title}]({page})" if (ROOT / page).exists() else each.title
     return title, each.summary, f"`{each.classes[0]}`"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
-from tablepatterns.catalogue import entry
+from tablepatterns.catalog import entry
 from tablepatterns.key import Key
 from tablepatterns_review.model import Reviewed
 from tablepatterns_review.report.json import members

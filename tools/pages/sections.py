@@ -1,7 +1,7 @@
-"""Write the generated sections of a page between its markers: code, output, costs, guarantees, catalogue text.
+"""Write the generated sections of a page between its markers: code, output, costs, guarantees, catalog text.
 
 A section starts with the comment `<!-- make pages: KIND ARGUMENTS -->`, and ends with `<!-- end -->`. The page of a
-pattern shows the catalogue entry of the same name.
+pattern shows the catalog entry of the same name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from budgets.budget import all_budgets
-from tablepatterns.catalogue import ENTRIES, CatalogueEntry, entry, related
+from tablepatterns.catalog import ENTRIES, CatalogEntry, entry, related
 from tools import DOCS, ROOT
 from tools.pages import budgets, guarantees
 from tools.pages.markdown import table
@@ -88,8 +88,8 @@ class Page:
             yield _LINK.sub(f"]({up}", part)
 
     @property
-    def entry(self) -> CatalogueEntry:
-        """The catalogue entry of the page."""
+    def entry(self) -> CatalogEntry:
+        """The catalog entry of the page."""
         return entry(self.path.stem)
 
     @property
@@ -172,7 +172,7 @@ class Page:
             yield "\n".join(f"- {each}" for each in found)
 
     def related(self) -> Iterator[str]:
-        """Yield the patterns that the catalogue relates this one to."""
+        """Yield the patterns that the catalog relates this one to."""
         found = related(self.entry.name)
         if found:
             yield "\n".join(f"- {self._linked(each)}: {each.solution}" for each in found)
@@ -199,6 +199,6 @@ class Page:
                 listed = "\n\n".join(f".. autoclass:: tablepatterns.{name}\n   :members:" for name in names)
                 yield f"```{{eval-rst}}\n{listed}\n```"
 
-    def _linked(self, found: CatalogueEntry) -> str:
+    def _linked(self, found: CatalogEntry) -> str:
         page = f"patterns/{found.name}.md"
         return f"[{found.title}](/{page})" if (DOCS / page).exists() else found.title

@@ -16,7 +16,7 @@ Next, in this order (CONTRIBUTING.md, "Add a recipe"):
   2. its entry in the catalog, and its page; then: make schedules, which writes the generated pages too
   3. make guarantees, if a call sends several requests
   4. its notebook, then: make notebooks
-To see what is still to be filled in: make test-memory ARGS="tests/project/test_house.py tests/catalogue"
+To see what is still to be filled in: make test-memory ARGS="tests/project/test_house.py tests/catalog"
 """
 
 

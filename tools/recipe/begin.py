@@ -16,7 +16,7 @@ PLACES: Final = {
     "page.md": "docs/patterns/{name}.md",
 }
 """The path of the file from each template."""
-CATALOGUE: Final = "patterns/tablepatterns/catalogue/catalogue.toml"
+CATALOG: Final = "patterns/tablepatterns/catalog.toml"
 
 
 class Unfit(ValueError):
@@ -33,7 +33,7 @@ def begin(root: Path, name: str) -> Iterator[str]:
     words = {"name": name, "Class": "".join(map(str.capitalize, name.split("_"))), "title": title_of(name)}
     files = {place.format(name=name): _text(template, words) for template, place in PLACES.items()}
     check(root, name, list(files))
-    files[CATALOGUE] = entered((root / CATALOGUE).read_text(encoding="utf-8"), words)
+    files[CATALOG] = entered((root / CATALOG).read_text(encoding="utf-8"), words)
     files[f"notebooks/{next_number(root):02d}_{name}.ipynb"] = notebook(words)
     for place, text in files.items():
         (root / place).parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def title_of(name: str) -> str:
 def entered(text: str, words: dict[str, str]) -> str:
     """Return the text of the catalog with an entry for a recipe and its first relation."""
     with_relation = text.replace("\n]\n", f"\n{_text('relation.toml', words)}]\n", 1)
-    return with_relation + _text("catalogue.toml", words)
+    return with_relation + _text("catalog.toml", words)
 
 
 def next_number(root: Path) -> int:

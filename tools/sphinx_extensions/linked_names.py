@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from tablepatterns.catalogue import ENTRIES
+from tablepatterns.catalog import ENTRIES
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

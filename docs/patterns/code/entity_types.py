@@ -1,26 +1,26 @@
 """A department and its employees in one partition, and a class that changes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tablepatterns import (
     EntityGroupTransaction,
     EntitySet,
-    EntityType,
     EntityTypes,
     Key,
+    OneOf,
     Storage,
     connect,
 )
 
 
 # -- classes
-@dataclass(frozen=True)
+@dataclass
 class Department:
     Department: str
     EmployeeCount: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Employee:
     Department: str
     EmployeeId: int
@@ -30,33 +30,39 @@ class Employee:
 # -- main
 def main(storage: Storage) -> None:
     # -- declare
-    by_id = Key("{Department}", "EMPLOYEE_{EmployeeId:06d}")
-    head = EntitySet(storage, "Staff", Key("{Department}", "DEPARTMENT"))
-    people = EntitySet(storage, "Staff", by_id)
-    renamed = EntityType(
-        Employee, people, upgrades=[lambda old: {"FullName": old.pop("Name")} | old]
+    head = Key("{Department}", "DEPARTMENT")
+    departments = EntitySet(storage, "Staff", head, model=OneOf(Department))
+    employees = EntitySet(
+        storage,
+        "Staff",
+        Key("{Department}", "EMPLOYEE_{EmployeeId:06d}"),
+        model=OneOf(Employee),
+        versions=[(1, lambda old: {"FullName": old.pop("Name")} | old)],
     )
-    staff = EntityTypes(EntityType(Department, head), renamed)
+    staff = EntityTypes(departments, employees)
 
     # -- write
-    sales = staff.insert(Department("Sales"))
+    sales = departments.insert(Department("Sales"))
     EntityGroupTransaction(storage, "Staff").commit(
-        staff.inserting(Employee("Sales", 223, "Jo Jones")),
-        staff.replacing(sales, replace(sales.value, EmployeeCount=1)),
+        employees.inserting(Employee("Sales", 223, "Jo Jones")),
+        departments.merging(sales, {"EmployeeCount": 1}),
     )
 
     # -- upgrade
     smith = {"Department": "Sales", "EmployeeId": 152}
     old = {"EntityType": "Employee", "Name": "Ann Smith", "Badge": 7}
-    people.insert(smith | old)
-    held = staff.get(Employee, **smith)
-    staff.replace(held, replace(held.value, FullName="Ann Brown"))
-    print(people.get(**smith))
+    plain = employees.without_model()
+    plain.insert(smith | old)
+    ann = employees.get(**smith)
+    if ann is not None:
+        ann.FullName = "Ann Brown"
+        employees.replace(ann)
+    print(plain.get(**smith))
 
     # -- ask
-    people.insert({"Department": "Sales", "EmployeeId": 7, "EntityType": "Robot"})
-    for held in staff.range(Department="Sales"):
-        print(held.value)
+    plain.insert({"Department": "Sales", "EmployeeId": 7, "EntityType": "Robot"})
+    for entity in staff.range(Department="Sales"):
+        print(entity)
     # -- end
 
 

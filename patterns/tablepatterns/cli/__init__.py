@@ -1,15 +1,14 @@
 """The `tablepatterns` command."""
 
+# Nothing else is imported before signals are handled: each module takes some milliseconds
 from __future__ import annotations
 
 import signal
 import sys
-from pathlib import Path
-from typing import Final
 
-INTERRUPTED: Final = 130
-TERMINATED: Final = 143
-_UNTIL_STOPPED: Final = ("worker", "serve")
+INTERRUPTED = 130
+TERMINATED = 143
+_UNTIL_STOPPED = ("worker", "serve")
 
 
 class Stopped(SystemExit):
@@ -23,7 +22,13 @@ def stop(number: int, _: object) -> None:
     raise Stopped(0 if is_served else INTERRUPTED if number == signal.SIGINT else TERMINATED)
 
 
-# Before anything else is imported, which takes a second; not in a program that only imports a command
-if Path(sys.argv[0]).stem == "tablepatterns" or sys.argv[0] in ("-m", str(Path(__file__).parents[1] / "__main__.py")):
+def _is_command() -> bool:
+    """Whether this process runs the command, and not a program that only imports it."""
+    program = sys.argv[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
+    module = __file__.removesuffix("__init__.py").rstrip("/\\").removesuffix("cli") + "__main__.py"
+    return program == "tablepatterns" or sys.argv[0] in ("-m", module)
+
+
+if _is_command():
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)

@@ -6,13 +6,14 @@ import asyncio
 import importlib
 import inspect
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from ..errors import BadInput
 from ..recipe import Account, finish, is_sync
+from ..sdk.call import settled
 from ..storage import connect
 
 T = TypeVar("T")
@@ -76,21 +77,18 @@ def _attribute(name: str, noun: str, hint: str) -> Any:
     return getattr(module, attribute)
 
 
-def run(account: Account, work: Coroutine[Any, Any, T]) -> T:
-    """Finish work on an account, and close the account.
+def run(work: Coroutine[Any, Any, T], *accounts: Account) -> T:
+    """Finish work on accounts of one kind, and close them.
 
-    :param work: calls of patterns that are bound with `inside`, so that they are awaited on sync accounts, too
+    :param work: calls of patterns that are bound with `bound_async`, so that they are awaited on sync accounts, too
     """
-    if not is_sync(account):
-        return asyncio.run(_then_closed(account, work))
-    try:
-        return finish(work)
-    finally:
-        cast("Any", account).close()
+    closed = _then_closed(work, list({id(account): account for account in accounts}.values()))
+    return finish(closed) if is_sync(accounts[0]) else asyncio.run(closed)
 
 
-async def _then_closed(account: Account, work: Coroutine[Any, Any, T]) -> T:
+async def _then_closed(work: Coroutine[Any, Any, T], accounts: Iterable[Any]) -> T:
     try:
         return await work
     finally:
-        await cast("Any", account).close()
+        for account in accounts:
+            await settled(account.close())

@@ -48,7 +48,7 @@ def design(
     most = f"at most {counted(requests, 'query')} for each, of up to {count(MAX_PAGE_ENTITIES)} entities"
     console(stderr=True).print(f"Reading {', '.join(tables)}: {most}.", soft_wrap=True)
     account = connect(storage)
-    inventories = run(account, _inventories(as_async(account), tables, requests))
+    inventories = run(_inventories(as_async(account), tables, requests), account)
     data = [asdict(inventory) for inventory in inventories]
     blocks = [[*(("",) if number else ()), *_lines(inventory)] for number, inventory in enumerate(inventories)]
     return Result(data, [line for block in blocks for line in block])

@@ -15,9 +15,7 @@ import typer
 from tablepatterns_engine.account import DEVELOPMENT_NAME
 from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
 
-from ..catalogue import entry
-from ..catalogue.entries import ENTRIES
-from ..catalogue.find import describe, listing
+from ..catalog import ENTRIES, entry
 from ..errors import BadInput
 from ..messages.stop_signal import stop_on_signals
 from ..recipe import bound_async
@@ -28,6 +26,7 @@ from .help import names, section
 from .help import render_help as help_on
 from .maintenance import maintenance
 from .output import PrintableFormatter, Result, command, console, fail
+from .patterns import describe, listing
 from .poison import poison
 from .rekey import rekey
 from .status import status
@@ -175,9 +174,13 @@ def worker(
     # Not the root logger: the SDK logs every request at INFO
     with stop_on_signals() as stopping, _logging_to_stderr(logging.getLogger("tablepatterns"), log_level):
         found: Worker[Any] = load(name, Worker, "worker")
+        if getattr(found.account, "engine", None) is not None:
+            rule = "its account is in memory, where no other process can send it a message"
+            raise BadInput("worker", name, rule, "connect it to an account, or call run_once() in the same program")
         if not as_json:
             Result(None, (f"working on {', '.join(found.queues)}; stop with Ctrl+C",)).print(as_json=False)
-        report = run(found.account, bound_async(found).run(stopping))
+        bound: Any = bound_async(found)
+        report = run(bound.run(stopping), found.account)
     line = f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned"
     return Result(asdict(report), (line,))
 

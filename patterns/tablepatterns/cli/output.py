@@ -71,6 +71,15 @@ def console(*, stderr: bool = False, soft_wrap: bool = False, file: TextIO | Non
     return terminal if terminal.is_terminal else _Terminal(**settings, soft_wrap=soft_wrap, width=_PIPED_WIDTH)
 
 
+def print_document(document: object, out: Console | None = None) -> None:
+    """Print a text such as Markdown as it is, and anything else as JSON: nothing is wrapped or colored.
+
+    :param out: where to; by default, standard output
+    """
+    text = document if isinstance(document, str) else json.dumps(document, indent=2)
+    (out or console()).out(text.removesuffix("\n"), highlight=False)
+
+
 class PrintableFormatter(logging.Formatter):
     """Formats log records with escapes, but for line breaks."""
 
@@ -95,7 +104,7 @@ class Result:
     def print(self, *, as_json: bool) -> None:
         """Print it as one JSON document, or as lines."""
         if as_json:
-            typer.echo(json.dumps(self.data, indent=2))
+            print_document(self.data)
             return
         out = console()
         for line in self.lines:
@@ -181,7 +190,7 @@ def fail(
     topic = what.help if isinstance(what, TablePatternsError) else None
     if as_json:
         kind = type(what).__name__ if isinstance(what, BaseException) else "Error"
-        typer.echo(json.dumps({"error": {"type": kind, "message": text, "help": topic, **data}}, indent=2))
+        print_document({"error": {"type": kind, "message": text, "help": topic, **data}})
     message = Text.assemble(("Error: ", "bold red"), printable(text, "\n"))
     more = f"(more: tablepatterns help {topic})" if topic else None
     lines: Sequence[RenderableType] = [line for line in (message, shown, more) if line is not None]
@@ -196,6 +205,6 @@ def _fail_interrupted(error: BaseException, as_json: bool) -> NoReturn:
     data = error.data if isinstance(error, Interrupted) else {}
     text = str(error) if isinstance(error, Interrupted) else "the command ended before it was done"
     if as_json:
-        typer.echo(json.dumps({"error": {"type": "Interrupted", "message": text, "help": None, **data}}, indent=2))
+        print_document({"error": {"type": "Interrupted", "message": text, "help": None, **data}})
     console(stderr=True, soft_wrap=True).print(Text(f"Interrupted: {printable(text)}"))
     raise typer.Exit(int(status or 0))

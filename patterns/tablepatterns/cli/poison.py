@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
@@ -16,9 +16,10 @@ from ..messages.poison import PoisonMessage
 from ..recipe import bound_async
 from ..recipes.worker import Worker
 from .declared import load, run
-from .maintenance import Target
 from .output import DryRun, Result, Yes, command, confirm
+from .walks import Target
 
+T = TypeVar("T")
 poison = typer.Typer(help="Show, requeue or delete the messages that a worker could not process.")
 
 Name = Annotated[str, typer.Argument(metavar="MODULE:WORKER", help="The worker, such as app:worker.")]
@@ -54,9 +55,7 @@ def requeue(
     dry_run: DryRun = False,
 ) -> Result:
     """Send messages back to the queue they came from."""
-    if dry_run:
-        return _listed(_chosen(_peeked(name, storage, queue, count), message))
-    return _over_queues(name, storage, queue, message, lambda bound, of: bound.requeue(of, count, message), "requeued")
+    return _change("requeued", "requeue", name, message, storage, queue, count, dry_run=dry_run)
 
 
 @command(poison)
@@ -70,12 +69,9 @@ def drop(
     yes: Yes = False,
 ) -> Result:
     """Delete messages from the poison queue; their work is lost."""
-    if dry_run:
-        return _listed(_chosen(_peeked(name, storage, queue, count), message))
-    confirm(f"Delete {'poison messages' if message is None else f'the message {message}'}?", yes=yes)
-    return _over_queues(
-        name, storage, queue, message, lambda bound, of: bound.drop_poisoned(of, count, message), "deleted"
-    )
+    if not dry_run:
+        confirm(f"Delete {'poison messages' if message is None else f'the message {message}'}?", yes=yes)
+    return _change("deleted", "drop_poisoned", name, message, storage, queue, count, dry_run=dry_run)
 
 
 def _listed(notes: list[PoisonMessage]) -> Result:
@@ -99,34 +95,42 @@ def _unknown(message: str) -> BadInput:
 
 
 def _peeked(name: str, storage: str | None, queue: str | None, count: int) -> list[PoisonMessage]:
-    worker: Worker[Any] = load(name, Worker, "worker", storage)
-    bound: Any = bound_async(worker)
+    notes = _over_queues(name, storage, queue, lambda worker, of: worker.poisoned(of, count))
+    return [note for of_queue in notes.values() for note in of_queue]
 
-    async def work() -> list[PoisonMessage]:
-        return [note for of in _queues(worker, queue) for note in await bound.poisoned(of, count)]
 
-    return run(worker.account, work())
+def _change(
+    verb: str,
+    call: str,
+    name: str,
+    message: str | None,
+    storage: str | None,
+    queue: str | None,
+    count: int,
+    *,
+    dry_run: bool,
+) -> Result:
+    """Requeue or drop one message, or the first ones; with `dry_run`, list them.
+
+    :param verb: says what was done with them
+    :param call: the method of the worker
+    """
+    if dry_run:
+        return _listed(_chosen(_peeked(name, storage, queue, count), message))
+    numbers = _over_queues(name, storage, queue, lambda worker, of: getattr(worker, call)(of, count, message))
+    if message is not None and not any(numbers.values()):
+        raise _unknown(message)
+    return Result({verb: numbers}, (f"{of}: {counted(number, 'message')} {verb}" for of, number in numbers.items()))
 
 
 def _over_queues(
-    name: str,
-    storage: str | None,
-    queue: str | None,
-    message: str | None,
-    call: Callable[[Any, str], Coroutine[Any, Any, int]],
-    verb: str,
-) -> Result:
+    name: str, storage: str | None, queue: str | None, call: Callable[[Any, str], Coroutine[Any, Any, T]]
+) -> dict[str, T]:
+    """Return the result of a call for one of the worker's queues, or for each."""
     worker: Worker[Any] = load(name, Worker, "worker", storage)
     bound = bound_async(worker)
 
-    async def work() -> dict[str, int]:
-        return {of: await call(bound, of) for of in _queues(worker, queue)}
+    async def work() -> dict[str, T]:
+        return {of: await call(bound, of) for of in (worker.queues if queue is None else (queue,))}
 
-    messages = run(worker.account, work())
-    if message is not None and not any(messages.values()):
-        raise _unknown(message)
-    return Result({verb: messages}, (f"{of}: {counted(number, 'message')} {verb}" for of, number in messages.items()))
-
-
-def _queues(worker: Worker[Any], queue: str | None) -> tuple[str, ...]:
-    return worker.queues if queue is None else (queue,)
+    return run(work(), worker.account)

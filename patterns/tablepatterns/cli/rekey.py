@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
 from ..figures import count, counted
+from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import bound_async
 from ..recipes.rekey.difference import Difference, RekeyReport
 from ..recipes.rekey.phase import Phase
 from ..recipes.rekey.rekey import Rekey, RekeyStatus
 from .declared import load, run
-from .maintenance import Concurrency, Rate, ResumeFile, Target, Walks, first_lines
+from .maintenance import first_lines
 from .output import DryRun, Result, Yes, command, confirm
+from .walks import Concurrency, Rate, Target, Walks, walking
 
 rekey = typer.Typer(help="Move a live table to new keys: copy, verify, cut over, roll back, commit, clean up.")
 
@@ -37,75 +38,69 @@ def status(name: Name, storage: Target = None) -> Result:
 
     The exit status is 1 if there are poison messages.
     """
-    return _step(name, storage, lambda move: move.status(), dry_run=True)
+    state = _run(_loaded(name, storage), lambda move: move.status())
+    return _state(state, status=int(state.poison > 0))
 
 
 @command(rekey)
-def copy(
-    name: Name,
-    storage: Target = None,
-    max_per_second: Rate = None,
-    max_concurrency: Concurrency = 8,
-    resume: ResumeFile = None,
-    dry_run: DryRun = False,
-) -> Result:
+@walking("rekey")
+def copy(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Copy the entities of the old table that have no copy yet.
 
     The exit status is 1 if entities cannot be copied. It is safe to run again. A dry run compares both tables.
     """
-    work = "verify" if dry_run else "copy"
-    return _walked(name, storage, work, resume, max_per_second=max_per_second, max_concurrency=max_concurrency)
+    if dry_run:
+        return _compared(name, walks)
+    report = _walk("copy", name, walks)
+    return _differences(report, f"{count(report.copies)} of {counted(report.entities, 'entity')} copied")
 
 
 @command(rekey)
-def verify(
-    name: Name,
-    storage: Target = None,
-    max_per_second: Rate = None,
-    max_concurrency: Concurrency = 8,
-    resume: ResumeFile = None,
-) -> Result:
+@walking("rekey")
+def verify(name: Name, *, walks: Walks) -> Result:
     """Compare both tables, and report differences; no entity is written.
 
     The exit status is 1 if there are differences. The phase can be changed after a run without any.
     """
-    return _walked(name, storage, "verify", resume, max_per_second=max_per_second, max_concurrency=max_concurrency)
+    return _compared(name, walks)
 
 
 @command(rekey)
-def repair(
-    name: Name,
-    storage: Target = None,
-    max_per_second: Rate = None,
-    max_concurrency: Concurrency = 8,
-    dry_run: DryRun = False,
-) -> Result:
+@walking("rekey")
+def repair(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Compare both tables, and make the copies equal to the entities of the primary table; a dry run only compares."""
-    pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
     if dry_run:
-        return _walked(name, storage, "verify", None, **pace)
-    repaired = _run(name, storage, lambda move: move.repair(**pace))
+        return _compared(name, walks)
+    repaired = len(_walk("repair", name, walks).repairable)
     return Result({"repaired": repaired}, (f"{counted(repaired, 'copy')} repaired",))
 
 
 @command(rekey)
 def cut_over(name: Name, storage: Target = None, dry_run: DryRun = False) -> Result:
     """Make the new table the primary one; writers wait, usually for less than a second."""
-    return _step(name, storage, lambda move: move.cut_over(), dry_run=dry_run)
+    move = _loaded(name, storage)
+    if dry_run:
+        return _preview(move, _switch_preview(Phase.CUT_OVER, move.new_set.table.name))
+    return _state(_run(move, lambda move: move.cut_over()))
 
 
 @command(rekey)
 def roll_back(name: Name, storage: Target = None, dry_run: DryRun = False) -> Result:
     """Make the old table the primary one again, with all writes since the cut-over."""
-    return _step(name, storage, lambda move: move.roll_back(), dry_run=dry_run)
+    move = _loaded(name, storage)
+    if dry_run:
+        return _preview(move, _switch_preview(Phase.COPYING, move.old_set.table.name))
+    return _state(_run(move, lambda move: move.roll_back()))
 
 
 @command(rekey)
 def commit(name: Name, storage: Target = None, dry_run: DryRun = False, yes: Yes = False) -> Result:
     """End the move: the old table is not written any more, and there is no way back."""
-    if not dry_run:
-        confirm("Give up the way back to the old keys?", yes=yes)
-    return _step(name, storage, lambda move: move.commit(), dry_run=dry_run)
+    move = _loaded(name, storage)
+    if dry_run:
+        return _preview(move, lambda state: _commit_preview(state, move.old_set.table.name))
+    confirm("Give up the way back to the old keys?", yes=yes)
+    return _state(_run(move, lambda move: move.commit()))
 
 
 @command(rekey)
@@ -118,71 +113,107 @@ def clean_up(
     dry_run: DryRun = False,
 ) -> Result:
     """Delete the entities of the old table, once the move is committed."""
+    move = _loaded(name, storage)
     if dry_run:
-        return _step(name, storage, lambda move: move.status(), dry_run=True)
+        old_table = move.old_set.table.name
+        return _preview(move, lambda state: _clean_up_preview(state, old_table, drop_table=drop_table))
     options = {"drop_table": drop_table, "max_per_second": max_per_second, "max_concurrency": max_concurrency}
-    deleted = _run(name, storage, lambda move: move.clean_up(**options))
+    deleted = _run(move, lambda move: move.clean_up(**options))
     line = "the old table was dropped" if drop_table else f"{counted(deleted, 'old entity')} deleted"
     return Result({"deleted": deleted, "dropped": drop_table}, (line,))
 
 
-def _run(
-    name: str, storage: str | None, call: Callable[[Any], Coroutine[Any, Any, T]], walks: Walks | None = None
-) -> T:
+def _loaded(name: str, storage: str | None) -> Rekey[Any, Any]:
     move: Rekey[Any, Any] = load(name, Rekey, "rekey", storage)
-    work = _with_old_account_closed(move, call(bound_async(move)))
-    return run(move.account, work) if walks is None else walks.run(move.account, work)
+    return move
 
 
-async def _with_old_account_closed(move: Rekey[Any, Any], work: Coroutine[Any, Any, T]) -> T:
-    """Close the account of the old set too, if it is another one."""
-    old: Any = move.old_set.account
-    try:
-        return await work
-    finally:
-        if old is not move.account:
-            closed = old.close()
-            if closed is not None:
-                await closed
+def _run(move: Rekey[Any, Any], call: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
+    return run(call(bound_async(move)), move.account, move.old_set.account)
 
 
-def _step(
-    name: str, storage: str | None, call: Callable[[Any], Coroutine[Any, Any, RekeyStatus]], *, dry_run: bool
-) -> Result:
-    """Change the phase; with `dry_run`, only show the state and what it allows next."""
-    state = _run(name, storage, (lambda move: move.status()) if dry_run else call)
+def _state(state: RekeyStatus, would: str | None = None, status: int = 0) -> Result:
+    """Return the phase, and what it allows next.
+
+    :param would: what a step would do now
+    """
     others = "none" if state.copy is None else state.copy
     is_ready = state.is_verified and state.phase is Phase.COPYING
     following = "cut-over" if is_ready else _NEXT[state.phase]
-    return Result(
-        {**asdict(state), "phase": state.phase.value, "next": following},
-        (
-            f"phase: {state.phase.value}",
-            f"primary table: {state.primary}; copies: {others}",
-            f"verified: {'yes' if state.is_verified else 'no'}",
-            f"writes in progress: {count(state.waiting)}; poison: {count(state.poison)}",
-            f"next: {following}",
-        ),
-        int(dry_run and state.poison > 0),
-    )
+    until = None if state.fenced_until is None else state.fenced_until.isoformat()
+    data = {**asdict(state), "phase": state.phase.value, "fenced_until": until, "next": following}
+    lines = [
+        f"phase: {state.phase.value}",
+        f"primary table: {state.primary}; copies: {others}",
+        f"verified: {'yes' if state.is_verified else 'no'}",
+        f"writes in progress: {count(state.waiting)}; poison: {count(state.poison)}",
+        f"next: {following}",
+    ]
+    if would is not None:
+        data, lines = data | {"would": would}, [*lines, f"this command would {would}"]
+    return Result(data, lines, status)
 
 
-def _walked(name: str, storage: str | None, work: str, resume: Path | None, **pace: Any) -> Result:
-    """Return the result of `copy` or `verify`, which show their progress and can be resumed."""
-    walks = Walks(f"rekey {work}", resume)
+def _preview(move: Rekey[Any, Any], describe: Callable[[RekeyStatus], str]) -> Result:
+    """Return the state, and what a step would do; nothing is changed."""
+    state = _run(move, lambda move: move.status())
+    return _state(state, describe(state), status=int(state.poison > 0))
 
-    def over(move: Any) -> Coroutine[Any, Any, RekeyReport]:
-        call = getattr(move, work)
-        return walks.over(
-            work,
-            lambda token, after: call(resume=token, progress=after, **pace),
-            lambda report: {"entities": report.entities, "copies": report.copies},
-        )
 
-    report = _run(name, storage, over, walks)
-    entities, copies = counted(report.entities, "entity"), counted(report.copies, "copy")
-    line = f"{count(report.copies)} of {entities} copied" if work == "copy" else f"{entities} and {copies} compared"
-    differences = [{**asdict(each), "mismatch": each.mismatch.value} for each in report.differences]
+def _switch_preview(after: Phase, table: str) -> Callable[[RekeyStatus], str]:
+    """Describe what `cut_over` or `roll_back` would do."""
+
+    def describe(state: RekeyStatus) -> str:
+        if state.phase is Phase.COMMITTED:
+            return "fail: the move is committed"
+        if state.phase is after:
+            return f"change nothing: {table} is the primary table"
+        messages = counted(state.waiting, "message")
+        if state.phase.has_new_primary == after.has_new_primary:
+            return f"cancel the change in progress, and leave {messages} to a worker"
+        if not state.is_verified:
+            return "fail: the tables are not verified to be equal; run verify"
+        if state.poison:
+            return f"fail: {counted(state.poison, 'message')} could not be processed; requeue them"
+        return f"process {messages} of writes in progress, and make {table} the primary table"
+
+    return describe
+
+
+def _commit_preview(state: RekeyStatus, old_table: str) -> str:
+    """Describe what `commit` would do."""
+    if state.phase is Phase.COMMITTED:
+        return "change nothing: the move is committed"
+    if state.phase is not Phase.CUT_OVER:
+        return "fail: the new table is not the primary one; run cut-over"
+    messages = counted(state.waiting, "message")
+    return f"end the move: {old_table} gets no more copies, not even those of {messages} of writes in progress"
+
+
+def _clean_up_preview(state: RekeyStatus, old_table: str, *, drop_table: bool) -> str:
+    """Describe what `clean_up` would do."""
+    if state.phase is not Phase.COMMITTED:
+        return "fail: the move is not committed; run commit"
+    messages = counted(state.waiting, "message")
+    rows = f"{counted(state.left, 'entity')}{' or more' if state.left == MAX_PAGE_ENTITIES else ''} of {old_table}"
+    return f"process {messages}, and {f'drop the table {old_table} with' if drop_table else 'delete'} {rows}"
+
+
+def _walk(work: str, name: str, walks: Walks) -> RekeyReport:
+    """Return the last report of `copy`, `verify` or `repair`, which show their progress and can be resumed."""
+    move: Rekey[Any, Any] = walks.load(name, Rekey, "rekey")
+    figures = {"entities": "entities", "copies": "copies"}
+    over = walks.over(work, getattr(bound_async(move), work), RekeyReport, figures)
+    return walks.run(over, move.account, move.old_set.account)
+
+
+def _compared(name: str, walks: Walks) -> Result:
+    report = _walk("verify", name, walks)
+    return _differences(report, f"{counted(report.entities, 'entity')} and {counted(report.copies, 'copy')} compared")
+
+
+def _differences(report: RekeyReport, line: str) -> Result:
+    differences = [{**asdict(difference), "mismatch": difference.mismatch.value} for difference in report.differences]
     result = {"entities": report.entities, "copies": report.copies, "differences": differences}
     return Result(result, (line, *first_lines(map(_line, report.differences))), 0 if report.is_clean else 1)
 

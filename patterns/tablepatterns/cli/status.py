@@ -37,7 +37,7 @@ def status(
     states: dict[str, dict[str, Any]] = {}
     for account in {id(pattern.account): pattern.account for pattern in patterns.values()}.values():
         own = {key: pattern for key, pattern in patterns.items() if pattern.account is account}
-        states |= run(account, _states(own))
+        states |= run(_states(own), account)
     lines = [line for key, state in states.items() for line in _lines(key, state)]
     return Result(states, lines, FAILED if any(map(_poison, states.values())) else 0)
 
@@ -78,7 +78,6 @@ async def _state_of_set(entities: EntitySet[Any]) -> dict[str, Any]:
 
 
 async def _queue(account: Account, name: str) -> dict[str, Any]:
-    """Return how many messages a queue has, and how long the next one has waited."""
     queue = account.queue(name)
     oldest = await queue.peek()
     sent = oldest[0].inserted_at if oldest else None

@@ -17,9 +17,9 @@ from ..errors import (
     locating,
 )
 from ..filters import Filter, QueryClass, reject_scans
-from ..key import Key
+from ..key import K, Key
 from ..key.key_filter import stored_filter
-from ..models.options import OnUnrecognized, Upgrade
+from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
 from ..same_value import same_value
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class EntitySet(SetCalls[Account_co, E]):
+class EntitySet(SetCalls[Account_co, E, K]):
     """A logical set of entities in a table, with derived data that changes together with each entity.
 
     Use it for every table: it builds keys from fields, guards writes with ETags, and maintains indexes, lists, totals
@@ -86,7 +86,7 @@ class EntitySet(SetCalls[Account_co, E]):
     :param backfilling: those of `derived` whose rows older entities may still lack, until `backfill` has finished.
         Until then each change reads one more row for each of them
     :param model: a dataclass, or a class of pydantic or attrs, whose instances the recipes take and return instead of
-        entities; see docs/models.md
+        entities; `OneOf` for several classes; see docs/models.md
     :param versions: an upgrade for each earlier version of the model: `[(1, one_to_two)]`. An upgrade takes all stored
         fields and returns those of the next version. Entities are upgraded when they are read, and by `migrate`
     :param on_unrecognized: what reads do with an entity that does not fit the model: `"raise"` `UnrecognizedEntity`,
@@ -102,7 +102,7 @@ class EntitySet(SetCalls[Account_co, E]):
         self,
         account: Account_co,
         table: str,
-        key: Key,
+        key: Key[K],
         *,
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
@@ -110,7 +110,7 @@ class EntitySet(SetCalls[Account_co, E]):
         intents: str | None = None,
         lease: int = 60,
         backfilling: Iterable[Derived] = (),
-        model: type[E] | None = None,
+        model: type[E] | OneOf[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
         on_unrecognized: OnUnrecognized = "raise",
     ) -> None:

@@ -93,8 +93,8 @@ def adapter_or_none(entity_set: Modeled[Any, Any]) -> ModelAdapter[Any] | None:
     return None if entity_set._layer is None else entity_set._layer.adapter
 
 
-def key_of(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, Any]:
-    """Return an entity as it is, and the key fields of an instance of a set's model.
+def stored_form(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, Any]:
+    """Return an entity as it is, and an instance of a set's model as it is stored.
 
     :raises BadInput: it is neither
     """
@@ -103,7 +103,20 @@ def key_of(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, An
     if adapter is None:
         rule = f"it must be a mapping, not {type(entity).__name__}"
         raise BadInput("entity", NOT_SHOWN, rule, "pass an entity that was read, or a mapping of its fields")
-    return adapter.key_of(entity)
+    return adapter.model.encoded(entity)
+
+
+def stored_fields(adapter: ModelAdapter[Any] | None, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return key fields with stored values, for recipes that work on the set without its model.
+
+    :raises BadKey: a value does not fit its field
+    """
+    return fields if adapter is None else adapter.model.key_fields(fields)
+
+
+def entity_or_instance(adapter: ModelAdapter[Any] | None, entity: Entity) -> Any:
+    """Return what a recipe returns for an entity: its instance if the set has a model, None if that skips it."""
+    return entity if adapter is None else adapter.recognized_instance(entity)
 
 
 def check_filter(entity_set: EntitySet[Any, Any], where: Filter) -> None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import partial
 from itertools import count
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -14,7 +15,8 @@ from ..errors import NOT_SHOWN, BadDesign, BadInput, UnrecognizedEntity, message
 from ..key import Key
 from ..models.instances import INSTANCES, can_be_remembered
 from ..models.model import Model
-from ..models.options import OnUnrecognized, Upgrade
+from ..models.model_types import SingleModel, types_of_model
+from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..set_identity import SetIdentity
 from .derived import Derived, Index, profile_of
 from .mapping import Mappings
@@ -23,33 +25,27 @@ M = TypeVar("M")
 T = TypeVar("T")
 log: Final = logging.getLogger("tablepatterns.models")
 
-VERSION: Final = "ModelVersion"
-"""The property with the model version of an entity; version 1 has none."""
-
 
 class ModelAdapter(Generic[M]):
     """Converts between the instances of a model and the entities of a set.
 
-    :param model: the model
+    :param types: the class, or the classes, of the entities
     :param home: the set
     :param on_unrecognized: what to do with an entity that was read and does not fit the model
-    :raises BadDesign: the model has a field named `ModelVersion`
     """
 
-    def __init__(self, model: Model[M], home: SetIdentity, on_unrecognized: OnUnrecognized = "raise") -> None:
-        self.model = model
+    def __init__(self, types: SingleModel[M], home: SetIdentity, on_unrecognized: OnUnrecognized = "raise") -> None:
+        self.types = types
+        self.model = types.model
         self.home = home
         self.on_unrecognized: OnUnrecognized = on_unrecognized
         self._skipped = count(1)
-        if VERSION in model.members:
-            rule = "the set keeps the version of the model in it"
-            raise BadDesign("field", f"{model.name}.{VERSION}", rule, "rename the field, or store it by another name")
 
     def instance_of(self, entity: Any) -> M:
         """Return the instance of an entity that the set has read; anything else is returned unchanged."""
         if not isinstance(entity, Entity) or getattr(reading_of(entity), "of", None) != self.home:
             return cast("M", entity)
-        instance = self.model.value(entity, self.version_of(entity))
+        instance = self.value_of(entity)
         INSTANCES.remember(instance, self.home, entity)
         return instance
 
@@ -74,25 +70,28 @@ class ModelAdapter(Generic[M]):
             table, number = self.home.table, next(self._skipped)
             log.warning("skipped entity %d of the table %s since the start: %s", number, table, message_of(error))
 
+    def value_of(self, entity: Entity) -> M:
+        """Return an instance with the fields of a stored entity.
+
+        :raises UnrecognizedEntity: the entity does not fit the model
+        """
+        model, version = self.types.of_entity(entity)
+        return model.value(entity, version)
+
     def version_of(self, entity: Entity) -> int:
         """Return the model version in which an entity was written.
 
         :raises UnrecognizedEntity: the version is not one of the model's, such as a newer one
         """
-        version = entity.get(VERSION, 1)
-        if type(version) is not int or not 1 <= version <= self.model.version:
-            text = (
-                f"the entity {entity.key} has the {VERSION} {version!r}, and {self.model.name} has the versions up to"
-            )
-            raise UnrecognizedEntity(f"{text} {self.model.version}; update the program", entity.key)
-        return version
+        return self.types.of_entity(entity)[1]
 
     def new_fields(self, instance: object) -> dict[str, Any]:
         """Return the fields of a new entity.
 
         :raises BadInput: it is not an instance of the model
         """
-        return self._versioned(self.model.fields(instance))
+        model = self.types.of_instance(instance)
+        return self.types.marked(model.fields(instance), model)
 
     def check(self, fields: Mapping[str, Any]) -> None:
         """Reject the stored form of an entity that does not fit the model.
@@ -100,24 +99,31 @@ class ModelAdapter(Generic[M]):
         :raises BadProperty: it does not
         """
         entity = Entity({name: value for name, value in fields.items() if value is not None})
-        self.model.accepted(self.model.upgraded(entity, self.version_of(entity)))
+        model, version = self.types.of_entity(entity)
+        model.accepted(model.upgraded(entity, version))
 
     def rewrite(self, entity: Entity, instance: object) -> None:
         """Replace an entity's fields with those of an instance; properties that the model does not declare are kept."""
-        fields = self._versioned(self.model.rewritten(entity, self.version_of(entity), instance))
+        model, version = self.types.of_entity(entity)
+        if self.types.of_instance(instance) is not model:
+            rule = f"the entity is of the class {model.name}, and keeps it"
+            hint = "delete it, and insert the other one under its own key, in one EntityGroupTransaction"
+            raise BadInput("type", type(instance).__name__, rule, hint)
+        fields = self.types.marked(model.rewritten(entity, version, instance), model)
         entity.clear()
         entity.update(fields)
 
     def upgrade(self, entity: Entity, changes: Mapping[str, Any]) -> None:
         """Upgrade an entity to the current version, with some changed fields in their stored form."""
-        fields = self._versioned(self.model.upgraded(entity, self.version_of(entity)) | dict(changes))
-        fields = self.model.accepted({name: value for name, value in fields.items() if value is not None}, entity)
+        model, version = self.types.of_entity(entity)
+        fields = self.types.marked(model.upgraded(entity, version) | dict(changes), model)
+        fields = model.accepted({name: value for name, value in fields.items() if value is not None}, entity)
         entity.clear()
         entity.update(fields)
 
     def fields_to_merge(self, entity: Entity, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields to merge for some changed fields: these, and those that the class converts."""
-        fields = self.model.accepted({**entity, **changes}, entity)
+        fields = self.types.of_entity(entity)[0].accepted({**entity, **changes}, entity)
         return {name: value for name, value in fields.items() if name in changes or value is not entity.get(name)}
 
     def renamed(self, entity: Entity, instance: object, key: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +131,7 @@ class ModelAdapter(Generic[M]):
         self.rewrite(entity, instance)
         changes = self.model.key_fields(key)
         if changes.keys() <= set(self.home.key.fields) and None not in changes.values():
-            fields = self.model.accepted({**entity, **changes}, entity)
+            fields = self.types.of_entity(entity)[0].accepted({**entity, **changes}, entity)
             changes = {name: fields[name] for name in changes}
             entity.update({name: value for name, value in fields.items() if name not in changes})
         return changes
@@ -148,7 +154,7 @@ class ModelAdapter(Generic[M]):
 
         :raises BadInput: the set has neither read nor written the instance
         """
-        self._check_class(instance)
+        self.types.of_instance(instance)
         entity = INSTANCES.entity(instance, self.home)
         if entity is not None:
             return entity.copy()
@@ -170,24 +176,19 @@ class ModelAdapter(Generic[M]):
     def after_write(self, instance: M, entity: Any) -> M:
         """Return an instance after a write; a new instance if the write set further fields."""
         fields = dict(entity)
-        if self.model.encoded(instance) != {name: fields[name] for name in self.model.members if name in fields}:
+        model = self.types.of_instance(instance)
+        if model.encoded(instance) != {name: fields[name] for name in model.members if name in fields}:
             return self.instance_of(entity)
         INSTANCES.remember(instance, self.home, entity)
         return instance
 
     def key_of(self, instance: object) -> dict[str, Any]:
         """Return the key fields of an instance."""
-        fields = self.model.encoded(instance)
+        fields = self.types.of_instance(instance).encoded(instance)
         return {name: fields[name] for name in self.home.key.fields if name in fields}
-
-    def _versioned(self, fields: dict[str, Any]) -> dict[str, Any]:
-        return fields if self.model.version == 1 else fields | {VERSION: self.model.version}
 
     def _key_values(self, instance: object) -> object:
         return tuple(getattr(instance, name, None) for name in self.home.key.fields)
-
-    def _check_class(self, instance: object) -> None:
-        self.model.check_class(instance)
 
     def recognized_instances(self, entities: Iterable[Any]) -> list[M]:
         """Return the instances of entities, without those that are skipped."""
@@ -202,7 +203,7 @@ class ModelAdapter(Generic[M]):
 
 
 def adapter_of(
-    model_class: type[M] | None,
+    model_class: type[M] | OneOf[M] | None,
     home: SetIdentity,
     derived: Sequence[Derived],
     mappings: Mappings,
@@ -215,7 +216,9 @@ def adapter_of(
     """
     if model_class is None:
         raise BadDesign("versions or on_unrecognized", NOT_SHOWN, "the set has no model", "pass its class as model")
-    model = Model(model_class, home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
+    build = partial(Model, key=home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
+    types = types_of_model(model_class, lambda entity_class, record: build(entity_class, record=record))
+    model = types.model
     field_names = {*mappings.written_names(model.members), *model.members}
     for derived_data in derived:
         for name in sorted(set(derived_data.reads).difference(field_names)):
@@ -224,7 +227,7 @@ def adapter_of(
             raise BadDesign(f"derived {derived_data.name}", name, f"{model.name} has no such field", hint)
         if (key := key_of_derived(derived_data, home.key)) is not None:
             model.check_key(f"derived {derived_data.name}", key, has_entities=isinstance(derived_data, Index))
-    return ModelAdapter(model, home, on_unrecognized)
+    return ModelAdapter(types, home, on_unrecognized)
 
 
 def key_of_derived(derived: Derived, primary: Key) -> Key | None:

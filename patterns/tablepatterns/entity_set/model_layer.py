@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 from ..entity import Entity
 from ..errors import BadInput
 from ..filters import Filter, QueryClass
 from ..models.annotations import StoredBy, annotated, stored_names
-from ..models.options import OnUnrecognized, Upgrade
+from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..sdk.table import Page, Table
 from ..set_identity import SetIdentity
 from .commit import Write
@@ -50,7 +50,7 @@ class ModelLayer(SetHooks[M]):
         :param name: the name of the parameter
         """
         if name == "change":
-            return callable(value) or isinstance(value, self.adapter.model.model_class)
+            return callable(value) or isinstance(value, self.adapter.types.classes)
         return name == "entity"
 
     # ------------------------------------------------------------------ reads
@@ -174,15 +174,15 @@ class ModelLayer(SetHooks[M]):
 
     async def _update(self, change: Any, key: Fields, retry_for: float) -> M:
         adapter = self.adapter
-        if isinstance(change, adapter.model.model_class):
+        if isinstance(change, adapter.types.classes):
             # The fields are the changes of the instance
-            adapter.model.check_class(change)
+            adapter.types.of_instance(change)
             by_fields = partial(adapter.upgrade, changes=adapter.changes(key))
             return adapter.instance_of(await self.entities._update(by_fields, adapter.key_of(change), retry_for))
         instances: list[Any] = []
 
         def by_call(entity: Entity) -> None:
-            instances[:] = [_apply_change(adapter.model.value(entity, adapter.version_of(entity)), change)]
+            instances[:] = [_apply_change(adapter.value_of(entity), change)]
             adapter.rewrite(entity, instances[0])
 
         entity = await self.entities._update(by_call, adapter.model.key_fields(key), retry_for)
@@ -275,7 +275,7 @@ def _close(returned: object) -> None:
 
 
 def layer_of(
-    model_class: type[M] | None,
+    model: type[M] | OneOf[M] | None,
     entities: SetHooks[Any],
     home: SetIdentity,
     derived: Sequence[Derived],
@@ -287,22 +287,23 @@ def layer_of(
 
     :raises BadDesign: the class cannot be the model of the set
     """
-    return ModelLayer(adapter_of(model_class, home, derived, mappings, versions, on_unrecognized), entities)
+    return ModelLayer(adapter_of(model, home, derived, mappings, versions, on_unrecognized), entities)
 
 
 def as_declared(
-    model_class: type[Any], table: Table, mappings: Sequence[PropertyMapping]
+    model: type[Any] | OneOf[Any], table: Table, mappings: Sequence[PropertyMapping]
 ) -> tuple[Table, StoredNames | None, Sequence[PropertyMapping]]:
     """Return a set's table, the stored names of fields if they differ, and the mappings, as the class declares them.
 
     :raises BadDesign: two fields have the same stored name, or one is a system property of the service; or the set
         lacks a mapping that the model assigns a field to
     """
-    stored = stored_names(model_class)
+    classes = model.classes if isinstance(model, OneOf) else (model,)
+    stored = {name: text for model_class in classes for name, text in stored_names(model_class).items()}
     names = StoredNames(stored) if stored else None
-    model_mappings = [mapping.of_model(model_class) for mapping in mappings]
+    model_mappings = [reduce(lambda known, part: known.of_model(part), classes, mapping) for mapping in mappings]
     kinds = defaultdict[type[StoredBy], list[str]](list)
-    of_kind = annotated(model_class, StoredBy)
+    of_kind = {name: how for model_class in classes for name, how in annotated(model_class, StoredBy).items()}
     for name, annotation in of_kind.items():
         if not any(name in mapping.fields for mapping in model_mappings):
             kinds[type(annotation)].append(name)

@@ -120,6 +120,11 @@ def as_stored(table: Table, row: Entity) -> Entity:
     return row
 
 
+def with_field_names(table: Table, row: Entity) -> Entity:
+    """Rename the properties of a row that was read from another table object to field names, in place."""
+    return table._names.row(row) if isinstance(table, NamedTable) else row
+
+
 def check_unnamed(table: Table, subject: str) -> None:
     """Reject a set with stored names, for patterns that replace the set's table.
 

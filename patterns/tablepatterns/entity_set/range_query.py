@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from .. import limits
 from ..argument_types import check_least
-from ..errors import BadFilter
+from ..edm import ordinal
+from ..errors import BadFilter, BadInput
 from ..filters import Filter, QueryClass, comparisons, prop, reject_scans
 from ..key import Key, KeyRange
 from ..key.key_filter import stored_filter
@@ -82,6 +83,28 @@ def range_filter(keys: KeyRange) -> Filter:
     if keys.upper is not None:
         where = where & (row <= keys.upper if keys.upper_inclusive else row < keys.upper)
     return where
+
+
+def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
+    """Return the smallest range that contains all of these.
+
+    >>> departments, employees = (KeyRange.beginning_with("Sales", text) for text in ("DEPARTMENT", "EMPLOYEE_"))
+    >>> bounding_range([employees, departments])
+    KeyRange(partition_key='Sales', lower='DEPARTMENT', lower_inclusive=True, upper='EMPLOYEE`', upper_inclusive=False)
+
+    :param ranges: at least one
+    :raises BadInput: they are in several partitions
+    """
+    partitions = sorted({key_range.partition_key for key_range in ranges})
+    if len(partitions) > 1:
+        rule = "the types are in several partitions, and a range query reads one"
+        raise BadInput("PartitionKey", partitions, rule, "query each type separately")
+    lowest = min(ranges, key=lambda key_range: (ordinal(key_range.lower or ""), not key_range.lower_inclusive))
+    highest = max(
+        ranges,
+        key=lambda key_range: (key_range.upper is None, ordinal(key_range.upper or ""), key_range.upper_inclusive),
+    )
+    return KeyRange(partitions[0], lowest.lower, lowest.lower_inclusive, highest.upper, highest.upper_inclusive)
 
 
 def check_class(expression: Filter, allow: QueryClass) -> None:

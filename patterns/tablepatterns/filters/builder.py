@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Final, NoReturn, cast
 
 from ..argument_types import checked
-from ..edm import Ticks, next_character
-from ..errors import BadFilter, short_repr
+from ..edm import Ticks
+from ..errors import NOT_SHOWN, BadFilter, short_repr
 from .expression import Comparison, Filter, ModelComparison, Operator, check_name
 from .literals import Comparable, Value, is_of_model
 
@@ -124,6 +124,30 @@ class Property:
     __and__ = __rand__ = __or__ = __ror__ = _unbracketed
 
 
+class _Fields:
+    """Stands in for an instance: its attributes are the properties to compare."""
+
+    def __getattr__(self, name: str) -> Property:
+        return prop(name)
+
+    __getitem__ = __getattr__
+
+
+def filter_of(where: object) -> Filter:
+    """Return the filter that a function of an instance describes, by calling it once; a filter is returned unchanged.
+
+    >>> print(filter_of(lambda booking: (booking.seats > 3) & (booking.customer == "ann")))
+    seats gt 3 and customer eq 'ann'
+
+    :raises BadFilter: the function does not return a condition
+    """
+    condition: object = where(_Fields()) if callable(where) else where
+    if not isinstance(condition, Filter):
+        rule = f"it must be a condition, not {type(condition).__name__}"
+        raise BadFilter("where", NOT_SHOWN, rule, "return comparisons joined by & and |, such as (b.seats > 3)")
+    return condition
+
+
 def prefix_end(prefix: str) -> str | None:
     r"""Return the smallest string greater than all strings with the prefix; None if there is none.
 
@@ -136,4 +160,8 @@ def prefix_end(prefix: str) -> str | None:
     :param prefix: the prefix of the strings
     """
     stem = prefix.rstrip("\uffff")
-    return stem[:-1] + next_character(stem[-1]) if stem else None
+    if not stem:
+        return None
+    # The surrogate pairs lie between U+D7FF and U+E000
+    following = {"\ud7ff": "\U00010000", "\U0010ffff": "\ue000"}.get(stem[-1]) or chr(ord(stem[-1]) + 1)
+    return stem[:-1] + following

@@ -105,15 +105,15 @@ async def take_inventory(account: Account, table: str, max_queries: int) -> Tabl
     :param account: the account, as recipes see it
     :raises BadInput: the table has no rows
     """
-    sample = await Sampler(account.table(table), max_queries).read()
-    if not sample.rows:
+    sampler = Sampler(account.table(table), max_queries)
+    rows = await sampler.read()
+    if not rows:
         raise BadInput("table", table, "it does not exist, or has no rows", "name a table with rows")
-    estimated = row_count(sample)
-    shapes = tuple(_shapes(sample.rows, estimated / len(sample.rows)))
-    partitions = len({row["PartitionKey"] for row in sample.rows})
-    return TableInventory(
-        table, sample.requests, not sample.gaps, sample.parts, len(sample.rows), estimated, partitions, shapes
-    )
+    estimated = row_count(rows, sampler.gaps)
+    shapes = tuple(_shapes(rows, estimated / len(rows)))
+    partitions = len({row["PartitionKey"] for row in rows})
+    is_whole = not sampler.gaps
+    return TableInventory(table, sampler.requests, is_whole, sampler.parts, len(rows), estimated, partitions, shapes)
 
 
 def _shapes(rows: Sequence[Entity], factor: float) -> Iterator[RowShape]:
@@ -181,7 +181,6 @@ def _describe(rows: Sequence[Row], factor: float) -> RowShape:
 
 
 def _shape_of(keys: Sequence[list[Piece]]) -> str:
-    """Return the common shape of keys, with the numbers of their digits."""
     shape = ""
     for column in zip(*keys, strict=True):
         kind, text = column[0]

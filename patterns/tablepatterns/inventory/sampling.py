@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import and_
 from string import digits
 from typing import Final, TypeAlias
 
@@ -64,52 +63,41 @@ class Gap:
             terms.append(name > self.lower)
         if self.upper is not None:
             terms.append(name < self.upper)
-        return reduce(and_, terms) if terms else None
-
-
-@dataclass(frozen=True)
-class TableSample:
-    """What was read of a table.
-
-    :param rows: the rows, sorted by key
-    :param requests: how many queries read them
-    :param gaps: the parts of the table that were not read; none if these are all its rows
-    :param parts: how many separate parts of the table they are from
-    """
-
-    rows: Sequence[Entity]
-    requests: int
-    gaps: Sequence[Gap]
-    parts: int
+        return reduce(Filter.__and__, terms) if terms else None
 
 
 @dataclass
 class Sampler:
-    """Reads a sample of one table, and counts its queries.
+    """Reads a sample of one table.
 
-    :param table: the table
     :param most: how many queries it may send
+    :param requests: how many it has sent
+    :param gaps: the parts of the table that were not read; none if the sample is the whole table
+    :param closed: parts that stay unread, since they cannot be halved further
+    :param parts: how many separate parts of the table the rows are from
     """
 
     table: Table
     most: int
     requests: int = 0
-    rows: dict[Keys, Entity] = field(default_factory=dict[Keys, Entity])
     gaps: list[Gap] = field(default_factory=list[Gap])
     closed: list[Gap] = field(default_factory=list[Gap])
-    """Parts that stay unread, since they cannot be halved further."""
     parts: int = 0
+    _rows: dict[Keys, Entity] = field(default_factory=dict[Keys, Entity])
 
-    async def read(self) -> TableSample:
-        """Read the table from its start, and then the middle of the part that was halved least, until all is spent."""
+    async def read(self) -> list[Entity]:
+        """Read the table from its start, and then the middle of the part that was halved least, until all is spent.
+
+        Return the rows, sorted by key.
+        """
         await self._probe(Gap(None, None), None)
         while self.gaps and self.requests < self.most:
             gap = min(self.gaps, key=lambda gap: (gap.depth, gap.partition is not None))
             self.gaps.remove(gap)
             start = None if gap.misses == _MISSES else _start(gap)
             await self._probe(gap, start)
-        rows = sorted(self.rows.values(), key=lambda row: (ordinal(row["PartitionKey"]), ordinal(row["RowKey"])))
-        return TableSample(rows, self.requests, [*self.gaps, *self.closed], self.parts)
+        self.gaps += self.closed
+        return sorted(self._rows.values(), key=lambda row: (ordinal(row["PartitionKey"]), ordinal(row["RowKey"])))
 
     async def _probe(self, gap: Gap, start: str | None) -> None:
         """Read a page of a gap, and note what is left of the gap."""
@@ -122,7 +110,7 @@ class Sampler:
             if page.items or token is None or self.requests >= self.most:
                 break
         for row in page.items:
-            self.rows[row["PartitionKey"], row["RowKey"]] = row
+            self._rows[row["PartitionKey"], row["RowKey"]] = row
         self.parts += bool(page.items)
         if start is not None and start != gap.lower:
             misses = 0 if page.items else gap.misses + 1
@@ -136,7 +124,6 @@ class Sampler:
 
 
 def _after(gap: Gap, last: Entity) -> Iterator[Gap]:
-    """Yield what is unread of a gap after a row of it."""
     partition, row = last["PartitionKey"], last["RowKey"]
     if gap.partition is not None:
         yield Gap(row, gap.upper, partition, gap.depth + 1)
@@ -230,17 +217,18 @@ class _Scale:
         return fraction
 
 
-def row_count(sample: TableSample) -> int:
+def row_count(sample: Sequence[Entity], gaps: Sequence[Gap]) -> int:
     """Return about how many rows a table has: unread ranges hold as many as those that were read.
 
-    :param sample: what was read of it
+    :param sample: the rows that were read
+    :param gaps: the parts that were not
     """
-    by_partition = Counter(str(row["PartitionKey"]) for row in sample.rows)
+    by_partition = Counter(str(row["PartitionKey"]) for row in sample)
     rows = {partition: float(count) for partition, count in by_partition.items()}
-    for partition in {gap.partition for gap in sample.gaps if gap.partition is not None}:
-        keys = [str(row["RowKey"]) for row in sample.rows if row["PartitionKey"] == partition]
-        rows[partition] *= _extrapolated(keys, [gap for gap in sample.gaps if gap.partition == partition])
-    return round(sum(rows.values()) * _extrapolated(list(rows), [gap for gap in sample.gaps if gap.partition is None]))
+    for partition in {gap.partition for gap in gaps if gap.partition is not None}:
+        keys = [str(row["RowKey"]) for row in sample if row["PartitionKey"] == partition]
+        rows[partition] *= _extrapolated(keys, [gap for gap in gaps if gap.partition == partition])
+    return round(sum(rows.values()) * _extrapolated(list(rows), [gap for gap in gaps if gap.partition is None]))
 
 
 def _extrapolated(keys: Sequence[str], gaps: Sequence[Gap]) -> float:

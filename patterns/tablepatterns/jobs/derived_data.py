@@ -81,7 +81,7 @@ async def backfill(
         return Report(len(entities))
 
     walk = Walk(_name("backfill", entity_set, derived), [rows.primaries], create_rows, Report())
-    return await walk.resume(resume, pool.pace, progress)
+    return await walk.run(pool.pace, resume, progress)
 
 
 @job
@@ -108,7 +108,7 @@ async def verify(
     The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
     """
     pool = Pool(entity_set.account, max_per_second, max_concurrency)
-    return await _comparison(entity_set, derived, pool).resume(resume, pool.pace, progress)
+    return await _comparison(entity_set, derived, pool).run(pool.pace, resume, progress)
 
 
 @job
@@ -153,7 +153,7 @@ async def repair(
 
     if report is None:
         walk = Walk(comparison.name, comparison.tables, compare_and_correct, Report())
-        report = await walk.resume(resume, pool.pace, progress)
+        report = await walk.run(pool.pace, resume, progress)
     else:
         await correct(report)
     return len({drift.row for drift in report.repairable if drift.derived == derived.name})

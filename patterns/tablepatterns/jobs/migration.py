@@ -55,15 +55,11 @@ async def migrate(
     Cost: 1 transaction for each page of up to 1,000 rows of the table, and 1 read and 1 write for each entity of an
     earlier version.
 
-    :param entity_set: the set, or a pattern that has one
-    :param resume: the token of a result of an earlier call, to continue it; None to start
     :param progress: called after each page with the result so far, whose `token` resumes from there
-    :param max_per_second: how many entities a second, evenly spaced; None for no limit
-    :param max_concurrency: how many entities at a time
-    :param retry_for: the seconds to keep retrying while others write the same entity
     :raises BadInput: the set has no model
-    :raises BadToken: the token is from other work
     :raises UnrecognizedEntity: an upgraded entity does not fit the model; entities before it are already rewritten
+
+    The other parameters and errors are those of `backfill`.
 
     Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
     """
@@ -87,7 +83,7 @@ async def migrate(
         if version == model.version:
             raise _IsCurrent
         # Checked before the write, so that an upgrade cannot store what the model cannot read
-        model.value(entity, version)
+        adapter.value_of(entity)
         adapter.upgrade(entity, {})
 
     async def rewrite(keys: Keys) -> bool:
@@ -107,4 +103,4 @@ async def migrate(
         return Migration(len(primary_rows), sum(await pool.map(rewrite, stale)))
 
     name = f"migrate {rows.primaries.name.lower()} {rows.key!r} {model.name}.{model.version}"
-    return await Walk(name, [rows.primaries], rewrite_stale, Migration()).resume(resume, pool.pace, progress)
+    return await Walk(name, [rows.primaries], rewrite_stale, Migration()).run(pool.pace, resume, progress)

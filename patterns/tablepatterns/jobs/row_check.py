@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..entity import Entity
-from ..entity_set.derived import Keys
+from ..entity_set.derived import TOMBSTONE, Keys
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, derived_rows, entity_of
 from ..errors import BadKey, TablePatternsError, message_of
@@ -78,7 +78,7 @@ async def check_rows(
         )
 
     name = f"check {rows.primaries.name.lower()} {rows.key!r}"
-    return await Walk(name, [rows.primaries], check_page, RowCheck()).resume(resume, pool.pace, progress)
+    return await Walk(name, [rows.primaries], check_page, RowCheck()).run(pool.pace, resume, progress)
 
 
 class _Checker:
@@ -94,6 +94,8 @@ class _Checker:
     async def look_at(self, row: Entity) -> tuple[bool, bool, Misfit | None]:
         """Return whether a row is an entity, whether it is of an earlier version, and what does not fit."""
         keys = (row["PartitionKey"], row["RowKey"])
+        if TOMBSTONE in row:
+            return False, False, None
         if not self._rows.is_primary(row):
             return (
                 False,
@@ -106,7 +108,7 @@ class _Checker:
             if entity is not None and adapter is not None:
                 version = adapter.version_of(entity)
                 is_earlier = version < adapter.model.version
-                adapter.model.value(entity, version)
+                adapter.value_of(entity)
         except TablePatternsError as error:
             return True, is_earlier, Misfit(keys, message_of(error))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -25,16 +25,16 @@ _VERSION: Final = 1
 
 
 class WalkReport:
-    """The base of reports on pages, which are frozen dataclasses with a `token`: they add up."""
-
-    token: str | None
+    """The base of reports on parts of some work, which are frozen dataclasses: they add up."""
 
     def __add__(self, following: Self) -> Self:
-        """Return the report of both: counts are added, lists are joined, and the token is the later one."""
+        """Return the report of both: counts are added, lists are joined, and a token is the later one."""
         report: Any = self
-        names = [field.name for field in fields(report) if field.name != "token"]
-        sums = {name: getattr(self, name) + getattr(following, name) for name in names}
-        total: Self = replace(report, **sums, token=following.token)
+        sums: dict[str, Any] = {field.name: getattr(following, field.name) for field in fields(report)}
+        for name, value in sums.items():
+            if name != "token":
+                sums[name] = getattr(self, name) + value
+        total: Self = replace(report, **sums)
         return total
 
 
@@ -130,28 +130,23 @@ class Walk(Generic[ReportT]):
     async def run(
         self,
         pace: Pace,
-        start: Mark,
-        progress: Callable[[ReportT], None] | None = None,
+        start: Mark | str | None,
+        progress: Callable[[ReportT], None] | None,
         token_of: Callable[[Mark, ReportT], str | None] = lambda mark, _: mark.text(),
     ) -> ReportT:
         """Process the pages from `start` to the end, and return the sum of their reports.
 
+        :param start: a mark, or a token; None to process all pages
         :param pace: the rate; a limited one makes pages smaller
         :param progress: called after each page with the sum so far, whose token resumes from there
         :param token_of: returns the token that resumes at a mark
+        :raises BadToken: the token is from other work
         """
-        report = self.nothing
-        async for page, following in read_pages(self.tables, start, pace.page_size):
+        report, mark = self.nothing, start if isinstance(start, Mark) else Mark.parse(start, self.name)
+        async for page, following in read_pages(self.tables, mark, pace.page_size):
             report += await self.process(page)
             any_report: Any = report
             report = replace(any_report, token=following and token_of(following, report))
             if progress is not None:
                 check_has_run("progress", progress(report))
         return report
-
-    async def resume(self, token: str | None, pace: Pace, progress: Callable[[ReportT], None] | None) -> ReportT:
-        """Process the pages from a token on, or all of them without one.
-
-        :raises BadToken: the token is from other work
-        """
-        return await self.run(pace, Mark.parse(token, self.name), progress)

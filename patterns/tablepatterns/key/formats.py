@@ -29,12 +29,16 @@ class Format(ABC):
     """The format in a template, with other numbers and patterns for some."""
     terminator: ClassVar[str] = ""
     """The terminator of the text if more of the key follows; it sorts before any continuation of the text."""
-    descending: ClassVar[bool] = False
     reads_exactly: ClassVar[bool] = False
     """Whether `read` rejects every text that `write` would not have produced."""
 
     characters: ClassVar[Sequence[Characters] | Characters]
     """The set of each character of a text; one set for all if the length varies."""
+
+    @property
+    def descending(self) -> bool:
+        """Whether the greatest value comes first."""
+        return self.spec == "inverted"
 
     @cached_property
     def width(self) -> int | None:
@@ -205,7 +209,7 @@ def inverted_ticks(moment: datetime | Ticks) -> str:
 
     Guide: log tail.
     """
-    return TickCount("moment", descending=True).write(moment)
+    return TickCount("moment", is_inverted=True).write(moment)
 
 
 def from_inverted_ticks(text: str) -> Ticks:
@@ -229,13 +233,13 @@ def from_inverted_ticks(text: str) -> Ticks:
 class TickCount(Format):
     """An instant as its ticks of 100 nanoseconds, in 19 digits, or newest first as those until the year 10000."""
 
-    descending: bool = False
+    is_inverted: bool = False
     reads_exactly: ClassVar[bool] = True
     characters: ClassVar[Sequence[Characters]] = _TICKS
 
     @property
     def spec(self) -> str:  # type: ignore[override]
-        return "inverted" if self.descending else "ticks"
+        return "inverted" if self.is_inverted else "ticks"
 
     def write(self, value: object) -> str:
         if not isinstance(value, (datetime, Ticks)):
@@ -244,10 +248,10 @@ class TickCount(Format):
         ticks = instant_of(_aware(self, value)) if isinstance(value, datetime) else value
         if not 0 <= ticks <= Ticks.MAX:
             raise self.refusal(int(ticks), "it is outside the years 1 to 9999", "use another instant")
-        return f"{Ticks.MAX - ticks if self.descending else int(ticks):0{_TICKS_WIDTH}d}"
+        return f"{Ticks.MAX - ticks if self.is_inverted else int(ticks):0{_TICKS_WIDTH}d}"
 
     def read(self, text: str) -> datetime | Ticks:
-        ticks = Ticks(Ticks.MAX - _ticks(text) if self.descending else _ticks(text))
+        ticks = Ticks(Ticks.MAX - _ticks(text) if self.is_inverted else _ticks(text))
         # A datetime, if it can represent the instant exactly
         return ticks if ticks % 10 else ticks.datetime()
 
@@ -446,7 +450,7 @@ _FORMATS: Final[Mapping[str, Callable[[str], Format]]] = {
     "escape": Escaped,
     "float": Float,
     "ticks": TickCount,
-    "inverted": partial(TickCount, descending=True),
+    "inverted": partial(TickCount, is_inverted=True),
     "uuid": Uuid,
 }
 _INTEGER: Final = re.compile(r"(\+?)0([1-9][0-9]*)d")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from ..edm import next_character
 from ..errors import BadKey
-from ..filters import Interval
+from ..filters import Interval, prefix_end
 from .formats import FORBIDDEN
 
 Ends = Literal["both", "left", "right", "neither"]
@@ -177,7 +176,7 @@ class KeyRange:
     @property
     def row_key(self) -> str | None:
         """The RowKey of a range of a single row, which is a point query; otherwise None."""
-        return self.row_keys.exact
+        return self.lower if self.lower == self.upper and self.lower_inclusive and self.upper_inclusive else None
 
     def contains(self, partition_key: str, row_key: str) -> bool:
         """Whether these keys are in the range, by the order of UTF-16 code units, as in the service."""
@@ -192,10 +191,7 @@ def after_prefix(text: str) -> str | None:
     >>> after_prefix("email_a"), after_prefix("empid_000199"), after_prefix("")
     ('email_b', 'empid_00019:', None)
     """
-    stem = text.rstrip("\uffff")
-    if not stem:
-        return None
-    following = next_character(stem[-1])
-    while FORBIDDEN.match(following):
-        following = next_character(following)
-    return stem[:-1] + following
+    end = prefix_end(text)
+    while end is not None and FORBIDDEN.match(end[-1]):
+        end = prefix_end(end)
+    return end

@@ -15,6 +15,7 @@ from .formats import FORBIDDEN, Format, format_of
 from .ranges import Between, KeyRange, Prefix, after_prefix
 from .template_language import Automaton, Characters
 
+_FIELDS: Final = "write fields as {Name} or {Name:format}"
 _DATE: Final = re.compile("%[YmdHMSf]")
 
 
@@ -119,9 +120,8 @@ class Template:
         """Parse a template, or raise BadDesign."""
         literals, formats = _split(half, text)
         if FORBIDDEN.search("".join(literals)):
-            raise BadDesign(
-                half, text, "its literal text contains a character that is forbidden in keys", "use another character"
-            )
+            rule = "its literal text contains a character that is forbidden in keys"
+            raise BadDesign(half, text, rule, "use another character")
         if _DATE.search("".join(literals)):
             raise BadDesign(half, text, "its literal text looks like the format of a date", "write {Day:%Y-%m-%d}")
         head, *tails = literals
@@ -178,17 +178,13 @@ def _split(half: str, text: str) -> tuple[list[str], list[Format]]:
     try:
         pieces = list(Formatter().parse(text))
     except ValueError as error:
-        raise BadDesign(
-            half, text, f"it is not a valid template: {error}", "write fields as {Name} or {Name:format}"
-        ) from error
+        raise BadDesign(half, text, f"it is not a valid template: {error}", _FIELDS) from error
     for literal, name, spec, conversion in pieces:
         literals[-1] += literal
         if name is None:
             continue
         if conversion or not name.isidentifier():
-            raise BadDesign(
-                half, text, f"{name!r} is not a valid property name", "write fields as {Name} or {Name:format}"
-            )
+            raise BadDesign(half, text, f"{name!r} is not a valid property name", _FIELDS)
         formats.append(format_of(name, spec or ""))
         literals.append("")
     return literals, formats
@@ -233,7 +229,6 @@ def _from(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
 
 
 def _to(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
-    """End at a value, or before it."""
     if last or not inclusive:
         return replace(rows, upper=text, upper_inclusive=inclusive)
     return replace(rows, upper=after_prefix(text))

@@ -58,7 +58,6 @@ class Automaton:
 
     def __init__(self) -> None:
         self._moves: list[list[tuple[Characters, int]]] = [[]]
-        self._skips: list[list[int]] = [[]]
 
     @property
     def end(self) -> int:
@@ -77,10 +76,7 @@ class Automaton:
 
     def add_text(self, characters: Characters) -> None:
         """Add any number of characters."""
-        start = self.end
-        state = self._new()
-        self._skips[start].append(state)
-        self._moves[state].append((characters, state))
+        self._moves[self.end].append((characters, self.end))
 
     def add_text_until(self, characters: Characters, separator: str) -> None:
         """Add any number of characters up to where the separator first occurs, and the separator."""
@@ -95,7 +91,6 @@ class Automaton:
 
     def _new(self) -> int:
         self._moves.append([])
-        self._skips.append([])
         return self.end
 
     def meets(self, automaton: Automaton) -> bool:
@@ -113,8 +108,6 @@ class Automaton:
         return False
 
     def _following(self, mine: int, automaton: Automaton, their_state: int) -> Iterable[tuple[int, int]]:
-        yield from ((state, their_state) for state in self._skips[mine])
-        yield from ((mine, state) for state in automaton._skips[their_state])
         for characters, state in self._moves[mine]:
             yield from (
                 (state, next_state) for theirs, next_state in automaton._moves[their_state] if characters.meets(theirs)

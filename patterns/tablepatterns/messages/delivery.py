@@ -1,4 +1,4 @@
-"""Process one received message: run its handler, then delete it, release it, or move it to the poison queue.
+"""Process one received message: call its handler, then delete it, release it, or move it to the poison queue.
 
 A message is deleted only after it was processed, or after it was copied to the poison queue, so none is lost.
 """
@@ -9,14 +9,13 @@ import logging
 from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from azure.core.exceptions import AzureError
 
 from ..errors import NOT_SHOWN, BadDesign, BadMessage, LeaseLost, StepFailed
 from ..recipe import Account, run_with_heartbeat
 from ..sdk.queue import Message, Queue
-from .handler import Handler, Observer
 from .lease import Lease
 from .poison import PoisonMessage, Reason, trace
 
@@ -25,6 +24,55 @@ log: Final = logging.getLogger("tablepatterns.worker")
 """Logs the queue, the message's id and kind, and the result, also as `extra`; never a message's text."""
 
 _LONGEST_RETRY_SECONDS: Final = 3600
+
+
+class Handler(Protocol):
+    """Processes all messages of one kind; the worker receives, renews and deletes them.
+
+    A message may be delivered more than once and out of order, so processing must be idempotent. If `handle` returns,
+    the message is deleted; if it raises, the message is delivered again, and is moved to the poison queue after several
+    deliveries.
+    """
+
+    @property
+    def kind(self) -> str:
+        """The kind of messages that it takes; a worker has one handler for each."""
+        ...
+
+    async def handle(self, lease: Lease) -> None:
+        """Process the message `lease.work`. Await only what a recipe may await; see `recipe`."""
+        ...
+
+
+class Observer:
+    """Receives notifications of what a worker does, for metrics; each method does nothing unless overridden.
+
+    >>> class Counting(Observer):
+    ...     handled_in_all = 0
+    ...     def handled(self, queue: str, kind: str, seconds: float) -> None:
+    ...         self.handled_in_all += 1
+
+    Threads and tasks may call it concurrently. An error that it raises ends the worker, and the current message is
+    delivered again; so keep it simple.
+    """
+
+    def received(self, queue: str, count: int) -> None:
+        """One request returned `count` messages, at least one."""
+
+    def handled(self, queue: str, kind: str, seconds: float) -> None:
+        """A message was processed, in `seconds`."""
+
+    def failed(self, queue: str, kind: str, reason: Reason, seconds: float) -> None:
+        """A handler failed; the message is delivered again, or moved to the poison queue."""
+
+    def renewed(self, queue: str, kind: str) -> None:
+        """The lease of a message was renewed while its handler runs."""
+
+    def lost(self, queue: str, kind: str) -> None:
+        """The lease of a message ended before it was processed, so another worker may receive it."""
+
+    def poisoned(self, queue: str, reason: Reason) -> None:
+        """A message was moved to the poison queue."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +98,7 @@ class ServedQueue:
 
 
 class Delivery:
-    """One received message.
-
-    :param account: the account whose clock counts
-    :param served: the queue, its poison queue and its handlers
-    :param settings: those of the worker
-    :param message: as it was received
-    :param requested_at: when it was requested
-    """
+    """One received message."""
 
     def __init__(
         self, account: Account, served_queue: ServedQueue, settings: Settings, message: Message, requested_at: datetime
@@ -74,8 +115,6 @@ class Delivery:
         """Process the message, and return the result.
 
         Cost: that of the handler, and 1 transaction to delete or release the message; 2 to move it to the poison queue.
-
-        :raises BadDesign: the handler's `handle` is not `async def`; the message is delivered again
         """
         try:
             lease = self._new_lease()

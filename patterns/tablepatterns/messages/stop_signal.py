@@ -37,10 +37,7 @@ class StopSignal:
 
 @contextmanager
 def stop_on_signals() -> Generator[ShouldStop, None, None]:
-    """Return a function that is true after the first SIGINT or SIGTERM; the second has its previous effect.
-
-    :raises BadInput: this is not the main thread, the only one that receives signals
-    """
+    """Return a function that is true after the first SIGINT or SIGTERM; the second has its previous effect."""
     if threading.current_thread() is not threading.main_thread():
         rule = "without it the worker stops on signals, which only the main thread receives"
         raise BadInput("stopping", None, rule, "pass a function, such as threading.Event().is_set")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from ..errors import BadDesign
@@ -74,18 +74,27 @@ def check_whole(field: str, annotations: Sequence[object]) -> None:
             )
 
 
-def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
-    """Return the fields of a class that are annotated with some kind of object, each with the object.
+def field_types(model: type[Any]) -> dict[str, Any]:
+    """Return the types of the fields of a class, with their annotations.
 
-    :raises BadDesign: the types of its fields cannot be resolved
+    :raises BadDesign: one of them is an `InitVar`, or cannot be resolved
     """
+    # Before they are resolved: Python 3.10 cannot resolve an InitVar in quotes
+    for name, field in getattr(model, "__dataclass_fields__", {}).items():
+        if isinstance(field.type, InitVar) or str(field.type).startswith(("InitVar[", "dataclasses.InitVar[")):
+            rule = "an InitVar is not stored, so an instance could not be built as it was"
+            raise BadDesign("field", f"{model.__name__}.{name}", rule, "make it a field, or leave it out")
     try:
-        hints = get_type_hints(model, include_extras=True)
+        return get_type_hints(model, include_extras=True)
     except (NameError, TypeError) as error:
         rule = f"the types of its fields cannot be resolved ({error})"
         raise BadDesign("type", model, rule, "define and import them at module level") from error
+
+
+def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
+    """Return the fields of a class that are annotated with some kind of object, each with the object."""
     annotations: dict[str, T] = {}
-    for name, hint in hints.items():
+    for name, hint in field_types(model).items():
         for annotation in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
             if isinstance(annotation, kind):
                 annotations[name] = annotation

@@ -54,7 +54,7 @@ class Model(Generic[M]):
     :param key: the primary key of the entities
     :param upgrades: the first converts fields of version 1 to version 2, and so on. They must not change key fields
     :param secret: the fields whose values errors must not show
-    :param name: the name of the type in errors; None for that of the class
+    :param record: the fields of several classes that it speaks for; None for those of the class
     :raises BadDesign: it is not such a class, it lacks a field of the key, or has one that cannot be stored
     """
 
@@ -65,13 +65,13 @@ class Model(Generic[M]):
         *,
         upgrades: Sequence[Upgrade] = (),
         secret: Collection[str] = (),
-        name: str | None = None,
+        record: Record | None = None,
     ) -> None:
         self.model_class = model_class
-        self.name = model_class.__name__ if name is None else name
+        self.name = model_class.__name__
         self.upgrades = tuple(upgrades)
         self._key = key
-        self._record = Record(model_class)
+        self._record = Record(model_class) if record is None else record
         self._secret = frozenset(secret)
         self._check_names()
         self._check_secrets()
@@ -79,6 +79,11 @@ class Model(Generic[M]):
         self._check_formats("key", key)
         codecs = {name: member.codec for name, member in self._record.members.items()}
         self._filter = ModelFilter(codecs, self.name, self._secret)
+
+    @property
+    def record(self) -> Record:
+        """The fields of the class, and how each is stored."""
+        return self._record
 
     @property
     def members(self) -> Collection[str]:

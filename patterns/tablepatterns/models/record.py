@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import InitVar, dataclass
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from inspect import isabstract
-from typing import Annotated, Any, Final, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from ..errors import BadDesign
-from .annotations import Streamed, check_whole
+from .annotations import Streamed, check_whole, field_types
 from .codecs import Nested, OptionalOf, codec_of, required
 from .declared_fields import declared_fields
 from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
@@ -67,11 +68,7 @@ class Record:
         self.members: dict[str, Member] = {}
         known_records = {} if records is None else records
         known_records[record_class] = self
-        hints = _hints(record_class)
-        for field, hint in hints.items():
-            if isinstance(hint, InitVar):
-                rule = "an InitVar is not stored, so an instance could not be built as it was"
-                raise BadDesign("field", f"{record_class.__name__}.{field}", rule, "make it a field, or leave it out")
+        hints = field_types(record_class)
         for declared_field in fields:
             annotations, hint = _without_annotations(hints[declared_field.name])
             name = f"{record_class.__name__}.{declared_field.name}"
@@ -147,6 +144,24 @@ class Record:
         return self.record_class(**arguments)
 
 
+def merge_records(records: Sequence[Record]) -> Record:
+    """Return the fields that any of several classes has, for keys and filters of all of them.
+
+    :raises BadDesign: a field has several types
+    """
+    merged = copy.copy(records[0])
+    merged.members = {}
+    for record in records:
+        for name, member in record.members.items():
+            codec = required(merged.members.setdefault(name, member).codec)
+            if codec.name != required(member.codec).name:
+                rule = f"another class has it as {codec.name}, and a filter compares one type"
+                raise BadDesign(
+                    "field", f"{record.record_class.__name__}.{name}", rule, "give it one type, or two names"
+                )
+    return merged
+
+
 class Part(Nested):
     """A dataclass inside a field."""
 
@@ -182,14 +197,6 @@ def _under(name: str, convert: Any, value: object) -> Any:
         return convert(value)
     except TypeMismatch as mismatch:
         raise mismatch.under(name) from mismatch
-
-
-def _hints(record_class: type[Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(record_class, include_extras=True)
-    except (NameError, TypeError) as error:
-        rule = f"the types of its fields cannot be resolved ({error})"
-        raise BadDesign("type", record_class, rule, "define and import them at module level") from error
 
 
 def _without_annotations(hint: Any) -> tuple[tuple[object, ...], Any]:

@@ -15,7 +15,7 @@ from ..entity_set.mapping import PropertyMapping
 from ..entity_set.named_table import as_stored
 from ..entity_set.range_query import range_filter
 from ..key import Key
-from ..models.options import OnUnrecognized, Upgrade
+from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, recipe, stream
 
 
@@ -68,7 +68,7 @@ class ChildSet(EntitySet[Account_co, E]):
         *,
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
-        model: type[E] | None = None,
+        model: type[E] | OneOf[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
         on_unrecognized: OnUnrecognized = "raise",
     ) -> None:

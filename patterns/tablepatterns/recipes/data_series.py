@@ -117,8 +117,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
     Writers of one entity contend for its ETag.
 
-    Cost, in storage transactions: `set`, `set_many`, `read` 1. `add` 2 for each attempt, `clear` the same.
-
     :param account: where the table is
     :param table: the table's name; the first write creates it
     :param key: the key; its fields name a series and its period
@@ -164,7 +162,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
     @property
     def location(self) -> str:
-        """The table and the key, for errors."""
         return f"table {self.table.name}"
 
     def _set_profile(self) -> SetProfile | None:
@@ -201,7 +198,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         Guide: data series pattern; merge or replace (insert-or-merge).
         """
-        await self._set({slot: value}, fields_of(key, fields))
+        await self.set_many({slot: value}, fields_of(key, fields))
 
     @recipe
     async def set_many(self, values: Mapping[int, V], key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
@@ -211,10 +208,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         Raises the errors of `set`.
         """
-        await self._set(values, fields_of(key, fields))
-
-    async def _set(self, values: Mapping[int, V], fields: Mapping[str, Any]) -> None:
-        partition_key, row_key = self._keys_of(fields)
+        partition_key, row_key = self._keys_of(fields_of(key, fields))
         rows: dict[int, dict[str, Any]] = {}
         for slot, value in values.items():
             name, row = self._name_of(slot), self._row_of(slot)
@@ -393,8 +387,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :param fields: a value for every other field of the key
         :raises BadInput: the points do not divide the period evenly, or there is no such field
         :raises BadKey: a key field is missing, or its value cannot be part of a key
-
-        Guide: data series pattern.
         """
         if at not in self.key.fields:
             rule = "it names the key field that holds the period of a series"

@@ -55,10 +55,9 @@ class CopiedFields(Copies):
     The copied entity (the employee) has the fields that locate the entity with the copies (its department), and that
     one has the fields that say which entity it refers to (its manager's number).
 
-    Consistency: in the same partition, the copies change in one entity group transaction with their source, on
-    condition of both ETags. So readers never see stale copies, even when an entity starts to refer to another. In
-    another table, copies are eventually consistent; see docs/protocols/intents.md. A change that would refer to an
-    entity that does not exist is rejected. When the source is deleted, its copies are removed.
+    Consistency: in the same partition, the copies change in one transaction with their source, so readers never see
+    stale copies. In another table, copies are eventually consistent; see docs/protocols/intents.md. A change that would
+    refer to an entity that does not exist is rejected. When the source is deleted, its copies are removed.
 
     There can be only one entity to copy into. Writes made without the sets are not copied: declare it for both,
     `manager` for the employees and `manager.filled_from(employees)` for the departments. Values that callers give for
@@ -106,7 +105,6 @@ class CopiedFields(Copies):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the copied fields, and of those that locate the copies."""
         return {*self.key.fields, *self.copies}
 
     @property
@@ -122,7 +120,6 @@ class CopiedFields(Copies):
         return FilledCopies(self, entity_set)
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that an entity with copies has the fields that refer to another."""
         check_partition(self.name, self.key, key, self.placement)
         for name in self.refers:
             if name not in key.fields:
@@ -131,7 +128,6 @@ class CopiedFields(Copies):
                 )
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the entity that may refer to this one."""
         values = {name: fields.get(name) for name in self.key.fields}
         if any(value is None for value in values.values()):
             return []
@@ -149,7 +145,6 @@ class CopiedFields(Copies):
         return super().affected_keys(change)
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that updates the copies, if the entity with these keys refers to this one."""
         if row is None or self.referred(primary.key, RowLayout(self.key).entity(row)) != primary.row:
             return None
         copies = self.copied({} if primary.fields is None else primary.fields)
@@ -196,12 +191,7 @@ class CopiedFields(Copies):
 
 
 class FilledCopies(LookedUpFields):
-    """Maintain the copies in the set of the entities that hold them.
-
-    :param copies: what is copied
-    :param source: the set that is copied from
-    :raises BadDesign: that set does not declare the copies
-    """
+    """Maintain the copies in the set of the entities that hold them."""
 
     def __init__(self, copies: CopiedFields, source: EntitySet[Any, Any]) -> None:
         if copies not in source.derived:
@@ -232,10 +222,7 @@ class FilledCopies(LookedUpFields):
             raise BadDesign(self.name, table, f"the copies are in {expected!r}", "use that table")
 
     async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with the copies of the entity that it refers to.
-
-        :raises ReferenceNotFound: it starts to refer to an entity that does not exist
-        """
+        """Return a change with the copies of the entity that it refers to."""
         if change.new is None:
             return change, []
         old, new = (None if side is None else self._referred(side) for side in (change.old, change.new))

@@ -50,7 +50,6 @@ class EntityGroupTransaction(Pattern[Account_co]):
 
     @property
     def location(self) -> str:
-        """The table, for errors."""
         return f"table {self.table.name}"
 
     @recipe
@@ -69,8 +68,6 @@ class EntityGroupTransaction(Pattern[Account_co]):
         :raises EntityNotFound: an entity to be changed does not exist
         :raises DuplicateIndexValue: an entity outside the transaction, or two in it, have the same key in an index
         :raises TransactionFailed: the service rejected the transaction for another reason
-
-        Guide: entity group transactions.
         """
         entities = await commit(self.account, self.table, *changes, retry_for=retry_for)
         pairs = zip(changes, entities, strict=True)

@@ -33,10 +33,6 @@ class EventualTransaction(Pattern[Account_co]):
     >>> storage = connect()
     >>> by_id = EntitySet(storage, "EmployeesById", Key("{Department}", "{EmployeeId:06d}"))
     >>> by_name = EntitySet(storage, "EmployeesByName", Key("{LastName}", "{EmployeeId:06d}"))
-    >>> hiring = EventualTransaction(storage, "hiring", "hire", [by_id.insert_or_replace, by_name.insert_or_replace])
-    Traceback (most recent call last):
-        ...
-    tablepatterns.errors.BadDesign: step = 'insert_or_replace': two steps have this name; give a dict of steps by name
     >>> hiring = EventualTransaction(
     ...     storage, "hiring", "hire", {"by id": by_id.insert_or_replace, "by name": by_name.insert_or_replace}
     ... )
@@ -54,8 +50,8 @@ class EventualTransaction(Pattern[Account_co]):
     A step may run twice, even in two workers at once after a stall. So each must be idempotent, as insert-or-replace
     and delete-if-exists are.
 
-    Cost: `start` 1 queue transaction, as much as 11 table operations. The worker takes two more of the queue, to
-    receive and to delete the message, and the cost of the steps; with `remember` another after each step but the last.
+    Cost: a worker takes two requests of the queue, to receive and to delete the message, and the cost of the steps;
+    with `remember` another after each step but the last.
 
     :param account: where the queue is
     :param queue: the queue's name; the first message creates it

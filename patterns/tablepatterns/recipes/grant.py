@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from ipaddress import AddressValueError, IPv4Address
 from typing import Any, Final, Literal, TypeAlias
 
@@ -200,9 +201,7 @@ def grant(
     ['by ann']
 
     The service rejects everything outside the range, the permissions and the lifetime. The range is exactly that of
-    `EntitySet.range`; a plain signature would include the end of a prefix. A grant raises `BadDesign` if other rows
-    could be in the range, such as copies of other entities, or rows of the sets in `excluding`; or if the client may
-    write, but could not keep derived data consistent. Tokens do not contain the account key, and no repr shows a token.
+    `EntitySet.range`. Tokens do not contain the account key, and no repr shows a token.
 
     A token cannot be revoked unless you name a `policy`; let it expire soon. Blobs and queues are not covered. Sets
     that are not in `excluding` are not checked. A client that may write can put any row in the range, of any shape.
@@ -241,36 +240,18 @@ def grant(
         _check_other(subject, scope, excluded_set)
     table = account.table(subject if isinstance(subject, str) else subject.table.name)
     allowed = protocol or ("https" if table.service_address.startswith("https:") else "https,http")
-    return Grant(account, table, Terms(letters, scope, expires, policy, _address(ip), allowed))
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The terms of every token of a grant.
-
-    :param permissions: letters of `raud` in this order, or None to use those of the policy
-    """
-
-    permissions: str | None
-    scope: KeyScope
-    expires: timedelta
-    policy: str | None
-    ip: str | None
-    protocol: str
-
-    def signature(self, expiry: datetime) -> dict[str, Any]:
-        """Return the arguments of `generate_table_sas`."""
-        return {
-            "permission": self.permissions,
-            "expiry": expiry,
-            "policy_id": self.policy,
-            "ip_address_or_range": self.ip,
-            "protocol": self.protocol,
-            "start_pk": self.scope.first_partition,
-            "start_rk": self.scope.first_row,
-            "end_pk": self.scope.last_partition,
-            "end_rk": self.scope.last_row,
-        }
+    sign = partial(
+        table.signed,
+        permission=letters,
+        policy_id=policy,
+        ip_address_or_range=_address(ip),
+        protocol=allowed,
+        start_pk=scope.first_partition,
+        start_rk=scope.first_row,
+        end_pk=scope.last_partition,
+        end_rk=scope.last_row,
+    )
+    return Grant(account, table, expires, sign, f"{f'policy {policy}' if letters is None else letters} {scope}")
 
 
 class Grant:
@@ -282,10 +263,14 @@ class Grant:
     Guide: shared access signatures (generating and delivering cost something).
     """
 
-    def __init__(self, account: Account, table: Table, terms: Terms) -> None:
+    def __init__(
+        self, account: Account, table: Table, lifetime: timedelta, sign: Callable[..., str], description: str
+    ) -> None:
         self._account = account
         self._table = table
-        self.terms = terms
+        self._lifetime = lifetime
+        self._sign = sign
+        self._description = description
         self._current_token = self._new()
 
     @property
@@ -318,17 +303,16 @@ class Grant:
         self._current_token = self._new()
 
     def _new(self) -> tuple[str, datetime]:
-        expiry = (self._account.now() + self.terms.expires).replace(microsecond=0)
-        return self._table.signed(**self.terms.signature(expiry)), expiry
+        expiry = (self._account.now() + self._lifetime).replace(microsecond=0)
+        return self._sign(expiry=expiry), expiry
 
     def _valid_token(self) -> tuple[str, datetime]:
-        if self._current_token[1] - self._account.now() < self.terms.expires / 4:
+        if self._current_token[1] - self._account.now() < self._lifetime / 4:
             self.renew()
         return self._current_token
 
     def __repr__(self) -> str:
-        may = f"policy {self.terms.policy}" if self.terms.permissions is None else self.terms.permissions
-        return f"<Grant {self._table.name} {may} {self.terms.scope}>"
+        return f"<Grant {self._table.name} {self._description}>"
 
 
 class _Renewing(AzureSasCredential):
@@ -457,10 +441,10 @@ def _check_own(subject: AnySet, scope: KeyScope, letters: str) -> None:
     """Reject a range that contains rows derived from other entities, or whose client could not update derived rows."""
     writes = bool(_WRITES.intersection(letters))
     for derived in subject.derived:
-        if writes and (derived.is_eventual or scope.splits_partitions):
+        follows_others = derived.is_eventual or scope.splits_partitions
+        if writes and follows_others:
             rule = "its rows are outside the granted range, so the client could not keep them consistent"
             raise BadDesign("derived", derived.name, rule, "grant 'r' only, and write through your own service")
-        follows_others = derived.is_eventual or scope.splits_partitions
         if follows_others and not scope.is_whole_table and _is_in(derived, subject, subject.table.name):
             _check_outside(derived.name, _keys_of(derived, subject), scope)
 

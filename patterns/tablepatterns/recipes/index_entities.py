@@ -39,11 +39,9 @@ class IndexEntity(Lists):
     that PartitionKey elsewhere. In the partition it lists the RowKeys of the employees in order, elsewhere both keys.
     When the last employee leaves the list, the row is deleted.
 
-    Consistency: in the partition, the list changes in one entity group transaction with the entity, on condition of
-    both ETags; if another writer of the list was faster, the write is retried. In a table or in blobs, lists are
-    eventually consistent: if a process crashes at any point, draining the intents queue leaves each list correct; see
+    Consistency: in the partition, the list changes in one transaction with the entity; if another writer of the list
+    was faster, the write is retried. In a table or in blobs, lists are eventually consistent; see
     docs/protocols/intents.md. `find_all` reads the entities too, so it never returns one that no longer has the value.
-    No entity is listed twice.
 
     Writers of one list contend with each other; `spread` reduces that. A row holds 1 MiB, some 20,000 keys. In the
     partition a write beyond that is rejected; elsewhere its message goes to the poison queue. Spread the list, or keep
@@ -91,17 +89,14 @@ class IndexEntity(Lists):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields in the keys of the lists."""
         return {*self.fields, *(self._key.fields if self._key else ())}
 
     def row_store(self, account: Account) -> RowStore | None:
-        """Return the container of the lists; None if they are in a table."""
         if not isinstance(self.placement, InBlobs):
             return None
         return BlobRows(account, self.placement.container, self.key_list.name)
 
     def layout(self, primary: Key) -> Key:
-        """Return the key of the rows, for entities with that primary key."""
         if self._key is None:
             return _default(primary, self.fields, is_eventual=self.is_eventual, spread=self.spread)
         return spread_key(self._key) if self.spread > 1 else self._key
@@ -111,7 +106,6 @@ class IndexEntity(Lists):
         return self.layout(key)
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that the rows are where the store says, and that entities have the fields of their key."""
         layout = self.layout(key)
         check_partition(self.name, layout, key, self.placement)
         for field in self.fields:
@@ -120,7 +114,6 @@ class IndexEntity(Lists):
                 raise BadDesign(self.name, field, rule, "add the field to the key, or leave out the key")
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the row that lists an entity; none if a field is missing."""
         return self.rows_of(self.layout(key), key, fields)
 
     def affected_keys(self, change: Change) -> list[Keys]:
@@ -129,7 +122,6 @@ class IndexEntity(Lists):
         return [] if old == new else [*old, *new]
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that adds the entity to a list, or removes it."""
         entries = self.entries_in(keys, row)
         belongs = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
         if belongs == (primary.row in entries):

@@ -8,10 +8,10 @@ from ..argument_types import checked
 from ..entity_set.derived import Index
 from ..entity_set.placement import InTable
 from ..errors import BadDesign
-from ..key import Key
+from ..key import K, Key
 
 
-class InterPartitionIndex(Index):
+class InterPartitionIndex(Index[K]):
     """Look up and sort entities by a second key, using copies stored in other partitions.
 
     Use it when lookups by the second key should not load the primary's partition, or when callers do not know that
@@ -34,10 +34,9 @@ class InterPartitionIndex(Index):
 
     Consistency: the writer updates the copies right after the primary. Until then a reader may see an old copy, or
     none; use `get` when you need the current entity. If the writer crashes in between, a worker finishes the update
-    from the intents queue; once the queue is empty, every copy matches its primary, and there are no others. An entity
-    that was read from a copy can be written back; the write is rejected if the primary has changed. A process that
-    stalls for more than half the lease between two requests may leave an orphaned copy or a duplicate: `verify` finds
-    it and `repair` fixes it. How this works: docs/protocols/intents.md.
+    from the intents queue; once the queue is empty, every copy matches its primary. An entity that was read from a copy
+    can be written back; the write is rejected if the primary has changed. How this works, and what a stalled process
+    may leave: docs/protocols/intents.md.
 
     Uniqueness: with `unique=True`, the key is reserved before the primary is written, and a second entity with the same
     key raises `DuplicateIndexValue`; nothing is written. Otherwise the first entity keeps the copy, and `verify`
@@ -69,7 +68,7 @@ class InterPartitionIndex(Index):
     @checked
     def __init__(
         self,
-        key: Key,
+        key: Key[K],
         *,
         table: str | None = None,
         include: Iterable[str] | None = None,
@@ -82,8 +81,7 @@ class InterPartitionIndex(Index):
         self.is_unique = unique
         self.name = name or f"{key.partition_template}/{key.row_template}"
 
-    def check_key(self, key: Key, table: str) -> None:
-        """Check that the copies are outside the primary's partition."""
+    def check_key(self, key: Key[K], table: str) -> None:
         if self.placement == InTable() and self.key.partition_template == key.partition_template:
             rule = "its copies would share the primary's partition"
             raise BadDesign(f"index {self.name}", self.key.partition_template, rule, "use an IntraPartitionIndex")

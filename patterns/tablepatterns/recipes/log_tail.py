@@ -17,7 +17,7 @@ from ..entity_set.hooks import Selection
 from ..entity_set.mapping import PropertyMapping
 from ..key import Key, at_least
 from ..key import between as span_of
-from ..models.options import OnUnrecognized, Upgrade
+from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, check_key_order, recipe, stream
 from ..retry import RETRY_FOR
 
@@ -78,7 +78,7 @@ class LogTail(EntitySet[Account_co, E]):
         row_prefix: str = "",
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
-        model: type[E] | None = None,
+        model: type[E] | OneOf[E] | None = None,
         versions: Iterable[tuple[int, Upgrade]] = (),
         on_unrecognized: OnUnrecognized = "raise",
     ) -> None:
@@ -116,7 +116,7 @@ class LogTail(EntitySet[Account_co, E]):
         if self._layer is None:
             return await self._create(self._completed(entity), retry_for)
         adapter, instance = self._layer.adapter, cast("E", entity)
-        fields = adapter.model.accepted(self._completed(adapter.new_fields(instance)))
+        fields = adapter.types.of_instance(instance).accepted(self._completed(adapter.new_fields(instance)))
         return adapter.after_write(instance, await self._create(fields, retry_for))
 
     def _completed(self, entity: Mapping[str, Any]) -> dict[str, Any]:

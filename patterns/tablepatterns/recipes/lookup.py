@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from itertools import compress
-from typing import Any, Final, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from ..argument_types import check_least, checked
 from ..arguments import fields_of
 from ..entity import Entity
+from ..entity_set.commit import E
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import primary_keys
+from ..entity_set.internals import adapter_or_none, entity_or_instance, primary_keys, stored_fields
 from ..errors import BadDesign, BadInput
 from ..recipe import Account, Account_co, Pattern, new_lock, recipe
 
 Keys = tuple[str, str]
+Row = TypeVar("Row")
 
 _DEFAULT_EXPIRY: Final = timedelta(minutes=5)
 _CAPACITY: Final = 10_000
 
 
-class Lookup(Pattern[Account_co]):
+class Lookup(Pattern[Account_co], Generic[Account_co, E]):
     """Look up the entities that others refer to, from a cache.
 
     Use it to join with a small set that rarely changes, such as employees with the names of their departments: Table
@@ -60,7 +62,7 @@ class Lookup(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        entity_set: EntitySet[Account_co, Any],
+        entity_set: EntitySet[Account_co, E],
         *,
         expires: timedelta | None = _DEFAULT_EXPIRY,
         whole_table: bool = False,
@@ -73,6 +75,7 @@ class Lookup(Pattern[Account_co]):
         check_least("capacity", capacity, 1, BadDesign)
         check_least("max_concurrency", max_concurrency, 1, BadDesign)
         self.entity_set: EntitySet[Account] = entity_set.without_model()
+        self._models = adapter_or_none(entity_set)
         self.expires = expires
         self.whole_table = whole_table
         self.max_concurrency = max_concurrency
@@ -80,64 +83,55 @@ class Lookup(Pattern[Account_co]):
         self._lock = new_lock(entity_set.account)
 
     @recipe
-    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
         """Return the entity with this key, or None. Cost: none, or 1 transaction.
 
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
-
-        Guide: join in the client.
         """
         (entity,) = await self.get_many([fields_of(key, fields)])
         return entity
 
     @recipe
-    async def get_many(self, keys: Iterable[Mapping[str, Any]]) -> list[Entity | None]:
+    async def get_many(self, keys: Iterable[Mapping[str, Any]]) -> list[E | None]:
         """Return the entities with these keys in the order asked for, None for those that do not exist.
 
         Cost: 1 transaction for each key that is not cached.
 
         :param keys: for each entity, a value for every field of the key; duplicates are allowed
         :raises BadKey: a key field is missing, or its value cannot be part of a key
-
-        Guide: join in the client.
         """
-        keys_and_fields = [(self.entity_set.key.format(fields), fields) for fields in keys]
+        field_lists = [stored_fields(self._models, fields) for fields in keys]
+        keys_and_fields = [(self.entity_set.key.format(fields), fields) for fields in field_lists]
         entities = await self._entities_by_key(dict(keys_and_fields))
         rows = [entities[row_keys] for row_keys, _ in keys_and_fields]
-        return [None if row is None else row.copy() for row in rows]
+        return [None if row is None else entity_or_instance(self._models, row.copy()) for row in rows]
 
     @recipe
-    async def join(
-        self, rows: Iterable[Mapping[str, Any]], *, on: Mapping[str, str] | None = None
-    ) -> list[tuple[Mapping[str, Any], Entity | None]]:
+    async def join(self, rows: Iterable[Row], *, on: Mapping[str, str] | None = None) -> list[tuple[Row, E | None]]:
         """Return each row with the entity that it refers to, or with None.
 
         Cost: 1 transaction for each key that is not cached.
 
-        :param rows: entities, or other mappings; one without a value for a field of the key refers to nothing
+        :param rows: entities, other mappings or instances of models; one without a value for a field of the key refers
+            to nothing
         :param on: for a field of the key, its name in the rows, if different
         :raises BadInput: the key has no such field
         :raises BadKey: a row has a value that cannot be part of a key
-
-        Guide: join in the client.
         """
         names = {field: field for field in self.entity_set.key.fields} | dict(on or {})
         for field in names.keys() - set(self.entity_set.key.fields):
             raise BadInput("on", field, f"the key has the fields {self.entity_set.key.fields}", "name one of them")
         row_list = list(rows)
-        references = [{field: row.get(name) for field, name in names.items()} for row in row_list]
+        references = [{field: _value(row, name) for field, name in names.items()} for row in row_list]
         complete = [None not in reference.values() for reference in references]
         partners = iter(await self.get_many(compress(references, complete)))
         return [(row, next(partners) if refers else None) for row, refers in zip(row_list, complete, strict=True)]
 
     @recipe
     async def refresh(self) -> None:
-        """Empty the cache, and with `whole_table` read the table now. Cost: none, or 1 transaction per 1,000 rows.
-
-        Guide: join in the client.
-        """
+        """Empty the cache, and with `whole_table` read the table now. Cost: none, or 1 transaction per 1,000 rows."""
         self.forget()
         if self.whole_table:
             await self._entities_by_key({})
@@ -149,19 +143,19 @@ class Lookup(Pattern[Account_co]):
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key, or none
         """
-        key_fields = fields_of(key, fields)
+        key_fields = stored_fields(self._models, fields_of(key, fields))
         self._cache.drop(self.entity_set.key.format(key_fields) if key_fields and not self.whole_table else None)
 
     async def _entities_by_key(self, fields_by_key: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
         async with self._lock:
             now, version = self.account.now(), self._cache.version
             until = self._until(now)
+            if self.whole_table and not self._cache.is_complete(now):
+                rows = [row async for row in self.entity_set.scan()]
+                everything = {primary_keys(self.entity_set, row): row for row in rows}
+                self._cache.put_all(everything, until, version)
+                return {keys: everything.get(keys) for keys in fields_by_key}
             if self.whole_table:
-                if not self._cache.is_complete(now):
-                    rows = [row async for row in self.entity_set.scan()]
-                    everything = {primary_keys(self.entity_set, row): row for row in rows}
-                    self._cache.put_all(everything, until, version)
-                    return {keys: everything.get(keys) for keys in fields_by_key}
                 return {keys: self._cache.get(keys, now) for keys in fields_by_key}
             missing = [keys for keys in fields_by_key if not self._cache.is_fresh(keys, now)]
             fresh = await self.entity_set.get_many(
@@ -173,12 +167,11 @@ class Lookup(Pattern[Account_co]):
             self._cache.put(read, until, version)
             return entities
 
-    def _until(self, now: datetime) -> datetime | None:
+    def _until(self, now: datetime) -> datetime:
         try:
-            return None if self.expires is None else now + self.expires
+            return now + (self.expires or timedelta.max)
         except OverflowError:
-            # Later than the last datetime
-            return None
+            return datetime.max.replace(tzinfo=timezone.utc)
 
 
 class _Cache:
@@ -186,20 +179,20 @@ class _Cache:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._rows: dict[Keys, tuple[Entity | None, datetime | None]] = {}
-        self._whole_until: tuple[datetime | None] | None = None
+        self._rows: dict[Keys, tuple[Entity | None, datetime]] = {}
+        self._whole_until: datetime | None = None
         self.version = 0
 
     def is_fresh(self, keys: Keys, now: datetime) -> bool:
-        return keys in self._rows and _is_valid(self._rows[keys][1], now)
+        return keys in self._rows and now < self._rows[keys][1]
 
     def get(self, keys: Keys, now: datetime) -> Entity | None:
         return self._rows[keys][0] if self.is_fresh(keys, now) else None
 
     def is_complete(self, now: datetime) -> bool:
-        return self._whole_until is not None and _is_valid(self._whole_until[0], now)
+        return self._whole_until is not None and now < self._whole_until
 
-    def put(self, read: Mapping[Keys, Entity | None], until: datetime | None, version: int) -> None:
+    def put(self, read: Mapping[Keys, Entity | None], until: datetime, version: int) -> None:
         if version != self.version:
             return
         for keys, entity in read.items():
@@ -208,10 +201,10 @@ class _Cache:
         while len(self._rows) > self._capacity:
             del self._rows[next(iter(self._rows))]
 
-    def put_all(self, read: Mapping[Keys, Entity], until: datetime | None, version: int) -> None:
+    def put_all(self, read: Mapping[Keys, Entity], until: datetime, version: int) -> None:
         if version == self.version:
             self._rows = {keys: (entity, until) for keys, entity in read.items()}
-            self._whole_until = (until,)
+            self._whole_until = until
 
     def drop(self, keys: Keys | None) -> None:
         self.version += 1
@@ -221,5 +214,5 @@ class _Cache:
             self._rows.pop(keys, None)
 
 
-def _is_valid(until: datetime | None, now: datetime) -> bool:
-    return until is None or now < until
+def _value(row: object, name: str) -> Any:
+    return cast("Mapping[str, Any]", row).get(name) if isinstance(row, Mapping) else getattr(row, name, None)

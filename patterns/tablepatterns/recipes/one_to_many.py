@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, Generic, cast
+
+from typing_extensions import TypeVar
 
 from ..argument_types import check_has_run, checked
 from ..arguments import fields_of
@@ -13,27 +15,38 @@ from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from
+from ..entity_set.internals import (
+    adapter_or_none,
+    check_not_moved,
+    check_read_from,
+    entity_or_instance,
+    stored_fields,
+    stored_form,
+)
 from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
+from ..jobs.walk import WalkReport
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, is_sync, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, contended
 from ..same_value import same_value
 
+P = TypeVar("P", default=Entity)
+C = TypeVar("C", default=Entity)
+
 
 @dataclass(frozen=True)
-class Family:
+class Family(Generic[P, C]):
     """One parent with all its children.
 
     :param parent: the parent, or None if it does not exist
     :param children: its children, in key order; on the Cosmos DB Table API the order is undefined
     """
 
-    parent: Entity | None
-    children: tuple[Entity, ...]
+    parent: P | None
+    children: tuple[C, ...]
 
 
-class OneToMany(Pattern[Account_co]):
+class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     """Find the children of a parent, and the parent of a child, with point and range queries only.
 
     Use it for one-to-many relationships, such as a department and its employees.
@@ -77,8 +90,8 @@ class OneToMany(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        parents: EntitySet[Account_co, Any],
-        children: EntitySet[Account_co, Any],
+        parents: EntitySet[Account_co, P],
+        children: EntitySet[Account_co, C],
         *,
         by: Mapping[str, str] | None = None,
         via: Index | None = None,
@@ -88,6 +101,7 @@ class OneToMany(Pattern[Account_co]):
             check_not_moved(entity_set, "OneToMany")
         self.parents: EntitySet[Account] = parents.without_model()
         self.children: EntitySet[Account] = children.without_model()
+        self._parent_models, self._child_models = adapter_or_none(parents), adapter_or_none(children)
         self.via = via
         if is_sync(parents.account) != is_sync(children.account):
             rule = "one of the two accounts is sync, and the other is not"
@@ -113,17 +127,19 @@ class OneToMany(Pattern[Account_co]):
         return first == second and self.parents.key.partition_template == self.children.key.partition_template
 
     @recipe
-    async def parent_of(self, entity: Mapping[str, Any]) -> Entity | None:
+    async def parent_of(self, entity: C | Mapping[str, Any]) -> P | None:
         """Return a child's parent; None if it does not exist or the child names none. Cost: 1 transaction.
 
         :param entity: a child, or its fields
         """
-        check_read_from(self.children, entity)
-        fields = {field: entity.get(name) for field, name in self.names.items()}
-        return None if None in fields.values() else await self.parents.get(fields)
+        child = stored_form(self._child_models, entity)
+        check_read_from(self.children, child)
+        fields = {field: child.get(name) for field, name in self.names.items()}
+        parent = None if None in fields.values() else await self.parents.get(fields)
+        return None if parent is None else entity_or_instance(self._parent_models, parent)
 
     @stream
-    async def children_of(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[Entity]:
+    async def children_of(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[C]:
         """Yield all children of a parent, in key order. Cost: 1 transaction per page of up to 1,000.
 
         On the Cosmos DB Table API the order is undefined.
@@ -132,14 +148,16 @@ class OneToMany(Pattern[Account_co]):
         :param fields: a value for every field of the parent's key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        key_fields = fields_of(key, fields)
+        key_fields = stored_fields(self._parent_models, fields_of(key, fields))
         self.parents.key.format(key_fields)
         child_fields = {self.names[field]: value for field, value in key_fields.items()}
         async for entity in self.children.range(self.via, child_fields):
-            yield entity
+            child = entity_or_instance(self._child_models, entity)
+            if child is not None:
+                yield child
 
     @recipe
-    async def family(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Family:
+    async def family(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Family[P, C]:
         """Return a parent with all its children. Cost: 1 transaction, and 1 per page of up to 1,000, at once.
 
         :param key: the fields as a mapping, for field names that are also parameter names
@@ -148,19 +166,19 @@ class OneToMany(Pattern[Account_co]):
         """
         key_fields = fields_of(key, fields)
 
-        async def parent() -> list[Entity]:
-            entity = await self.parents.get(key_fields)
-            return [] if entity is None else [entity]
+        async def parents() -> list[Any]:
+            entity = await self.parents.get(stored_fields(self._parent_models, key_fields))
+            return [None if entity is None else entity_or_instance(self._parent_models, entity)]
 
-        async def children() -> list[Entity]:
+        async def children() -> list[Any]:
             return [entity async for entity in self.children_of(key_fields)]
 
-        parents, belonging = await self.account.gather(parent(), children(), independent=True)
-        return Family(parents[0] if parents else None, tuple(belonging))
+        (parent,), belonging = await self.account.gather(parents(), children(), independent=True)
+        return Family(parent, tuple(belonging))
 
 
 @dataclass(frozen=True)
-class Changed:
+class Changed(WalkReport):
     """The progress of a change of shared fields.
 
     :param entities: how many entities were checked so far
@@ -253,12 +271,14 @@ class SharedFields(Pattern[Account_co]):
         if not 1 <= chunk <= MAX_TRANSACTION_OPERATIONS:
             rule = f"a transaction has 1 to {MAX_TRANSACTION_OPERATIONS} operations"
             raise BadInput("chunk", chunk, rule, "give a number in that range")
-        key_fields = fields_of(key, parent)
+        key_fields = stored_fields(self._models, fields_of(key, parent))
+        if self._models is not None:
+            model = self._models.model
+            changes = {name: None if value is None else model.field(name, value) for name, value in changes.items()}
         total = Changed(0, 0, resume)
         while True:
             step = partial(self._change_chunk, changes, chunk, total.token, key_fields, retry_for)
-            now = await contended(self.account, step, retry_for)
-            total = Changed(total.entities + now.entities, total.written + now.written, now.token)
+            total += await contended(self.account, step, retry_for)
             if progress is not None:
                 check_has_run("progress", progress(total))
             if total.token is None:

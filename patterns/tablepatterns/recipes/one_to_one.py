@@ -38,9 +38,9 @@ class OneToOne(Pattern[Account_co]):
     'B-XY 1'
 
     Consistency: an explicit link exists once both sides name each other, and ends as soon as one does not. If a process
-    crashes between the two writes, there is no link, and linking again is safe: `second_of` and `first_of` return None,
-    and `unlink` clears the half that was written. Both writes are conditional on the ETags that were read, so if two
-    callers link one entity to different partners, only one succeeds. A partner can be deleted at any time.
+    crashes between the two writes, there is no link, and linking again is safe; `unlink` clears the half that was
+    written. If two callers link one entity to different partners, only one succeeds. A partner can be deleted at any
+    time.
 
     Cost: `second_of` and `first_of` 1 storage transaction; `link` and `unlink` 2, or 1 if both are in one partition of
     one table.
@@ -95,9 +95,7 @@ class OneToOne(Pattern[Account_co]):
         :raises BadInput: one of them has another partner, or was not read completely; or partners have equal keys
         :raises EntityChanged: one of them changed since it was read; there is no new link
         """
-        self._check(first, second)
-        names = self._names()
-        keys = _keys_of(self.first, first), _keys_of(self.second, second)
+        names, keys = self._names_and_keys(first, second)
         for entity, partner in zip((first, second), reversed(keys), strict=True):
             partner_key = tuple(entity.get(name) for name in names)
             if partner_key not in ((None, None), partner):
@@ -117,9 +115,7 @@ class OneToOne(Pattern[Account_co]):
         :raises BadInput: neither names the other
         :raises EntityChanged: one of them changed since it was read; if that is the second, the link has ended
         """
-        self._check(first, second)
-        names = self._names()
-        keys = _keys_of(self.first, first), _keys_of(self.second, second)
+        names, keys = self._names_and_keys(first, second)
         sides = [(self.first, first, keys[1]), (self.second, second, keys[0])]
         linked = [
             (owner, entity) for owner, entity, partner_key in sides if tuple(map(entity.get, names)) == partner_key
@@ -134,13 +130,9 @@ class OneToOne(Pattern[Account_co]):
         else:
             await self._write(first, second, retry_for)
 
-    def _check(self, first: Entity, second: Entity) -> None:
-        check_read_from(self.first, first)
-        check_read_from(self.second, second)
-
     async def _write(self, first: Entity, second: Entity, retry_for: float) -> None:
         same_table = self.first.table.name.lower() == self.second.table.name.lower()
-        if same_table and _keys_of(self.first, first)[0] == _keys_of(self.second, second)[0]:
+        if same_table and primary_keys(self.first, first)[0] == primary_keys(self.second, second)[0]:
             writes = self.first.replacing(first), self.second.replacing(second)
             await commit(self.account, self.first.table, *writes, retry_for=retry_for)
             return
@@ -162,14 +154,12 @@ class OneToOne(Pattern[Account_co]):
         if partner is None:
             return None
         back = tuple(partner.get(name) for name in self.links)
-        return partner if back == _keys_of(own_set, entity) else None
+        return partner if back == primary_keys(own_set, entity) else None
 
-    def _names(self) -> tuple[str, str]:
+    def _names_and_keys(self, first: Entity, second: Entity) -> tuple[tuple[str, str], tuple[Keys, Keys]]:
+        check_read_from(self.first, first)
+        check_read_from(self.second, second)
         if self.links is None:
             rule = "these sets are linked by equal keys"
             raise BadInput("links", None, rule, "insert both entities; there is nothing to link")
-        return self.links
-
-
-def _keys_of(owner: EntitySet[Account], entity: Mapping[str, Any]) -> Keys:
-    return primary_keys(owner, entity)
+        return self.links, (primary_keys(self.first, first), primary_keys(self.second, second))

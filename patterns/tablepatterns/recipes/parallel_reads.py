@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
-from typing import Any, cast
+from typing import Any, Generic, cast
 
 from azure.core.exceptions import AzureError
 
 from ..argument_types import check_least, checked
-from ..entity import Entity
+from ..entity_set.commit import E
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import as_stored
+from ..entity_set.internals import adapter_or_none, stored_fields
 from ..errors import BadDesign, BadInput
 from ..filters import Filter, QueryClass
 from ..recipe import Account, Account_co, Pattern, recipe
 
 
 @dataclass(frozen=True)
-class Read:
+class Read(Generic[E]):
     """The result of one of several reads.
 
     :param asked: the fields that were requested
@@ -30,30 +29,30 @@ class Read:
     """
 
     asked: Mapping[str, Any]
-    entities: tuple[Entity, ...]
+    entities: tuple[E, ...]
     error: AzureError | None
 
 
 @dataclass(frozen=True)
-class ParallelResult:
+class ParallelResult(Generic[E]):
     """The results of all reads.
 
     :param reads: one result for each read, in the order of the request
     """
 
-    reads: tuple[Read, ...]
+    reads: tuple[Read[E], ...]
 
     @property
-    def entities(self) -> list[Entity]:
+    def entities(self) -> list[E]:
         """The entities of all reads that succeeded, in the order of the request."""
         return list(chain.from_iterable(read.entities for read in self.reads))
 
     @property
-    def failed(self) -> list[Read]:
+    def failed(self) -> list[Read[E]]:
         """The reads that failed; to retry one, pass its `asked` again."""
         return [read for read in self.reads if read.error is not None]
 
-    def all_or_raise(self) -> list[Entity]:
+    def all_or_raise(self) -> list[E]:
         """Return the entities of all reads.
 
         :raises AzureError: the first error, if a read failed
@@ -64,7 +63,7 @@ class ParallelResult:
         return self.entities
 
 
-class ParallelReads(Pattern[Account_co]):
+class ParallelReads(Pattern[Account_co], Generic[Account_co, E]):
     """Read several partitions in parallel, in the time of the slowest one instead of the sum of all.
 
     Use it to read several known partitions, such as all employees of some departments. Reads of one partition are
@@ -93,12 +92,11 @@ class ParallelReads(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, entity_set: EntitySet[Account_co, Any], *, max_concurrency: int = 8) -> None:
+    def __init__(self, entity_set: EntitySet[Account_co, E], *, max_concurrency: int = 8) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         check_least("max_concurrency", max_concurrency, 1, BadDesign)
-        self.entity_set: EntitySet[Account] = entity_set.without_model()
+        self.entity_set: EntitySet[Account, E] = entity_set
         self.max_concurrency = max_concurrency
-        self._as_stored = partial(as_stored, entity_set)
 
     @recipe
     async def ranges(
@@ -110,7 +108,7 @@ class ParallelReads(Pattern[Account_co]):
         where: Filter | None = None,
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
-    ) -> ParallelResult:
+    ) -> ParallelResult[E]:
         """Read a range of each of several partitions to its end. Cost: 1 transaction per page of each.
 
         :param keys: for each range the fields that `EntitySet.range` takes; at least those of the partition
@@ -120,21 +118,17 @@ class ParallelReads(Pattern[Account_co]):
         :param select: the properties to read
         :raises BadKey: the fields do not make a range; nothing was read
         :raises BadFilter: `where` cannot be applied to the rows, or needs a scan
-
-        Guide: asynchronous and parallel operations.
         """
 
-        async def read(fields: Mapping[str, Any]) -> list[Entity]:
-            condition, keys = self._as_stored(where, fields)
-            return [
-                entity async for entity in self.entity_set.range(via, keys, where=condition, allow=allow, select=select)
-            ]
+        async def read(fields: Mapping[str, Any]) -> list[E]:
+            entities = self.entity_set.range(via, fields, where=where, allow=allow, select=select)
+            return [entity async for entity in entities]
 
         key = self.entity_set.key if via is None else via.key
         return await self._read_all(read, keys, key.range)
 
     @recipe
-    async def points(self, keys: Iterable[Mapping[str, Any]], /) -> ParallelResult:
+    async def points(self, keys: Iterable[Mapping[str, Any]], /) -> ParallelResult[E]:
         """Read many entities by their keys; one that does not exist is an empty result. Cost: 1 transaction each.
 
         :param keys: for each entity a value for every field of the key
@@ -143,23 +137,23 @@ class ParallelReads(Pattern[Account_co]):
         Guide: asynchronous and parallel operations; point query.
         """
 
-        async def read(fields: Mapping[str, Any]) -> list[Entity]:
-            entity = await self.entity_set.get(self._as_stored(None, fields)[1])
+        async def read(fields: Mapping[str, Any]) -> list[E]:
+            entity = await self.entity_set.get(fields)
             return [] if entity is None else [entity]
 
         return await self._read_all(read, keys, self.entity_set.key.format)
 
     async def _read_all(
         self,
-        read: Callable[[Mapping[str, Any]], Coroutine[Any, Any, list[Entity]]],
+        read: Callable[[Mapping[str, Any]], Coroutine[Any, Any, list[E]]],
         keys: Iterable[Mapping[str, Any]],
         check: Callable[[Mapping[str, object]], object],
-    ) -> ParallelResult:
+    ) -> ParallelResult[E]:
         field_lists = list(keys)
         for fields in field_lists:
-            check(self._as_stored(None, fields)[1])
+            check(stored_fields(adapter_or_none(self.entity_set), fields))
 
-        async def result(fields: Mapping[str, Any]) -> Read:
+        async def result(fields: Mapping[str, Any]) -> Read[E]:
             try:
                 return Read(fields, tuple(await read(fields)), None)
             except BadInput:
@@ -168,10 +162,7 @@ class ParallelReads(Pattern[Account_co]):
             except AzureError as error:
                 return Read(fields, (), error)
 
+        calls = map(result, field_lists)
         return ParallelResult(
-            tuple(
-                await self.account.gather(
-                    *map(result, field_lists), max_concurrency=self.max_concurrency, independent=True
-                )
-            )
+            tuple(await self.account.gather(*calls, max_concurrency=self.max_concurrency, independent=True))
         )

@@ -52,8 +52,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
 
     Consistency: the entity is always in at least one of the two places, and during the move in both. Once `move` has
     returned it is in the new place only. If a process crashes at any point, draining the queue leaves the entity in one
-    place, complete, without a marker, and with the changes that others made to it in time. Only one of two concurrent
-    moves of an entity begins. An entity that has the new key already is never overwritten: the move is rejected.
+    place, with the changes that others made to it in time. Only one of two concurrent moves of an entity begins. An
+    entity that has the new key already is never overwritten: the move is rejected.
 
     A copy cannot be moved on until its move is completed by its caller or a worker. If an entity is deleted between the
     copy and the end of the move, such as by an `Archive`, the copy stays, and the archive has the entity too. If both
@@ -93,9 +93,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         self.lease = lease
         self._messages = entity_set.account.queue(self.queue)
         if lease < 1:
-            raise BadDesign(
-                "lease", lease, "it must be at least 1 second", "use twice the time that a request may take"
-            )
+            rule = "it must be at least 1 second"
+            raise BadDesign("lease", lease, rule, "use twice the time that a request may take")
         # An index without any field of the key could not follow any move
         _check_indexes(self.entity_set, entity_set.key.fields)
         if entity_set.schema is not None:
@@ -133,13 +132,12 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         :raises EntityChanged: it changed since it was read; nothing was written
         :raises EntityNotFound: it does not exist any more
         :raises EntityAlreadyExists: another entity has the new key, or its key in an index; this one stays where it is
-
-        Guide: one-to-many relationships (moving an employee).
         """
         moving, changes = self._moving(entity, fields_of(key, fields))
         route = self._route(moving, changes)
         self.entity_set.replacing(moving)
-        lease = await Lease.on_new(self.account, self._messages, Envelope(self.kind, _body(route)), self.lease)
+        body = {"id": route.id, "from": list(route.origin), "to": list(route.goal)}
+        lease = await Lease.on_new(self.account, self._messages, Envelope(self.kind, body), self.lease)
         if moving.get(MOVING_TO) != route.claim:
             await self._claim(moving, route, lease, retry_for)
         relocation = Relocation(self.entity_set, lease, route)
@@ -151,12 +149,9 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         await lease.complete()
         if moved_entity is None:
             raise EntityNotFound(f"the entity was moved to {route.goal}, and deleted or moved again since")
-        return cast(
-            "E",
-            moved_entity
-            if self._models is None or isinstance(entity, Entity)
-            else self._models.instance_of(moved_entity),
-        )
+        if self._models is None or isinstance(entity, Entity):
+            return cast("E", moved_entity)
+        return cast("E", self._models.instance_of(moved_entity))
 
     def _moving(self, entity: object, fields: Mapping[str, Any]) -> tuple[Entity, Mapping[str, Any]]:
         """Return a copy of the entity to move, and the changed fields of its key."""
@@ -224,16 +219,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
             ) and key.matches(c, d):
                 return Route(name, (a, b), (c, d))
             case _:
-                raise BadMessage(
-                    "move",
-                    NOT_SHOWN,
-                    f"it does not describe a move between keys of {key!r}",
-                    "send messages with `move`",
-                )
-
-
-def _body(route: Route) -> dict[str, Any]:
-    return {"id": route.id, "from": list(route.origin), "to": list(route.goal)}
+                rule = f"it does not describe a move between keys of {key!r}"
+                raise BadMessage("move", NOT_SHOWN, rule, "send messages with `move`")
 
 
 def _check_indexes(entity_set: EntitySet[Account], changed_names: Collection[str]) -> None:
@@ -241,19 +228,12 @@ def _check_indexes(entity_set: EntitySet[Account], changed_names: Collection[str
 
     :param changed_names: the key fields that change
     """
-    for derived in entity_set.derived:
-        if (
-            isinstance(derived, Index)
-            and derived.is_eventual
-            and not set(changed_names).intersection(derived.key.fields)
-        ):
-            _check_copies(derived, derived.shape(entity_set.key).include is None)
-
-
-def _check_copies(index: Index, is_complete: bool) -> None:
-    if index.is_unique:
-        rule = "its key is reserved for the original, so the copy would be rejected"
-        raise BadDesign("index", index.name, rule, "add a field that changes to its key, or use unique=False")
-    if not is_complete:
-        rule = "its row has the same key before and after the move, so it would not be updated at the end"
-        raise BadDesign("index", index.name, rule, "include all properties, or add a field that changes to its key")
+    for index in entity_set.derived:
+        if not isinstance(index, Index) or not index.is_eventual or not set(index.key.fields).isdisjoint(changed_names):
+            continue
+        if index.is_unique:
+            rule = "its key is reserved for the original, so the copy would be rejected"
+            raise BadDesign("index", index.name, rule, "add a field that changes to its key, or use unique=False")
+        if index.shape(entity_set.key).include is not None:
+            rule = "its row has the same key before and after the move, so it would not be updated at the end"
+            raise BadDesign("index", index.name, rule, "include all properties, or add a field that changes to its key")

@@ -5,7 +5,6 @@ Maintenance of large values and of encryption keys uses this, since it depends o
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
@@ -15,35 +14,34 @@ from ..entity_set.consistent_read import rows_at_once
 from ..entity_set.derived import Keys
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import mappings_of, primary_keys, primary_layout
-from ..entity_set.mapping import Mappings
 from ..entity_set.range_query import range_filter
 from ..filters import Filter, prop
 from ..key import Key, KeyRange
 from ..limits import SYSTEM_PROPERTIES
 from ..recipe import Account
 from ..retry import RETRY_FOR, contended
-from ..sdk.table import Table
 from .wide_entity.wide_entity import PART, WideEntity, part_key
 from .wide_parts import PARTS, Fields, Stored, head_of, stored
 
 AnySet: TypeAlias = EntitySet[Account, Any] | WideEntity[Account, Any]
 
 
-class StoredEntities(ABC):
-    """The rows of entities, each identified by the key that its mappings use."""
+class StoredEntities:
+    """The primary rows of a set, each identified by the key that its mappings use."""
 
-    moves: ClassVar[bool]
+    moves: ClassVar[bool] = False
     """Whether a property may move to another row."""
 
-    def __init__(self, table: Table, mappings: Mappings, key: Key) -> None:
-        self.table = table
-        self.mappings = mappings
+    def __init__(self, entity_set: AnySet, key: Key) -> None:
+        self.table = entity_set.table
+        self.mappings = mappings_of(entity_set)
+        self._set: Any = entity_set
         self._key = key
 
     @property
     def tables(self) -> frozenset[str]:
         """The names of the tables with rows of these entities, derived rows included."""
-        return frozenset({self.table.name})
+        return frozenset({self.table.name, *(derived.table(self.table.name) for derived in self._set.derived)})
 
     def fits(self, key: Keys) -> bool:
         """Return whether an entity may have this key."""
@@ -61,51 +59,16 @@ class StoredEntities(ABC):
         """Return the key fields of the entity with this key."""
         return {name: value for name, value in self._key.parse(*key).items() if name != PART}
 
-    @abstractmethod
     def key(self, fields: Mapping[str, Any]) -> Keys:
         """Return the key of the entity with these fields."""
+        return primary_keys(self._set, fields)
 
-    @abstractmethod
     def key_of(self, row: Entity) -> Keys | None:
         """Return the key of a row's entity; None for a row of another kind."""
+        return keys_of(row) if primary_layout(self._set).fits(row) else None
 
-    @abstractmethod
     def where(self, keys: Collection[Keys]) -> Filter:
         """Return the filter for the rows of some entities of one partition; it may match rows of others."""
-
-    @abstractmethod
-    async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
-        """Return all rows of an entity as of one instant. Cost: 1 transaction."""
-
-    @abstractmethod
-    async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
-        """Return the stored properties of an entity, or None. Cost: 1 transaction."""
-
-
-class RowsOfSet(StoredEntities):
-    """The primary rows of a set."""
-
-    moves = False
-
-    def __init__(self, entity_set: EntitySet[Account]) -> None:
-        super().__init__(entity_set.table, mappings_of(entity_set), entity_set.key)
-        self._entity_set = entity_set
-
-    @property
-    def tables(self) -> frozenset[str]:
-        """The names of the tables with rows of these entities, derived rows included."""
-        return super().tables.union(derived.table(self.table.name) for derived in self._entity_set.derived)
-
-    def key(self, fields: Mapping[str, Any]) -> Keys:
-        """Return the key of the entity with these fields."""
-        return primary_keys(self._entity_set, fields)
-
-    def key_of(self, row: Entity) -> Keys | None:
-        """Return the key of a row's entity; None for a row of another kind."""
-        return keys_of(row) if primary_layout(self._entity_set).fits(row) else None
-
-    def where(self, keys: Collection[Keys]) -> Filter:
-        """Return the filter for the rows of some entities of one partition, which may include rows of others."""
         rows, row_keys = prop("RowKey"), sorted((row for _, row in keys), key=ordinal)
         (partition_key,) = {partition for partition, _ in keys}
         return (prop("PartitionKey") == partition_key) & (rows >= row_keys[0]) & (rows <= row_keys[-1])
@@ -120,61 +83,56 @@ class RowsOfSet(StoredEntities):
         return await self.table.get(*key, select=self.selected(names))
 
 
-class RowsOfWide(StoredEntities):
+class _Parts(StoredEntities):
     """The parts of wide entities, unpublished ones included; the key is that of the head."""
 
     moves = True
 
-    def __init__(self, entity_set: WideEntity[Account, Any]) -> None:
-        super().__init__(entity_set.table, mappings_of(entity_set), part_key(entity_set))
-        self._account = entity_set.account
+    @property
+    def tables(self) -> frozenset[str]:
+        return frozenset({self.table.name})
 
     def fits(self, key: Keys) -> bool:
-        """Return whether an entity may have this key."""
         return super().fits(key) and self._key.parse(*key)[PART] == 1
 
     def selected(self, names: Collection[str]) -> list[str]:
-        """Return the properties to select for some stored properties."""
         return super().selected({PARTS, *names})
 
     def key(self, fields: Mapping[str, Any]) -> Keys:
-        """Return the key of the entity with these fields."""
         names = [name for name in self._key.fields if name != PART]
         return self._key.format({name: fields.get(name) for name in names} | {PART: 1})
 
     def key_of(self, row: Entity) -> Keys | None:
-        """Return the key of a row's entity; None for a row of another kind."""
         partition_key, row_key = keys_of(row)
         head = head_of(row_key)
         key = None if head is None else (partition_key, head)
         return key if key and self.fits(key) else None
 
     def where(self, keys: Collection[Keys]) -> Filter:
-        """Return the filter for the rows of some entities of one partition, which may include rows of others."""
         ranges = [Stored(*key).range for key in keys]
         first = min((key_range.lower or "" for key_range in ranges), key=ordinal)
         behind = max((key_range.upper or "" for key_range in ranges), key=ordinal)
         return range_filter(KeyRange(ranges[0].partition_key, first, True, behind, False))
 
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
-        """Return all rows of an entity as of one instant. Cost: 1 transaction."""
         where = range_filter(Stored(*key).range)
 
         async def attempt() -> list[Entity]:
             return await rows_at_once(self.table, where, self.selected(names))
 
-        rows = await contended(self._account, attempt, RETRY_FOR)
+        rows = await contended(self._set.account, attempt, RETRY_FOR)
         return [row for row in rows if self.key_of(row) == key]
 
     async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
-        """Return the stored properties of an entity, or None. Cost: 1 transaction."""
         value = stored(*key, await self.rows_of(key, names), is_whole=False)
         return value.fields if value.parts else None
 
 
 def entity_rows(entity_set: AnySet) -> StoredEntities:
     """Return the rows of a set, or of wide entities."""
-    return RowsOfWide(entity_set) if isinstance(entity_set, WideEntity) else RowsOfSet(entity_set)
+    if isinstance(entity_set, WideEntity):
+        return _Parts(entity_set, part_key(entity_set))
+    return StoredEntities(entity_set, entity_set.key)
 
 
 def keys_of(row: Entity) -> Keys:

@@ -39,10 +39,9 @@ class Summary(Totals):
     such as the department itself: only the summary's own properties are written. Elsewhere it is a row of its own,
     which lists the group's entities and what each adds.
 
-    Consistency: in the partition, counts and sums change in one entity group transaction with the entity, on condition
-    of both ETags, so they are always exact; if another writer of the group was faster, the write is retried. Elsewhere
-    they are eventually consistent; see docs/protocols/intents.md. Each entity is listed with what it adds, so it is
-    never counted twice, however often a message is delivered.
+    Consistency: in the partition, counts and sums change in one transaction with the entity, so they are always exact;
+    if another writer of the group was faster, the write is retried. Elsewhere they are eventually consistent, and each
+    entity is counted once, however often a message is delivered; see docs/protocols/intents.md.
 
     Only whole numbers are added, since floats would drift. In the partition, the summary does not know entities that
     are older than it or were changed without the set: a count that would fall below zero is rejected, and `recount`
@@ -106,12 +105,10 @@ class Summary(Totals):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields that make the groups, and of those that are added up."""
         return {*self.layout.fields, *self.sums}
 
     @property
     def properties(self) -> list[str]:
-        """The names of the properties that hold totals."""
         return [*([self.count] if self.count else []), *self.sums.values()]
 
     def row_key_pattern(self, key: Key) -> Key | None:
@@ -119,11 +116,9 @@ class Summary(Totals):
         return self.layout if self.is_eventual else None
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that the rows are where the store says."""
         check_partition(self.name, self.layout, key, self.placement)
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the row of an entity's group, if it is in one."""
         return self.rows_of(self.layout, key, fields)
 
     def affected_keys(self, change: Change) -> list[Keys]:
@@ -143,7 +138,6 @@ class Summary(Totals):
         }
 
     async def operations(self, change: Change, rows: RowReader) -> list[Operation]:
-        """Return the operations that update the totals for a change."""
         parts = self._parts(change)
         return [self._added(keys, await rows.get(*keys), old, new) for keys, (old, new) in parts.items()]
 
@@ -153,7 +147,6 @@ class Summary(Totals):
         return {} if old == new else {keys: (old.get(keys), new.get(keys)) for keys in [*old, *new]}
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that lists an entity with what it adds, or removes it, and updates the sums."""
         if row is not None and not self.key_list.is_in(row):
             text = f"{self.name}: the row {keys} has no list {self.key_list.name}, so it belongs to something else"
             raise DerivedDataMismatch(text)

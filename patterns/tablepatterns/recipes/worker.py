@@ -14,9 +14,8 @@ from azure.core.exceptions import AzureError, HttpResponseError
 from .. import limits
 from ..argument_types import checked, is_async
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
-from ..messages.delivery import Delivery, Outcome, ServedQueue, Settings, log
+from ..messages.delivery import Delivery, Handler, Observer, Outcome, ServedQueue, Settings, log
 from ..messages.envelope import Envelope
-from ..messages.handler import Handler, Observer
 from ..messages.lease import ExternalLease
 from ..messages.poison import PoisonMessage, Reason
 from ..messages.stop_signal import ShouldStop, StopSignal, stop_on_signals
@@ -91,8 +90,8 @@ class Worker(Pattern[Account_co]):
     Consistency: a message is deleted only after its handler has returned, so it is processed at least once. A failed
     message is retried after a delay that doubles each time; after `max_deliveries` it is moved to the poison queue,
     with its original text and the reason. A message that cannot be read, or that its handler rejects with `BadMessage`,
-    is moved there at once. It is copied there before it is deleted, so it may be there twice, and is never lost. While
-    a handler runs, a task, or a thread on a sync account, renews the lease of its message whenever half of it is over.
+    is moved there at once. It may be there twice, and is never lost. While a handler runs, the lease of its message is
+    renewed whenever half of it is over. More: docs/workers.md.
 
     Handlers must be idempotent: messages may be processed twice, and out of order. If a process stalls for longer than
     the lease, a second worker receives the message. On the in-memory engine `run` moves the clock while it is idle: use

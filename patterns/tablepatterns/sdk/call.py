@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
 from inspect import isawaitable
 from typing import Any, Final, Generic, TypeVar
 
@@ -125,8 +124,7 @@ async def answered(call: Callable[..., Any], *arguments: Any, **options: Any) ->
     :raises ServiceResponseError: the response is incomplete, so it counts as lost
     """
     try:
-        result = call(*arguments, **options)
-        return await result if isawaitable(result) else result
+        return await settled(call(*arguments, **options))
     except (AttributeError, OSError, HttpResponseError) as error:
         # The table clients fail on an error without a response, and so hide it
         hidden = error.__context__ if isinstance(error, AttributeError) else None
@@ -170,21 +168,6 @@ async def iterate(results: Any) -> AsyncIterator[Any]:
 
 
 T = TypeVar("T")
-
-
-@contextmanager
-def importing_cryptography() -> Generator[None, None, None]:
-    """Explain, if the package cryptography is missing, that the SDK's queue and blob clients import it.
-
-    :raises ModuleNotFoundError: it is missing
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "cryptography":
-            raise
-        text = "the Azure SDK's queue and blob clients import the package cryptography: pip install cryptography"
-        raise ModuleNotFoundError(text, name=error.name) from error
 
 
 class Lazy(Generic[T]):

@@ -14,7 +14,7 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 
 from ..errors import BlobChanged
 from .call import iterate, settled
-from .errors import code_of
+from .errors import Ignored, code_of
 
 Content: TypeAlias = bytes | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
 ABSENT: Final = "absent"
@@ -64,13 +64,10 @@ class Container:
 
     async def create(self) -> bool:
         """Create the container; return False if it existed already. Cost: 1 transaction."""
-        try:
+        with Ignored("ContainerAlreadyExists"):
             await settled(self._client.create_container())
-        except ResourceExistsError as error:
-            if code_of(error) != "ContainerAlreadyExists":
-                raise
-            return False
-        return True
+            return True
+        return False
 
     async def drop(self) -> None:
         """Delete the container with its blobs; does nothing if there is none. Cost: 1 transaction."""
@@ -126,14 +123,10 @@ class Container:
         :param etag: the ETag that the blob must have
         :raises BlobChanged: it has another ETag
         """
-        try:
-            with _overwritten(name):
-                download = await self._open(name, offset, length, etag)
-                return None if download is None else bytes(await settled(download.readall()))
-        except HttpResponseError as error:
-            if code_of(error) != "InvalidRange":
-                raise
-            return b""
+        with Ignored("InvalidRange"), _overwritten(name):
+            download = await self._open(name, offset, length, etag)
+            return None if download is None else bytes(await settled(download.readall()))
+        return b""
 
     async def read(self, name: str) -> tuple[bytes, str] | None:
         """Return the content of a blob with its ETag, or None if there is none.
@@ -161,12 +154,9 @@ class Container:
 
     async def _open(self, name: str, offset: int, length: int | None, etag: str | None) -> Any:
         part = {"offset": offset, "length": length} if offset or length is not None else {}
-        try:
+        with Ignored(*_MISSING):
             return await settled(self._client.download_blob(name, **part, **_condition(etag)))
-        except ResourceNotFoundError as error:
-            if code_of(error) not in _MISSING:
-                raise
-            return None
+        return None
 
     async def append(self, name: str, content: bytes, *, position: int | None = None) -> int:
         """Append a block to an append blob that exists, and return the position it was written at. Cost: 1 transaction.
@@ -240,14 +230,12 @@ class Container:
         :raises BlobChanged: it has another ETag than `etag`
         """
         try:
-            await settled(self._client.delete_blob(name, **_condition(etag)))
-        except ResourceNotFoundError as error:
-            if code_of(error) not in _MISSING:
-                raise
-            return False
+            with Ignored(*_MISSING):
+                await settled(self._client.delete_blob(name, **_condition(etag)))
+                return True
         except ResourceModifiedError as error:
             raise BlobChanged(f"blob {name!r} was overwritten; nothing was deleted", error) from error
-        return True
+        return False
 
     async def blobs(self, prefix: str = "") -> AsyncIterator[BlobFacts]:
         """Yield the blobs whose names begin with a prefix, in the order of their names, with their metadata.
@@ -255,12 +243,9 @@ class Container:
         Cost: 1 transaction per 5,000 blobs.
         """
         blobs = self._client.list_blobs(name_starts_with=prefix or None, include=["metadata"])
-        try:
+        with Ignored("ContainerNotFound"):
             async for blob in iterate(blobs):
                 yield _facts(blob)
-        except ResourceNotFoundError as error:
-            if code_of(error) != "ContainerNotFound":
-                raise
 
     async def _own_write(self, name: str, stamp: str, error: HttpResponseError) -> BlobFacts | None:
         """Return the properties of a blob that an earlier attempt of this write has written; None if it has not."""
@@ -270,13 +255,10 @@ class Container:
         return facts if facts is not None and facts.write_id == stamp else None
 
     async def _in_container(self, call: Callable[[], Any]) -> Any:
-        try:
+        with Ignored("ContainerNotFound"):
             return await settled(call())
-        except ResourceNotFoundError as error:
-            if code_of(error) != "ContainerNotFound":
-                raise
-            await self.create()
-            return await settled(call())
+        await self.create()
+        return await settled(call())
 
 
 @contextmanager

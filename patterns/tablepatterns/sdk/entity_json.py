@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from json.encoder import encode_basestring_ascii
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from urllib.parse import quote
 
 from ..edm import FROM_JSON, KINDS, Int64
@@ -89,7 +89,7 @@ def _write_layout_of(entity: Mapping[str, Any]) -> _WriteLayout:
     pieces: list[str] = []
     encoders: list[Convert] = []
     for name, value in entity.items():
-        kind = KINDS.get(datetime if isinstance(value, datetime) else type(value))
+        kind = KINDS.get(datetime if isinstance(value, datetime) else cast("type[object]", type(value)))
         if kind is None:
             raise NotEncodable(type(value).__name__)
         quoted = encode_basestring_ascii(name)

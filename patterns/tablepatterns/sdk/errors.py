@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, NoReturn, TypeGuard
 
 from azure.core.exceptions import (
@@ -91,6 +92,16 @@ def code_of(error: HttpResponseError) -> str:
     if answer is None:
         return ""
     return str(answer.headers.get("x-ms-error-code") or _code_in_body(answer))
+
+
+class Ignored(AbstractContextManager[None]):
+    """Suppresses the service's errors with one of some codes."""
+
+    def __init__(self, *codes: str) -> None:
+        self._codes = codes
+
+    def __exit__(self, *error: object) -> bool:
+        return isinstance(error[1], HttpResponseError) and code_of(error[1]) in self._codes
 
 
 def code_and_message(body: Any) -> tuple[str, str] | None:

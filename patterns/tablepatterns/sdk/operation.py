@@ -193,12 +193,9 @@ def check_transaction(operations: Sequence[Operation]) -> None:
         # A request of its own, and the largest entity takes less than 4 MB as JSON
         return
     if len(operations) > limits.MAX_TRANSACTION_OPERATIONS:
-        raise LimitExceeded(
-            "operations of a transaction",
-            len(operations),
-            f"an entity group transaction has at most {limits.MAX_TRANSACTION_OPERATIONS}",
-            "split it if readers may see a part of it, or use BulkLoad",
-        )
+        rule = f"an entity group transaction has at most {limits.MAX_TRANSACTION_OPERATIONS}"
+        hint = "split it if readers may see a part of it, or use BulkLoad"
+        raise LimitExceeded("operations of a transaction", len(operations), rule, hint)
     row_keys: set[str] = set()
     size = 0
     partition_key = operations[0].partition_key
@@ -222,7 +219,6 @@ def check_transaction(operations: Sequence[Operation]) -> None:
 
 
 def _rough_bound(size: int, count: int) -> int:
-    """Return an upper bound for the bytes of a number of operations with this size in all."""
     # JSON takes at most six bytes for a UTF-16 unit, which counts as two in the entity's size
     return 3 * size + count * _PART_BYTES
 

@@ -8,21 +8,21 @@ out of order, and its processing must be idempotent.
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
+from azure.core.exceptions import HttpResponseError
 
 from .. import limits
 from ..errors import NOT_SHOWN, BadInput, LeaseLost, LimitExceeded
 from .call import first_page, iterate, settled
-from .errors import code_of
+from .errors import Ignored, code_of
 
 _NAME: Final = re.compile(r"[a-z0-9](?!.*--)[a-z0-9-]*[a-z0-9]")
 _LONGEST: Final = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
-_NOT_OURS: Final = ("MessageNotFound", "PopReceiptMismatch", "QueueNotFound")
+_NO_QUEUE: Final = "QueueNotFound"
+_NOT_OURS: Final = ("MessageNotFound", "PopReceiptMismatch", _NO_QUEUE)
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,14 @@ class Queue:
 
     async def create(self) -> bool:
         """Create the queue; return False if it existed already. Cost: 1 transaction."""
-        try:
+        with Ignored("QueueAlreadyExists"):
             await settled(self._client.create_queue())
-        except ResourceExistsError as error:
-            if code_of(error) != "QueueAlreadyExists":
-                raise
-            return False
-        return True
+            return True
+        return False
 
     async def drop(self) -> None:
         """Delete the queue with its messages; does nothing if there is none. Cost: 1 transaction."""
-        with _WithoutQueue():
+        with Ignored(_NO_QUEUE):
             await settled(self._client.delete_queue())
 
     async def send(self, text: str, *, delay: int = 0, lifetime: int = -1) -> Message:
@@ -88,11 +85,10 @@ class Queue:
         check_length(text)
         _check_seconds("delay", delay, 0)
         options = {"visibility_timeout": delay, "time_to_live": lifetime}
-        try:
+        message: Any = None
+        with Ignored(_NO_QUEUE):
             message = await settled(self._client.send_message(text, **options))
-        except ResourceNotFoundError as error:
-            if code_of(error) != "QueueNotFound":
-                raise
+        if message is None:
             await self.create()
             message = await settled(self._client.send_message(text, **options))
         return Message(message.id, text, message.inserted_on, message.next_visible_on, message.pop_receipt, 0)
@@ -105,7 +101,7 @@ class Queue:
         """
         _check_count(count)
         _check_seconds("lease", lease, 1)
-        with _WithoutQueue():
+        with Ignored(_NO_QUEUE):
             pages = self._client.receive_messages(messages_per_page=count, visibility_timeout=lease).by_page()
             return [_message_of(message) async for message in iterate(await first_page(pages))]
         return []
@@ -113,7 +109,7 @@ class Queue:
     async def peek(self, count: int = 1) -> list[Message]:
         """Return up to `count` messages that can be received, without receiving them. Cost: 1 transaction."""
         _check_count(count)
-        with _WithoutQueue():
+        with Ignored(_NO_QUEUE):
             return [_message_of(message) for message in await settled(self._client.peek_messages(max_messages=count))]
         return []
 
@@ -143,26 +139,16 @@ class Queue:
 
     async def delete(self, message: Message) -> bool:
         """Delete a message; return False if the lease was lost. Cost: 1 transaction."""
-        try:
+        with Ignored(*_NOT_OURS):
             await settled(self._client.delete_message(message.id, message.pop_receipt))
-        except HttpResponseError as error:
-            if code_of(error) not in _NOT_OURS:
-                raise
-            return False
-        return True
+            return True
+        return False
 
     async def length(self) -> int:
         """Return the approximate number of messages, including hidden ones. Cost: 1 transaction."""
-        with _WithoutQueue():
+        with Ignored(_NO_QUEUE):
             return int((await settled(self._client.get_queue_properties())).approximate_message_count or 0)
         return 0
-
-
-class _WithoutQueue(AbstractContextManager[None]):
-    """Suppresses the error that the queue does not exist."""
-
-    def __exit__(self, *error: object) -> bool:
-        return isinstance(error[1], ResourceNotFoundError) and code_of(error[1]) == "QueueNotFound"
 
 
 def check_queue_name(name: str) -> str:
@@ -176,12 +162,8 @@ def check_queue_name(name: str) -> str:
     lengths = range(limits.QUEUE_NAME_MIN_LENGTH, limits.QUEUE_NAME_MAX_LENGTH + 1)
     if not isinstance(name, str) or len(name) not in lengths or not _NAME.fullmatch(name):
         rule = "it has 3 to 63 lower-case letters and digits, with single dashes between them"
-        raise BadInput(
-            "name of a queue or container",
-            name,
-            rule,
-            "write it in lower case, with dashes instead of other characters",
-        )
+        hint = "write it in lower case, with dashes instead of other characters"
+        raise BadInput("name of a queue or container", name, rule, hint)
     return name
 
 

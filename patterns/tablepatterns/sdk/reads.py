@@ -18,12 +18,12 @@ from azure.core.tracing.decorator import distributed_trace
 from azure.data.tables import TableErrorCode
 
 from ..entity import Entity, entity_from_sdk
-from .call import settled
+from .call import first_page, iterate, settled
 from .entity_json import entities_of, entity_of
 from .errors import code_and_message, rejection
 from .page_token import EntityPage, PageQuery, Position
 from .request_sender import Prepared, RequestSender
-from .write_body import entity_address
+from .writes import entity_address
 
 _OK: Final = 200
 _NOT_FOUND: Final = 404
@@ -63,7 +63,7 @@ async def query_page(client: Any, sender: RequestSender | None, query: PageQuery
     :param sender: sends the request; if it is None, the client does
     """
     if sender is None:
-        page: EntityPage = await settled(_page_by_sdk(query, client))
+        page = await _page_by_sdk(query, client)
     else:
         # The span of the SDK's method ends before the request, which is in one of its own
         _METHOD_SPANS[_method(query)]()
@@ -94,7 +94,6 @@ def prepared_page(sender: RequestSender, table: str, query: PageQuery) -> Prepar
 
 
 def _page_address(query: PageQuery) -> str:
-    """Return the part of a query's URL that follows the table's name."""
     where, size, start, select = query
     address = f"()?$top={size}"
     if select:
@@ -128,7 +127,6 @@ def _entity_in(response: PipelineResponse[Any, Any], _: bytes) -> Entity | Resou
 
 
 def _missing(decoded: Any, answer: Any) -> Any:
-    """Return the error that the SDK raises if the entity or the table does not exist; None for any other response."""
     error = code_and_message(decoded)
     if error is None or error[0] not in _MISSING:
         return None
@@ -161,21 +159,12 @@ def _entity_by_sdk(partition_key: str, row_key: str, select: Sequence[str] | Non
     return client.get_entity(partition_key, row_key, **options)
 
 
-def _page_by_sdk(query: PageQuery, client: Any, **options: Any) -> Any:
+async def _page_by_sdk(query: PageQuery, client: Any, **options: Any) -> EntityPage:
     where, size, start, select = query
     if select:
         options["select"] = list(select)
     arguments = () if where is None else (str(where),)
     queried = getattr(client, _method(query))(*arguments, results_per_page=size, **options)
     pages = queried.by_page(start.sdk() if start else None)
-    return _aio_first(pages) if hasattr(pages, "__anext__") else _first(pages)
-
-
-def _first(pages: Any) -> EntityPage:
-    return EntityPage(list(map(entity_from_sdk, next(pages))), Position.of(pages.continuation_token))
-
-
-async def _aio_first(pages: Any) -> EntityPage:
-    return EntityPage(
-        [entity_from_sdk(entity) async for entity in await anext(pages)], Position.of(pages.continuation_token)
-    )
+    entities = [entity_from_sdk(entity) async for entity in iterate(await first_page(pages))]
+    return EntityPage(entities, Position.of(pages.continuation_token))

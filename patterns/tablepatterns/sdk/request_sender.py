@@ -56,7 +56,6 @@ class Prepared:
 
 
 def _is_async(kind: Any) -> bool:
-    """Return whether one of the SDK's classes of table clients is async."""
     return hasattr(kind, "__aenter__")
 
 
@@ -96,44 +95,33 @@ class RequestSender:
 
         :param options: the options of the SDK's call, such as its hooks
         """
-        return await _sending(prepared.span)(self, prepared, **options)
+        return await self._in_span(prepared.span)(self, prepared, **options)
 
-    def request_of(self, prepared: Prepared, options: Mapping[str, Any]) -> PipelineRequest[Any]:
-        """Return a request as the SDK's policies take it."""
+    async def _send(self, prepared: Prepared, **options: Any) -> Any:
         context = PipelineContext(self._transport, stream=prepared.is_streamed, **options)
-        return PipelineRequest(prepared.request, context)
-
-    def result(self, prepared: Prepared, response: PipelineResponse[Any, Any], content: bytes) -> Any:
-        """Return the result of a response, or what the SDK's call makes of it, as that returns it; or raise its error.
-
-        :param content: the content, if it is streamed
-        """
+        request = PipelineRequest(prepared.request, context)
+        try:
+            response: Any = self.policies.send(request)
+            if self.is_async:
+                response = await response
+        except DecodeError as error:
+            # Raised by a later policy; the SDK's own call reads the response, and raises the error
+            if error.response is None:
+                raise
+            response = PipelineResponse(request.http_request, error.response, context)
+        content = await settled(_content(response.http_response)) if prepared.is_streamed else b""
         result = prepared.read(response, content)
         if result is None:
             reader = self._reader(prepared.table)
-            return prepared.by_sdk(reader, **SILENT, **{_RESPONSE: response.http_response})
+            return await settled(prepared.by_sdk(reader, **SILENT, **{_RESPONSE: response.http_response}))
         if isinstance(result, Exception):
             raise result
         return result
 
-
-@cache
-def _sending(span: str) -> Callable[..., Any]:
-    """Return the function that sends a request in the span with this name."""
-
-    async def send(sender: RequestSender, prepared: Prepared, **options: Any) -> Any:
-        request = sender.request_of(prepared, options)
-        try:
-            response = sender.policies.send(request)
-            if sender.is_async:
-                response = await response
-        except DecodeError as error:
-            response = _not_decoded(request, error)
-        content = await settled(_content(response.http_response)) if prepared.is_streamed else b""
-        result = sender.result(prepared, response, content)
-        return await settled(result) if sender.is_async else result
-
-    return distributed_trace_async(name_of_span=span)(send)
+    @staticmethod
+    @cache
+    def _in_span(span: str) -> Callable[..., Any]:
+        return distributed_trace_async(name_of_span=span)(RequestSender._send)
 
 
 class EntryPolicy(HTTPPolicy[Any, Any]):
@@ -150,13 +138,6 @@ class AioEntryPolicy(AsyncHTTPPolicy[Any, Any]):
     async def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
         """Reject a request that a method of the client made: only requests of the library pass."""
         raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
-
-
-def _not_decoded(request: PipelineRequest[Any], error: DecodeError) -> PipelineResponse[Any, Any]:
-    """Return a response that a later policy could not decode; the SDK's own call reads it, and raises the error."""
-    if error.response is None:
-        raise error
-    return PipelineResponse(request.http_request, error.response, request.context)
 
 
 def _content(response: Any) -> Any:

@@ -272,11 +272,10 @@ class Table:
         Each entity returned has its keys, its new ETag and Timestamp; a deleted one has no ETag. A missing table is
         created first.
 
-        The service may execute a request whose response is then lost. A write with a condition is sent again, and may
-        conflict with its own first attempt; a write without one is sent again on condition of what was read in between.
-        Each write puts an id into its rows, the property `WriteId`, which later writes keep. It shows whether a
-        conflict is with the write itself. An entity that was changed since gets an ETag that matches no row, so the
-        next conditional write raises `EntityChanged`. A repeated delete that finds no entity counts as successful.
+        A write whose response was lost is sent again only on conditions that keep it from being executed twice, and
+        recognized by its id in the rows: docs/decisions/0003-every-write-carries-an-id.md. An entity that was changed
+        since gets an ETag that matches no row, so the next conditional write raises `EntityChanged`. A repeated delete
+        that finds no entity counts as successful.
 
         Cost: 1 transaction; after a lost response 1 more per attempt, and 1 for each row to read back.
 

@@ -6,11 +6,15 @@ SDK's own calls.
 
 from __future__ import annotations
 
+import json
+import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from functools import partial
 from typing import Any, Final, TypeAlias, cast
+from urllib.parse import quote
 from uuid import uuid4
 
 from azure.core.exceptions import StreamConsumedError
@@ -18,19 +22,37 @@ from azure.core.pipeline import PipelineResponse
 from azure.core.rest import HttpRequest
 from azure.data.tables import TableTransactionError
 
-from ..write_id import WriteIds
+from ..entity import WRITE_ID
+from ..write_id import WriteIds, as_bytes
 from .call import NO_CONTENT, AioEmptyResponse, CallHook, SimpleResponse, answered
-from .entity_json import NotEncodable
-from .errors import rejection
-from .operation import Operation, sdk_operation, sdk_word
+from .entity_json import NotEncodable, entities_json, entity_json
+from .errors import code_and_message, rejection
+from .operation import Kind, Operation, sdk_operation, sdk_word
 from .request_sender import SILENT, Prepared, RequestSender, new_reader
-from .write_body import Envelope, FailedPart, batch_body, entity_write, etags_of
 
 ETags: TypeAlias = list[str | None]
 """The new ETag of each operation of a transaction; None for a deletion."""
 
 ACCEPTED: Final = 202
 _CREATED: Final = 201
+_ETAG: Final = re.compile(r"[\x20-\x7e]+")
+_PART: Final = "\r\nHTTP/1."
+_PART_ETAG: Final = re.compile("\r\netag: ([^\r\n]*)", re.IGNORECASE)
+_FAILED_PART: Final = re.compile(
+    rb"\r\nHTTP/1\.[01] ([13-9]\d\d) ([^\r\n]*)((?:\r\n[^\r\n]+)*)\r\n\r\n(.*?)\r\n--", re.DOTALL
+)
+
+_ROW: Final = "application/json"
+_ENTITY: Final = "application/json;odata=minimalmetadata"
+_METHOD_AND_ACCEPT: Final[Mapping[Kind, tuple[str, str]]] = {
+    "insert": ("POST", _ENTITY),
+    "replace": ("PUT", _ROW),
+    "merge": ("PATCH", _ROW),
+    "insert_or_replace": ("PUT", _ROW),
+    "insert_or_merge": ("PATCH", _ROW),
+    "delete": ("DELETE", _ENTITY),
+}
+_TOO_LARGE: Final = b"413"
 
 
 async def submit(
@@ -92,14 +114,54 @@ def prepared_single(
     :raises NotEncodable: the SDK must send it
     """
     (operation,), (write_ids,) = operations, ids
-    method, url, headers, body = entity_write(f"{sender.service}/{table}", operation, write_ids)
-    request = HttpRequest(method, url, headers=headers | sender.headers, content=body)
+    kind, address = operation.kind, f"{sender.service}/{table}"
+    body: str | None = None
+    method, accept = _METHOD_AND_ACCEPT[kind]
+    headers = {"Accept": accept}
+    try:
+        if kind == "insert":
+            headers["Content-Type"] = "application/json;odata=nometadata"
+        else:
+            address += entity_address(operation.partition_key, operation.row_key)
+            if operation.etag is not None:
+                headers["If-Match"] = _header(operation.etag)
+        if kind != "delete":
+            headers.setdefault("Content-Type", _ROW)
+            body = entity_json(operation.entity)[:-1] + _tail(write_ids)
+    except ValueError as error:
+        raise NotEncodable(str(error)) from error
+    request = HttpRequest(method, address, headers=headers | sender.headers, content=body)
     span = f"TableClient.{sdk_word(operation)}_entity"
     return Prepared(request, table, span, partial(submit_by_sdk, operations, ids), _is_written)
 
 
 def _is_written(response: PipelineResponse[Any, Any], _: bytes) -> bool | None:
     return True if response.http_response.status_code in (NO_CONTENT, _CREATED) else None
+
+
+def entity_address(partition_key: str, row_key: str) -> str:
+    """Return the part of an entity's URL that follows the table's name."""
+    return f"(PartitionKey='{_quoted(partition_key)}',RowKey='{_quoted(row_key)}')"
+
+
+def _quoted(key: str) -> str:
+    if key.isalnum() and key.isascii():
+        return key
+    return quote(key.replace("'", "''"), safe="")
+
+
+def _header(etag: str) -> str:
+    if not _ETAG.fullmatch(etag):
+        raise NotEncodable(etag)
+    return etag
+
+
+def _tail(write_ids: WriteIds) -> str:
+    """Return the end of an entity's JSON, with its write ids."""
+    if not write_ids:
+        return "}"
+    value = b64encode(as_bytes(write_ids)).decode()
+    return f', "{WRITE_ID}": "{value}", "{WRITE_ID}@odata.type": "Edm.Binary"}}'
 
 
 # ------------------------------------------------------------------ transactions
@@ -112,7 +174,6 @@ def prepared_transaction(
 
     :raises NotEncodable: the SDK must send it
     """
-    envelope = Envelope(sender.service, table, sender.version, formatdate(usegmt=True))
     batch = f"batch_{uuid4()}"
     headers = {
         **sender.headers,
@@ -120,21 +181,85 @@ def prepared_transaction(
         "Content-Type": f"multipart/mixed; boundary={batch}",
         "Accept": "application/json",
     }
-    body = batch_body(envelope, operations, ids, batch=batch, changeset=f"changeset_{uuid4()}")
+    body = _batch_body(f"{sender.service}/{table}", sender.version, operations, ids, batch)
     request = HttpRequest("POST", f"{sender.service}/$batch", headers=headers, content=body)
     span = "TableClient.submit_transaction"
-    read = partial(_etags, request, len(operations))
+    read = partial(_read_etags, request, len(operations))
     return Prepared(request, table, span, partial(submit_by_sdk, operations, ids), read, is_streamed=True)
 
 
-def _etags(
+def _batch_body(
+    address: str, version: str, operations: Sequence[Operation], ids: Sequence[WriteIds], batch: str
+) -> bytes:
+    """Return the body of a transaction, byte for byte as the SDK writes it.
+
+    :param address: the URL of the table
+    :param batch: the boundary of the batch
+    """
+    changeset, date = f"changeset_{uuid4()}", formatdate(usegmt=True)
+    common = f"x-ms-version: {version}\r\nDataServiceVersion: 3.0\r\nAccept: "
+    dates = f"x-ms-date: {date}\r\nDate: {date}\r\n\r\n"
+    start = f"--{changeset}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\nContent-ID: "
+    try:
+        partition = f"{address}(PartitionKey='{_quoted(operations[0].partition_key)}',RowKey='"
+        texts = iter(entities_json([operation.entity for operation in operations if operation.kind != "delete"]))
+        tails: dict[WriteIds, str] = {}
+        body = [f"--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n"]
+        for number, (operation, write_ids) in enumerate(zip(operations, ids, strict=True)):
+            kind, etag = operation.kind, operation.etag
+            # As the SDK does for an insert, to which no condition applies
+            condition = "" if etag is None or kind == "insert" else f"If-Match: {_header(etag)}\r\n"
+            row = address if kind == "insert" else f"{partition}{_quoted(operation.row_key)}')"
+            if kind == "delete":
+                head, entity = f"{row} HTTP/1.1", ""
+            else:
+                tail = tails.get(write_ids) or tails.setdefault(write_ids, _tail(write_ids))
+                entity = next(texts)[:-1] + tail
+                head = f"{row} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(entity)}"
+            method, accept = _METHOD_AND_ACCEPT[kind]
+            body.append(f"{start}{number}\r\n\r\n{method} {head}\r\n{common}{accept}\r\n{condition}{dates}{entity}\r\n")
+    except ValueError as error:
+        raise NotEncodable(str(error)) from error
+    body.append(f"--{changeset}--\r\n\r\n--{batch}--\r\n")
+    return "".join(body).encode("ascii")
+
+
+def _read_etags(
     request: HttpRequest, count: int, response: PipelineResponse[Any, Any], content: bytes
 ) -> ETags | TableTransactionError | None:
-    etags = etags_of(content, count) if response.http_response.status_code == ACCEPTED else None
-    return _failure(etags, request) if isinstance(etags, FailedPart) else etags
+    return etags_of(content, count, request) if response.http_response.status_code == ACCEPTED else None
 
 
-def _failure(part: FailedPart, request: HttpRequest) -> Any:
-    """Return the error that the SDK raises for a failed part."""
-    response: Any = SimpleResponse(request, part.status, part.reason, part.headers, part.content)
-    return rejection(TableTransactionError, part.message, part.code, response)
+def etags_of(content: bytes, count: int, request: HttpRequest | None = None) -> ETags | TableTransactionError | None:
+    """Return the new ETag of each operation, or the error that the SDK raises; None if the SDK must read the response.
+
+    :param content: the body of a response with status 202
+    :param count: the number of operations
+    """
+    etags: ETags = []
+    # A JSON string has no line break, so what looks like a header in an entity's values is not found
+    for part in content.decode("latin-1").split(_PART)[1:]:
+        if part[1:3] != " 2":
+            return _failure(content, request)
+        etag = _PART_ETAG.search(part)
+        etags.append(etag[1] if etag else None)
+    return etags if len(etags) == count and content.rstrip().endswith(b"--") else None
+
+
+def _failure(content: bytes, request: HttpRequest | None) -> TableTransactionError | None:
+    match = _FAILED_PART.search(content)
+    if match is None or match[1] == _TOO_LARGE:
+        return None
+    try:
+        error = code_and_message(json.loads(match[4].decode("utf-8-sig")))
+    except ValueError:
+        return None
+    lines = match[3].decode("latin-1").split("\r\n")[1:]
+    headers = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    is_json = any(name.lower() == "content-type" and "json" in value for name, value in headers.items())
+    if error is None or not is_json:
+        return None
+    code, message = error
+    part: Any = SimpleResponse(request, int(match[1]), match[2].decode("latin-1"), headers, match[4])
+    failure: TableTransactionError = rejection(TableTransactionError, message, code, part)
+    return failure

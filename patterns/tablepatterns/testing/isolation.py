@@ -30,21 +30,16 @@ def isolated(target: str) -> Generator[None, None, None]:
     with connect(target) as storage:
         with Traffic(storage, everywhere=True, max_requests=_MAX_REQUESTS) as traffic:
             yield
-        used_resources = {
-            (request.service, request.resource)
-            for request in traffic.requests
-            if request.resource and 0 < request.status < 400
-        }
-        collisions = {
-            (request.service, request.resource)
-            for request in traffic.requests
-            if request.operation in _CREATED and request.resource and request.status == 409
-        }
-        created = {
-            (request.service, request.resource)
-            for request in traffic.requests
-            if request.resource and request.status in _CREATED.get(request.operation, ())
-        }
+        created: set[tuple[str, str]] = set()
+        used: set[tuple[str, str]] = set()
+        for request in traffic.requests:
+            if request.resource is None:
+                continue
+            if request.status in _CREATED.get(request.operation, ()):
+                created.add((request.service, request.resource))
+            # A conflict is with what existed
+            elif 0 < request.status < 400 or (request.operation in _CREATED and request.status == 409):
+                used.add((request.service, request.resource))
         for service, name in sorted(created):
             with suppress(ResourceNotFoundError):
                 if service == "table":
@@ -53,7 +48,7 @@ def isolated(target: str) -> Generator[None, None, None]:
                     storage.queues.delete_queue(name)
                 else:
                     storage.blobs.delete_container(name)
-    foreign = sorted(f"{service} {name!r}" for service, name in (used_resources | collisions) - created)
+    foreign = sorted(f"{service} {name!r}" for service, name in used - created)
     if foreign:
         raise NotIsolated(
             f"This test used {', '.join(foreign)}, which it did not create with azure_storage or azure_aio_storage: "

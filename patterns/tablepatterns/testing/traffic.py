@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Final
@@ -11,8 +12,7 @@ from tablepatterns_engine.account import Engine
 from tablepatterns_engine.ledger import Record, Span
 
 from ..filters import QueryClass
-from ..traffic import Traffic
-from ..traffic.checks import budget_exceeded, no_line, scans_exceeded
+from ..traffic import Request, Traffic
 from ..traffic.hooks import Watch
 from ..traffic.request import discards_most
 from ..traffic.tally import tallied
@@ -63,28 +63,13 @@ class AccountTraffic(Traffic, Span):
         self._span.close()
         super().__exit__(kind, error, trace)
 
-    def assert_no_scans(self, allow: QueryClass = QueryClass.RANGE) -> None:
-        """Fail if a query of any client was of a worse class than allowed.
-
-        :param allow: the worst class to allow
-        :raises AssertionError: there was one; the text lists the known lines of code, the reasons, and better queries
-        """
-        self._check(allow)
-        requests = self.requests
+    def _unseen_queries(self, requests: list[Request]) -> Mapping[QueryClass, int]:
         unseen = Counter(_scan_class(record) for record in self.records if record.query_class is not None)
         unseen.subtract(request.scan_class for request in requests if request.scan_class is not None)
-        self._fail(scans_exceeded(requests, allow, unseen, no_line(self._dropped)))
+        return unseen
 
-    def assert_transactions(self, *, at_most: int) -> None:
-        """Fail if the requests of all clients cost more storage transactions than allowed.
-
-        :param at_most: the maximum number of transactions
-        :raises AssertionError: there were more; the text lists the known lines of code, and how to save some
-        """
-        self._check()
-        requests = self.requests
-        unseen = self.totals.billable - tallied(requests).transactions
-        self._fail(budget_exceeded(requests, at_most, max(0, unseen), no_line(self._dropped)))
+    def _unseen_transactions(self, requests: list[Request]) -> int:
+        return max(0, self.totals.billable - tallied(requests).transactions)
 
 
 _CLASSES: Final = {query_class.label: query_class for query_class in QueryClass}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..extras import how_to_install
+from ..extras import importing
 from .request import Request
 
 if TYPE_CHECKING:
@@ -18,11 +18,8 @@ def dataframe(requests: Iterable[Request]) -> Any:
 
     :raises ModuleNotFoundError: pandas is missing
     """
-    try:
+    with importing("a DataFrame needs", extra="plot"):
         pandas: Any = import_module("pandas")
-    except ModuleNotFoundError as error:
-        text = f"a DataFrame needs pandas: {how_to_install('plot')}"
-        raise ModuleNotFoundError(text, name="pandas") from error
     return pandas.DataFrame([_row(request) for request in requests], columns=list(_COLUMNS))
 
 
@@ -67,10 +64,7 @@ def _attributes(request: Request) -> dict[str, str]:
 
 
 def _installed() -> Meter:
-    try:
+    with importing("metrics need", hint="pip install opentelemetry-api, or pass a meter"):
         api: Any = import_module("opentelemetry.metrics")
-    except ModuleNotFoundError as error:
-        text = "metrics need OpenTelemetry: pip install opentelemetry-api, or pass a meter"
-        raise ModuleNotFoundError(text, name="opentelemetry") from error
     installed_meter: Meter = api.get_meter("tablepatterns")
     return installed_meter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -166,8 +167,8 @@ class Traffic:
         Guide: designing for querying.
         """
         self._check(allow)
-        dropped = self._dropped
-        self._fail(scans_exceeded(self.requests, allow, dropped.queries, no_line(dropped)))
+        requests = self.requests
+        self._fail(scans_exceeded(requests, allow, self._unseen_queries(requests), no_line(self._dropped)))
 
     @checked
     def assert_transactions(self, *, at_most: int) -> None:
@@ -180,8 +181,14 @@ class Traffic:
         Guide: cost.
         """
         self._check()
-        dropped = self._dropped
-        self._fail(budget_exceeded(self.requests, at_most, dropped.transactions, no_line(dropped)))
+        requests = self.requests
+        self._fail(budget_exceeded(requests, at_most, self._unseen_transactions(requests), no_line(self._dropped)))
+
+    def _unseen_queries(self, requests: list[Request]) -> Mapping[QueryClass, int]:
+        return self._dropped.queries
+
+    def _unseen_transactions(self, requests: list[Request]) -> int:
+        return self._dropped.transactions
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame with one row for each request.

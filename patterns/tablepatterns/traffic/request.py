@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
@@ -231,7 +231,6 @@ _POLICIES: Final = f"{Path(azure.core.__file__).parent}/pipeline/"
 _PIPELINE: Final = 12
 """The hook is called at least this many frames deep in the pipeline of every SDK client."""
 
-_kinds: dict[str, int] = {}
 holding: ContextVar[Site | None] = ContextVar("holding", default=None)
 """The line of code that work in threads and tasks is attributed to."""
 
@@ -260,14 +259,9 @@ class Site(NamedTuple):
 def call_site() -> Site | None:
     """Return the innermost line on the stack that is not in this package, the SDK or Python's library."""
     frame: FrameType | None = _start()
-    kinds = _kinds
     while frame is not None:
         name = frame.f_code.co_filename
-        try:
-            kind = kinds[name]
-        except KeyError:
-            kind = kinds[name] = _kind(name)
-        if kind:
+        if kind := _kind(name):
             if kind == _ENDS:
                 break
             return Site(name, frame.f_lineno, frame.f_code.co_name)
@@ -285,6 +279,7 @@ def _start() -> FrameType:
     return frame if frame.f_code.co_filename.startswith(_POLICIES) else get(1)
 
 
+@cache
 def _kind(name: str) -> int:
     if name.startswith("<"):
         return _SKIPPED if name.startswith("<frozen") else _USERS

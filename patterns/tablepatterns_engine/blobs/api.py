@@ -39,10 +39,7 @@ def get_account(call: BlobCall) -> Response:
 
 
 def set_properties(call: BlobCall) -> Response:
-    """Replace the properties of the service that the request names; deleted blobs cannot be kept.
-
-    :raises ServiceError: NotImplemented for settings that the engine does not support
-    """
+    """Replace the properties of the service that the request names; deleted blobs cannot be kept."""
     call.begin("SetBlobServiceProperties", WRITE_SERVICE)
     root = read_document(call.request.body, "StorageServiceProperties")
     if any(child(root.find(name), "Enabled", boolean) for name in _NOT_HERE):
@@ -52,10 +49,7 @@ def set_properties(call: BlobCall) -> Response:
 
 @dataclass(frozen=True)
 class PublicPermit(Permit):
-    """What anyone may do with a public container or its blobs.
-
-    :param access: how much of it is public
-    """
+    """What anyone may do with a public container or its blobs."""
 
     access: PublicAccess
 

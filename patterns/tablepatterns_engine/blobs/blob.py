@@ -140,10 +140,7 @@ class Blob:
             raise AssertionError(f"a snapshot of {self.name!r} is leased")
 
     def check_online(self) -> None:
-        """Reject operations that an archived blob does not allow.
-
-        :raises ServiceError: BlobArchived
-        """
+        """Reject operations that an archived blob does not allow."""
         if self.tier is Tier.ARCHIVE:
             raise ServiceError(errors.BLOB_ARCHIVED)
 
@@ -163,10 +160,7 @@ class Draft:
     sealed: bool = False
 
     def checked(self) -> Draft:
-        """Return a copy to store.
-
-        :raises ServiceError: the metadata or the tags are invalid
-        """
+        """Return a copy to store."""
         return replace(self, metadata=checked_metadata(self.metadata), tags=checked_tags(self.tags))
 
 
@@ -180,19 +174,13 @@ def etag_of(modified: Ticks) -> str:
 
 
 def check_blob_name(name: str) -> None:
-    """Reject a name that is empty, or longer than 1,024 characters.
-
-    :raises ServiceError: InvalidUri
-    """
+    """Reject a name that is empty, or longer than 1,024 characters."""
     if not 0 < len(name) <= BLOB_NAME_MAX_LENGTH:
         raise ServiceError(errors.INVALID_URI)
 
 
 def check_block_id(block_id: str) -> None:
-    """Reject an id that is not Base64, or has more than 64 bytes.
-
-    :raises ServiceError: InvalidQueryParameterValue
-    """
+    """Reject an id that is not Base64, or has more than 64 bytes."""
     wrong = errors.INVALID_QUERY_PARAMETER_VALUE.with_details(
         QueryParameterName="blockid", QueryParameterValue=block_id
     )
@@ -205,10 +193,7 @@ def check_block_id(block_id: str) -> None:
 
 
 def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy to store; reject more than ten tags, and names or values with invalid characters or lengths.
-
-    :raises ServiceError: InvalidTag
-    """
+    """Return a copy to store; reject more than ten tags, and names or values with invalid characters or lengths."""
     names_fit = all(0 < len(name) <= MAX_TAG_NAME_LENGTH for name in tags)
     values_fit = all(len(value) <= MAX_TAG_VALUE_LENGTH for value in tags.values())
     plain = all(_TAG.fullmatch(text) for pair in tags.items() for text in pair)
@@ -238,10 +223,7 @@ class BlockList(NamedTuple):
 
 
 def check_block(block: Block) -> None:
-    """Reject a block that is empty or too large, or whose id is invalid.
-
-    :raises ServiceError: InvalidQueryParameterValue, InvalidHeaderValue, RequestBodyTooLarge
-    """
+    """Reject a block that is empty or too large, or whose id is invalid."""
     check_block_id(block.id)
     if not len(block.content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
@@ -250,10 +232,7 @@ def check_block(block: Block) -> None:
 
 
 def check_block_count(block: Block, staged: Mapping[str, Block]) -> None:
-    """Reject a block whose id differs in length from the staged ones, or that exceeds the number of blocks.
-
-    :raises ServiceError: InvalidBlobOrBlock, BlockCountExceedsLimit
-    """
+    """Reject a block whose id differs in length from the staged ones, or that exceeds the number of blocks."""
     if block.id in staged:
         return
     if any(len(other) != len(block.id) for other in _one_of(staged)):
@@ -265,10 +244,7 @@ def check_block_count(block: Block, staged: Mapping[str, Block]) -> None:
 def chosen(
     entries: Sequence[tuple[Where, str]], committed: Iterable[Block], staged: Mapping[str, Block]
 ) -> tuple[Block, ...]:
-    """Return the blocks of a list, in order; a block may occur more than once.
-
-    :raises ServiceError: InvalidBlockList for a missing block, BlockListTooLong
-    """
+    """Return the blocks of a list, in order; a block may occur more than once."""
     if len(entries) > MAX_BLOCKS:
         raise ServiceError(errors.BLOCK_LIST_TOO_LONG)
     kept = {block.id: block for block in committed}

@@ -27,10 +27,7 @@ _STEP: Final = 4 * 1024 * 1024
 
 
 def is_structured(headers: Mapping[str, str]) -> bool:
-    """Return whether a request has, or asks for, a structured body.
-
-    :raises ServiceError: InvalidHeaderValue for an unknown kind
-    """
+    """Return whether a request has, or asks for, a structured body."""
     kind = headers.get(HEADER)
     if kind not in (None, _KIND):
         raise invalid(HEADER, kind)
@@ -49,10 +46,7 @@ def write_structured(content: Content) -> tuple[Content, dict[str, str]]:
 
 
 def read_structured(body: bytes) -> tuple[Content, dict[str, str]]:
-    """Return the content of a structured body, and the response headers that confirm it.
-
-    :raises ServiceError: Crc64Mismatch; InvalidInput if it is malformed
-    """
+    """Return the content of a structured body, and the response headers that confirm it."""
     try:
         content = Content(_segments(body))
     except struct.error as error:
@@ -114,11 +108,6 @@ class Payload(NamedTuple):
 
 
 def read_payload(request: Request) -> Payload:
-    """Return the body of a request.
-
-    :raises ServiceError: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch, BothCrc64AndMd5HeaderPresent;
-        InvalidHeaderValue for a wrong length of a structured body
-    """
     headers = request.headers
     md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
     crc = digest(headers, _CRC64_HEADER, CRC64_BYTES, errors.INVALID_CRC64)
@@ -136,7 +125,6 @@ def read_payload(request: Request) -> Payload:
 
 
 def md5_of(content: Content) -> bytes:
-    """Return the MD5 digest of content."""
     digest = hashlib.md5(usedforsecurity=False)
     for piece in content.pieces:
         digest.update(piece)
@@ -148,10 +136,6 @@ def crc64_of(content: Content) -> bytes:
 
 
 def check_md5(specified: bytes, calculated: bytes) -> None:
-    """Reject content that does not match its checksums.
-
-    :raises ServiceError: Md5Mismatch
-    """
     if specified != calculated:
         raise ServiceError(
             errors.MD5_MISMATCH.with_details(UserSpecifiedMd5=base64(specified), ServerCalculatedMd5=base64(calculated))
@@ -159,10 +143,6 @@ def check_md5(specified: bytes, calculated: bytes) -> None:
 
 
 def check_crc64(specified: bytes, content: Content) -> None:
-    """Reject content that does not match its checksums.
-
-    :raises ServiceError: Crc64Mismatch
-    """
     calculated = crc64_of(content)
     if specified != calculated:
         raise ServiceError(
@@ -202,7 +182,6 @@ class Range(NamedTuple):
         """Return the range within a blob; its end may exceed the blob, its start may not.
 
         :param size: the length of the blob
-        :raises ServiceError: InvalidRange
         """
         if self.first >= size:
             raise InvalidRangeError(size)

@@ -106,7 +106,6 @@ class BlobCall(Call[Blobs]):
         """Return the call of a request inside this one, with the same notes.
 
         :param as_owner: whether this request's account key also authorizes requests without a credential
-        :raises ServiceError: its URL or its credential is invalid
         """
         call = BlobCall(self.engine, request, self.id, self.now, self.authorize)
         call.locate()
@@ -118,20 +117,15 @@ class BlobCall(Call[Blobs]):
 
     @property
     def containers(self) -> Containers:
-        """The state for operations on containers."""
         return self.state.containers
 
     @property
     def place(self) -> tuple[str, str]:
-        """The container and the blob."""
         return self.target.resource, self.target.item
 
     @property
     def snapshot(self) -> Ticks | None:
-        """The time of the snapshot; None for the blob itself.
-
-        :raises ServiceError: InvalidQueryParameterValue
-        """
+        """The time of the snapshot; None for the blob itself."""
         text = self.address.query.get("snapshot")
         try:
             return Ticks.parse(text) if text else None

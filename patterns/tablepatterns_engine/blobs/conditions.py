@@ -1,10 +1,12 @@
-"""The conditions of a request on a blob or a container."""
+"""The conditions of a request on a blob or a container, and of its tags as `x-ms-if-tags` writes them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+import operator
+import re
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 
 from tablepatterns.edm import Ticks
@@ -12,10 +14,13 @@ from tablepatterns.edm import Ticks
 from .. import errors
 from ..clock import SECOND
 from ..errors import ErrorMessage, ServiceError
-from .tag_conditions import TagCondition
 
 ANY: Final = "*"
 """In place of an ETag: any version."""
+
+
+TagCondition: TypeAlias = Callable[[Mapping[str, str]], bool]
+"""Whether the tags of a blob meet a condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +51,7 @@ class Terms:
     create_only: bool = False
 
     def check_single(self) -> None:
-        """Reject combinations that only reads may have: several ETags, or two conditions other than an ETag and a time.
-
-        :raises ServiceError: InvalidHeaderValue, MultipleConditionHeadersNotSupported
-        """
+        """Reject what only reads may combine: several ETags, or conditions other than an ETag and a time."""
         if any(etags is not None and len(etags) > 1 for etags in (self.match, self.none_match)):
             raise ServiceError(errors.INVALID_HEADER)
         asks_for_this = self.match is not None or self.unmodified_since is not None
@@ -75,10 +77,7 @@ class Versioned(Protocol):
 
 
 def check_read(terms: Terms, version: Versioned) -> None:
-    """Reject a read whose conditions are not met.
-
-    :raises ServiceError: ConditionNotMet; UnsatisfiableCondition for a read of a blob that must not exist
-    """
+    """Reject a read whose conditions are not met."""
     if terms.none_match is not None and ANY in terms.none_match:
         raise ServiceError(errors.UNSATISFIABLE_CONDITION)
     if terms.tags is not None and not terms.tags(version.tags):
@@ -117,11 +116,7 @@ def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = e
 
 
 def check_create(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
-    """Reject a write that creates or replaces a blob, if its conditions are not met.
-
-    :raises ServiceError: BlobAlreadyExists if none may exist, UnauthorizedBlobOverwrite if the sender may not
-        replace it, or what `check_write` raises
-    """
+    """Reject a write that creates or replaces a blob, if its conditions are not met."""
     if version is not None and terms.none_match is not None and ANY in terms.none_match:
         terms.check_single()
         raise ServiceError(errors.BLOB_ALREADY_EXISTS)
@@ -134,7 +129,6 @@ def check_tier(terms: Terms, changed: Ticks) -> None:
     """Reject a deletion whose conditions on the tier's change are not met.
 
     :param changed: when the tier was changed, or the blob was created in it
-    :raises ServiceError: ConditionNotMet; MultipleConditionHeadersNotSupported for both conditions
     """
     since, until = terms.tier_modified_since, terms.tier_unmodified_since
     if since is not None and until is not None:
@@ -153,3 +147,58 @@ def _younger(version: Versioned, moment: Ticks | None) -> bool:
 
 def _later(modified: Ticks, moment: Ticks | None) -> bool:
     return moment is not None and modified // SECOND > moment // SECOND
+
+
+_COMPARISON: Final = re.compile(r"""\s*(?:"([^"]*)"|([A-Za-z_]\w*))\s*(<>|<=|>=|=|<|>)\s*'([^']*)'\s*""", re.ASCII)
+_JOINED: Final = re.compile(r"(AND|OR)\b", re.IGNORECASE)
+_OPERATORS: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def parse_tag_condition(text: str) -> TagCondition:
+    """Parse a condition: comparisons of tags with strings, joined by AND (which binds tighter) and OR.
+
+    >>> condition = parse_tag_condition("team = 'Sales' AND year >= '2014' OR team = 'IT'")
+    >>> condition({"team": "Sales", "year": "2015"}), condition({"team": "Sales"}), condition({"team": "IT"})
+    (True, False, True)
+
+    A blob without the tag meets `<>` and no other comparison.
+
+    :raises NotImplementedError: parentheses, which the service's documentation does not describe
+    :raises ValueError: it is not a condition
+    """
+    choices: list[list[TagCondition]] = [[]]
+    place = 0
+    while True:
+        found = _COMPARISON.match(text, place)
+        if not found:
+            if "(" in text[place : place + 2]:
+                raise NotImplementedError("parentheses")
+            raise ValueError(f"no comparison of a tag at position {place}")
+        quoted, word, sign, value = found.groups()
+        choices[-1].append(_comparison(word if quoted is None else quoted, sign, value))
+        place = found.end()
+        if place == len(text):
+            return lambda tags: any(all(each(tags) for each in choice) for choice in choices)
+        joined = _JOINED.match(text, place)
+        if not joined:
+            raise ValueError(f"neither AND nor OR at position {place}")
+        if joined[1].upper() == "OR":
+            choices.append([])
+        place = joined.end()
+
+
+def _comparison(name: str, sign: str, value: str) -> TagCondition:
+    compare = _OPERATORS[sign]
+
+    def meets(tags: Mapping[str, str]) -> bool:
+        found = tags.get(name)
+        return sign == "<>" if found is None else compare(found, value)
+
+    return meets

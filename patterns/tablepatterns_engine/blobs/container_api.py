@@ -38,11 +38,11 @@ from .headers import (
     read_conditions,
     read_container_conditions,
     read_container_terms,
+    read_header,
     read_lease,
     read_marker,
     required,
     version_headers,
-    word,
     write_marker,
 )
 from .leases import Acquire, Action, Break, Change, Lease, Release, Renew
@@ -109,7 +109,6 @@ def set_metadata(call: BlobCall) -> Response:
 
 
 def get_access(call: BlobCall) -> Response:
-    """Return a container's public access and stored access policies."""
     call.begin("GetContainerACL", OWNER_ONLY)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
     headers = {**_version(container), **_public(container), **_XML}
@@ -117,7 +116,6 @@ def get_access(call: BlobCall) -> Response:
 
 
 def set_access(call: BlobCall) -> Response:
-    """Replace a container's public access and stored access policies."""
     call.begin("SetContainerACL", OWNER_ONLY)
     headers = call.request.headers
     policies, access = read_policies(call.request.body), _read_access(headers)
@@ -135,7 +133,7 @@ def _public(container: ContainerProperties) -> Mapping[str, str]:
 
 
 def _read_access(headers: Mapping[str, str]) -> PublicAccess:
-    return word(headers, _ACCESS, PublicAccess) or PublicAccess.NONE
+    return read_header(headers, _ACCESS, PublicAccess) or PublicAccess.NONE
 
 
 _ACTION: Final = "x-ms-lease-action"
@@ -170,10 +168,6 @@ def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Res
 
 
 def _read_action(headers: Mapping[str, str]) -> tuple[str, Action]:
-    """Return the requested action and its name.
-
-    :raises ServiceError: MissingRequiredHeader, InvalidHeaderValue
-    """
     name = required(headers, _ACTION)
     read = _ACTIONS.get(name.lower())
     if read is None:

@@ -113,17 +113,9 @@ class Containers:
         :param limit: the maximum number of containers; never more than 5,000
         :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
         """
-        limit = checked_page_limit(limit)
-        found: list[ContainerProperties] = []
         with self._lock:
-            for container in self._containers.walk(max(prefix, start)):
-                properties = container.properties
-                if not properties.name.startswith(prefix):
-                    break
-                if len(found) == limit:
-                    return found, properties.name
-                found.append(properties)
-        return found, None
+            containers, following = self._containers.page(prefix, start, checked_page_limit(limit))
+            return [container.properties for container in containers], following
 
     def find(self, name: str) -> Container:
         """Return the data of a container; the caller holds the lock.

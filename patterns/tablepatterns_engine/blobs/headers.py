@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from datetime import timezone
 from email.utils import parsedate_to_datetime
-from enum import Enum
 from typing import Final, TypeVar
 from uuid import UUID
 
@@ -20,25 +18,19 @@ from ..errors import ErrorMessage, ServiceError
 from ..http.headers import http_date, metadata_headers
 from ..tables.entity_api import read_token, write_token
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
-from .conditions import ANY, Terms
+from .conditions import ANY, TagCondition, Terms, parse_tag_condition
 from .leases import INFINITE, Lease, State
 from .listing import Mark
-from .tag_conditions import TagCondition, parse_tag_condition
 
 _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
-_Word = TypeVar("_Word", bound=Enum)
+_T = TypeVar("_T")
 
 
 def invalid(name: str, value: object) -> ServiceError:
-    """Return the error of an invalid header."""
     return ServiceError(errors.INVALID_HEADER.with_details(HeaderName=name, HeaderValue=value))
 
 
 def required(headers: Mapping[str, str], name: str) -> str:
-    """Return a required header.
-
-    :raises ServiceError: MissingRequiredHeader
-    """
     value = headers.get(name)
     if value is None:
         raise missing(name)
@@ -46,50 +38,44 @@ def required(headers: Mapping[str, str], name: str) -> str:
 
 
 def missing(name: str) -> ServiceError:
-    """Return the error of a missing header."""
     return ServiceError(errors.MISSING_HEADER.with_details(HeaderName=name))
 
 
-def number(headers: Mapping[str, str], name: str) -> int | None:
-    """Return a header as a number; None if it is missing.
-
-    :raises ServiceError: InvalidHeaderValue
-    """
-    value = headers.get(name)
-    if value is None:
+def read_header(headers: Mapping[str, str], name: str, parse: Callable[[str], _T]) -> _T | None:
+    """Return a header as a value; None if it is missing, InvalidHeaderValue if it cannot be parsed."""
+    text = headers.get(name)
+    if text is None:
         return None
-    if not _NUMBER.fullmatch(value):
-        raise invalid(name, value)
-    return int(value)
+    try:
+        return parse(text)
+    except (TypeError, ValueError) as error:
+        raise invalid(name, text) from error
+
+
+def number(headers: Mapping[str, str], name: str) -> int | None:
+    """Return a header as a number; None if it is missing."""
+    return read_header(headers, name, _parse_number)
+
+
+def _parse_number(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(text)
+    return int(text)
 
 
 def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
-    """Return a header as an instant; None if it is missing.
+    """Return a header as an instant; None if it is missing."""
+    return read_header(headers, name, _parse_date)
 
-    :raises ServiceError: InvalidHeaderValue
-    """
-    value = headers.get(name)
-    if value is None:
-        return None
-    try:
-        found = parsedate_to_datetime(value)
-    except (TypeError, ValueError) as error:
-        raise invalid(name, value) from error
-    return Ticks.of(found if found.tzinfo else found.replace(tzinfo=timezone.utc))
+
+def _parse_date(text: str) -> Ticks:
+    date = parsedate_to_datetime(text)
+    return Ticks.of(date if date.tzinfo else date.replace(tzinfo=timezone.utc))
 
 
 def guid(headers: Mapping[str, str], name: str) -> UUID | None:
-    """Return a header as a GUID, in any of its forms; None if it is missing.
-
-    :raises ServiceError: InvalidHeaderValue
-    """
-    value = headers.get(name)
-    if value is None:
-        return None
-    try:
-        return UUID(value.strip("()"))
-    except ValueError as error:
-        raise invalid(name, value) from error
+    """Return a header as a GUID, in any of its forms; None if it is missing."""
+    return read_header(headers, name, lambda text: UUID(text.strip("()")))
 
 
 def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: ErrorMessage) -> bytes | None:
@@ -97,32 +83,17 @@ def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: Error
 
     :param size: its number of bytes; None for any
     :param wrong: the error if it is invalid
-    :raises ServiceError: that
     """
-    value = headers.get(name)
-    if value is None:
+    text = headers.get(name)
+    if text is None:
         return None
     try:
-        found = b64decode(value, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise ServiceError(wrong) from error
-    if size is not None and len(found) != size:
-        raise ServiceError(wrong)
-    return found
-
-
-def word(headers: Mapping[str, str], name: str, words: type[_Word]) -> _Word | None:
-    """Return a header as one of several words; None if it is missing.
-
-    :raises ServiceError: InvalidHeaderValue
-    """
-    value = headers.get(name)
-    if value is None:
-        return None
-    try:
-        return words(value)
+        checksum = b64decode(text, validate=True)
     except ValueError as error:
-        raise invalid(name, value) from error
+        raise ServiceError(wrong) from error
+    if size is not None and len(checksum) != size:
+        raise ServiceError(wrong)
+    return checksum
 
 
 MD5_BYTES: Final = 16
@@ -137,7 +108,6 @@ def read_content_headers(
 
     :param whole: whether the body is the blob's content, so that headers about the body count too
     :param default: the headers that apply if the request has none
-    :raises ServiceError: InvalidMd5
     """
 
     def value_of(name: str) -> str | None:
@@ -187,7 +157,6 @@ def lease_headers(lease: Lease, now: Ticks) -> dict[str, str]:
 
 
 def duration_of(lease: Lease) -> str:
-    """Return a lease's kind of duration."""
     return "infinite" if lease.duration == INFINITE else "fixed"
 
 
@@ -252,8 +221,6 @@ def read_marker(marker: str) -> Mark:
 
     >>> read_marker(write_marker(("photos/don.jpg", 7))), read_marker("")
     (('photos/don.jpg', 7), ('', 0))
-
-    :raises ServiceError: InvalidMarker
     """
     if not marker:
         return _FIRST
@@ -273,10 +240,7 @@ _TAGS: Final = {_SOURCE: "x-ms-source-if-tags"}
 
 
 def read_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions and the lease of a request to a blob.
-
-    :raises ServiceError: InvalidHeaderValue; NotImplemented for a condition on tags with parentheses
-    """
+    """Return the conditions and the lease of a request to a blob."""
     return _conditions(headers, "", guid_of=_LEASE)
 
 
@@ -308,10 +272,7 @@ def read_lease(headers: Mapping[str, str]) -> Terms:
 
 
 def read_container_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions, on time only, and the lease of a request to a container.
-
-    :raises ServiceError: ConditionHeadersNotSupported for an ETag
-    """
+    """Return the conditions, on time only, and the lease of a request to a container."""
     return _without_etags(read_terms(headers))
 
 

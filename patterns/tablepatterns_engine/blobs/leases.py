@@ -43,6 +43,9 @@ class Words(NamedTuple):
     use_without_lease: ErrorMessage
     use_with_other_lease: ErrorMessage
 
+    def error(self, message: ErrorMessage) -> ServiceError:
+        return ServiceError(message.format(resource=self.resource))
+
 
 BLOB: Final = Words("blob", errors.BLOB_LEASE_NOT_PRESENT, errors.BLOB_LEASE_MISMATCH)
 CONTAINER: Final = Words("container", errors.CONTAINER_LEASE_NOT_PRESENT, errors.CONTAINER_LEASE_MISMATCH)
@@ -91,27 +94,21 @@ class Lease:
         return self if self.state(now).locked else NO_LEASE
 
     def check_read(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
-        """Reject a read with a lease id unless it is that of the active lease.
-
-        :raises ServiceError: LeaseNotPresentWith..Operation, LeaseIdMismatchWith..Operation, LeaseLost
-        """
+        """Reject a read with a lease id unless it is that of the active lease."""
         if id is None:
             return
         state = self.state(now)
         if state is State.EXPIRED:
-            raise ServiceError(errors.LEASE_LOST.format(resource=words.resource))
+            raise words.error(errors.LEASE_LOST)
         if not state.locked:
             raise ServiceError(words.use_without_lease)
         if id != self.id:
             raise ServiceError(words.use_with_other_lease)
 
     def check_write(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
-        """Reject a write without the id of the active lease, or with an id if there is none.
-
-        :raises ServiceError: LeaseIdMissing, or an error of a read
-        """
+        """Reject a write without the id of the active lease, or with an id if there is none."""
         if id is None and self.state(now).locked:
-            raise ServiceError(errors.LEASE_ID_MISSING.format(resource=words.resource))
+            raise words.error(errors.LEASE_ID_MISSING)
         self.check_read(id, now, words)
 
 
@@ -177,9 +174,9 @@ class Change:
     def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
         state = lease.state(now)
         if not state.locked:
-            raise ServiceError(errors.LEASE_NOT_PRESENT.format(resource=words.resource))
+            raise words.error(errors.LEASE_NOT_PRESENT)
         if lease.id not in (self.id, self.proposed):
-            raise ServiceError(errors.LEASE_ID_MISMATCH.format(resource=words.resource))
+            raise words.error(errors.LEASE_ID_MISMATCH)
         if state is State.BREAKING:
             raise ServiceError(errors.LEASE_CANNOT_BE_CHANGED)
         return replace(lease, id=self.proposed)
@@ -209,7 +206,7 @@ class Break:
         if self.period is not None and not 0 <= self.period <= MAX_BREAK_PERIOD:
             raise ServiceError(errors.INVALID_BREAK_PERIOD.with_details(HeaderValue=self.period))
         if lease.id is None:
-            raise ServiceError(errors.LEASE_NOT_PRESENT.format(resource=words.resource))
+            raise words.error(errors.LEASE_NOT_PRESENT)
         ends = now if lease.ends is None and self.period is None else lease.ends
         if self.period is not None:
             asked = Ticks(now + self.period * SECOND)
@@ -223,4 +220,4 @@ def _end(now: Ticks, duration: int) -> Ticks | None:
 
 def _check_id(lease: Lease, id: UUID, words: Words) -> None:  # noqa: A002 - what the service calls it
     if lease.id != id:
-        raise ServiceError(errors.LEASE_ID_MISMATCH.format(resource=words.resource))
+        raise words.error(errors.LEASE_ID_MISMATCH)

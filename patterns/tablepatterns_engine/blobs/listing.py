@@ -41,7 +41,6 @@ class ListBlobsQuery:
     :param delimiter: names that contain it after the prefix are grouped
     :param start: where the page starts: `next` of the previous page
     :param limit: the maximum number of items; never more than 5,000
-    :param snapshots: whether snapshots are listed too
     :param uncommitted: whether names with only uncommitted blocks are listed
     """
 
@@ -61,20 +60,13 @@ class Page(NamedTuple):
 
 
 def checked_page_limit(limit: int) -> int:
-    """Return the maximum number of items of a page; limits above 5,000 are allowed, and have no effect.
-
-    :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
-    """
+    """Return the maximum number of items of a page; limits above 5,000 are allowed, and have no effect."""
     limit = min(limit, MAX_PAGE_BLOBS)
     check_range("maxresults", limit, 1, MAX_PAGE_BLOBS)
     return limit
 
 
 def list_page(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Page:
-    """Return a page.
-
-    :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
-    """
     limit = checked_page_limit(query.limit)
     items: list[Item] = []
     mark = query.start

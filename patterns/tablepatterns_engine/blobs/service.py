@@ -1,24 +1,26 @@
-"""The Blob service of one account: its state and its rules, without HTTP or XML."""
+"""The Blob service of one account: its state, its rules, and how each write changes a blob; without HTTP or XML."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, TypeAlias
+from uuid import uuid4
 
 from tablepatterns.edm import Ticks
+from tablepatterns.limits import MAX_APPEND_BYTES, MAX_BLOCKS, MAX_PUT_BLOB_BYTES
 
 from .. import errors
 from ..clock import Clock
 from ..content import Content
 from ..errors import ErrorMessage, ServiceError
 from ..resources import AccessPolicy, Settings, checked_metadata
-from . import versions as versions
 from .blob import (
     Blob,
     Block,
     BlockList,
     ContentHeaders,
+    CopyRecord,
     Draft,
     Kind,
     Tier,
@@ -27,19 +29,41 @@ from .blob import (
     check_block,
     check_block_count,
     checked_tags,
+    chosen,
 )
 from .conditions import ANY, NO_TERMS, Terms, check_create, check_read, check_tier, check_write
 from .containers import Containers
-from .leases import BLOB, NO_LEASE, Action, Lease
+from .leases import BLOB, INFINITE, NO_LEASE, Action, Lease
 from .listing import ListBlobsQuery, Page, list_page
 from .state import Container, Slot, Snapshots
-from .versions import Appended, CopySource, check_kind
 
 __all__ = ["Appended", "Blobs", "CopySource", "Snapshots"]
 
 _Make: TypeAlias = Callable[[Slot, Ticks], Blob]
 _Change: TypeAlias = Callable[[Blob], Blob]
 _NO_DRAFT: Final = Draft()
+
+
+@dataclass(frozen=True, slots=True)
+class CopySource:
+    """What to copy.
+
+    :param snapshot: the time of the snapshot to copy; None for the blob itself
+    :param url: its address, which is stored with the copy
+    """
+
+    container: str
+    name: str
+    snapshot: Ticks | None = None
+    url: str = ""
+    terms: Terms = NO_TERMS
+
+
+class Appended(NamedTuple):
+    """A blob with an appended block, and the position of the block."""
+
+    blob: Blob
+    offset: int
 
 
 class Blobs(Settings):
@@ -87,7 +111,7 @@ class Blobs(Settings):
             blob = slot.version(snapshot)
             check_read(terms, blob)
             blob.lease.check_read(terms.lease, now, BLOB)
-        check_kind(blob, Kind.BLOCK)
+        _check_kind(blob, Kind.BLOCK)
         return BlockList(blob, blob.blocks, () if snapshot else staged)
 
     def page(self, container: str, query: ListBlobsQuery) -> Page:
@@ -115,10 +139,8 @@ class Blobs(Settings):
         :raises ServiceError: ContainerNotFound, an error of the conditions, or the request is invalid
         """
         kept = draft.checked()
-        versions.check_whole(kind, content)
-        return self._create(
-            container, name, terms, lambda slot, stamp: versions.written(name, kind, content, kept, stamp)
-        )
+        _check_whole(kind, content)
+        return self._create(container, name, terms, lambda slot, stamp: _written(name, kind, content, kept, stamp))
 
     def commit(
         self,
@@ -135,9 +157,7 @@ class Blobs(Settings):
             or an error of the conditions
         """
         kept, now = draft.checked(), self._clock.now()
-        return self._create(
-            container, name, terms, lambda slot, stamp: versions.committed(slot, entries, kept, now, stamp)
-        )
+        return self._create(container, name, terms, lambda slot, stamp: _committed(slot, entries, kept, now, stamp))
 
     def copy(
         self,
@@ -168,7 +188,7 @@ class Blobs(Settings):
                 container,
                 name,
                 terms,
-                lambda slot, stamp: versions.copied(slot, origin, source.url, checked, stamp),
+                lambda slot, stamp: _copied(slot, origin, source.url, checked, stamp),
                 unmet=errors.TARGET_CONDITION_NOT_MET,
             )
 
@@ -200,7 +220,7 @@ class Blobs(Settings):
             lease = slot.current.lease if slot.current else NO_LEASE
             lease.check_write(terms.lease, now, BLOB)
             if slot.current is not None:
-                check_kind(slot.current, Kind.BLOCK)
+                _check_kind(slot.current, Kind.BLOCK)
                 slot.current.check_online()
             check_block_count(block, slot.staged(now))
             slot.stage(block, now)
@@ -226,8 +246,8 @@ class Blobs(Settings):
             AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet, BlockCountExceedsLimit, RequestBodyTooLarge,
             InvalidHeaderValue if there are no bytes, or an error of the conditions
         """
-        versions.check_append(content)
-        blob = self._change(container, name, terms, lambda blob: versions.appended(blob, content, position, max_size))
+        _check_append(content)
+        blob = self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
         return Appended(blob, len(blob.content) - len(content))
 
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
@@ -235,7 +255,7 @@ class Blobs(Settings):
 
         :raises ServiceError: as `append`
         """
-        return self._change(container, name, terms, lambda blob: versions.sealed(blob, position))
+        return self._change(container, name, terms, lambda blob: _sealed(blob, position))
 
     def set_headers(self, container: str, name: str, headers: ContentHeaders, terms: Terms = NO_TERMS) -> Blob:
         """Replace the content headers of a blob, and delete its copy properties.
@@ -278,7 +298,7 @@ class Blobs(Settings):
             slot, now = self._slot(container, name), self._clock.now()
             blob = slot.version(snapshot)
             check_write(terms, blob)
-            check_kind(blob, Kind.BLOCK)
+            _check_kind(blob, Kind.BLOCK)
             blob.lease.check_read(terms.lease, now, BLOB)
             slot.replace(blob, replace(blob, tier=tier, tier_changed=now))
         return blob
@@ -388,7 +408,6 @@ class Blobs(Settings):
         return after
 
     def _place(self, container: str, name: str) -> tuple[Container, Slot]:
-        """Return a container, and the slot of a name, which may be new."""
         home = self.containers.find(container)
         check_blob_name(name)
         return home, home.slots.get(name) or Slot(name)
@@ -409,3 +428,89 @@ def _as_holder(terms: Terms, lease: Lease, now: Ticks) -> Terms:
     """Return the conditions without `If-None-Match: *`, which the service ignores for the holder of the lease."""
     holds = lease.state(now).locked and terms.lease == lease.id
     return replace(terms, none_match=None) if holds and ANY in (terms.none_match or ()) else terms
+
+
+# -- The next version of a blob
+
+
+def _written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks) -> Blob:
+    blob = Blob(name, kind, content, draft.headers, draft.metadata, stamp, stamp, tags=draft.tags, tier=draft.tier)
+    return replace(blob, tier_changed=stamp) if draft.tier else blob
+
+
+def _committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, now: Ticks, stamp: Ticks) -> Blob:
+    before = slot.current
+    if before is not None:
+        _check_kind(before, Kind.BLOCK)
+        before.check_online()
+    blocks = chosen(entries, before.blocks if before else (), slot.staged(now))
+    content = Content.joined(block.content for block in blocks)
+    blob = _written(slot.name, Kind.BLOCK, content, draft, stamp)
+    return _going_on(replace(blob, blocks=blocks), before)
+
+
+def _copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Blob:
+    """Return a copy; a lease on the replaced blob must be infinite."""
+    before = slot.current
+    if draft.sealed:
+        _check_kind(origin, Kind.APPEND)
+    if before is not None:
+        _check_kind(before, origin.kind)
+        if before.lease.state(stamp).locked and before.lease.duration != INFINITE:
+            raise ServiceError(errors.INFINITE_LEASE_REQUIRED)
+    record = CopyRecord(uuid4(), url, len(origin.content), stamp)
+    blob = _written(slot.name, origin.kind, origin.content, draft, stamp)
+    blob = replace(blob, blocks=origin.blocks, appends=origin.appends, copy=record, sealed=draft.sealed)
+    return _going_on(blob, before)
+
+
+def _appended(blob: Blob, content: Content, position: int | None, max_size: int | None) -> Blob:
+    _check_position(blob, position)
+    if blob.sealed:
+        raise ServiceError(errors.BLOB_IS_SEALED)
+    if max_size is not None and len(blob.content) + len(content) > max_size:
+        raise ServiceError(errors.MAX_SIZE_NOT_MET)
+    if blob.appends >= MAX_BLOCKS:
+        raise ServiceError(errors.TOO_MANY_BLOCKS)
+    return replace(blob, content=blob.content + content, appends=blob.appends + 1)
+
+
+def _sealed(blob: Blob, position: int | None) -> Blob:
+    _check_position(blob, position)
+    return replace(blob, sealed=True)
+
+
+def _check_whole(kind: Kind, content: Content) -> None:
+    """Reject content that a blob cannot have."""
+    if kind is Kind.APPEND and len(content):
+        raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=len(content)))
+    if len(content) > MAX_PUT_BLOB_BYTES:
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
+
+
+def _check_append(content: Content) -> None:
+    """Reject a block that an append blob cannot have."""
+    if not len(content):
+        raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
+    if len(content) > MAX_APPEND_BYTES:
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
+
+
+def _check_kind(blob: Blob, kind: Kind) -> None:
+    if blob.kind is not kind:
+        raise ServiceError(errors.INVALID_BLOB_TYPE)
+
+
+def _going_on(blob: Blob, before: Blob | None) -> Blob:
+    """Return the blob with the creation time of the previous version, and its tier unless another one is given."""
+    if before is None:
+        return blob
+    if blob.tier is None:
+        blob = replace(blob, tier=before.tier, tier_changed=before.tier_changed)
+    return replace(blob, created=before.created)
+
+
+def _check_position(blob: Blob, position: int | None) -> None:
+    _check_kind(blob, Kind.APPEND)
+    if position is not None and position != len(blob.content):
+        raise ServiceError(errors.APPEND_POSITION_NOT_MET)

@@ -75,23 +75,14 @@ class Slot:
 
     @property
     def empty(self) -> bool:
-        """Whether the slot is empty."""
         return self.current is None and not self._staged
 
     def existing(self) -> Blob:
-        """Return the blob.
-
-        :raises ServiceError: BlobNotFound
-        """
         if self.current is None:
             raise ServiceError(errors.BLOB_NOT_FOUND)
         return self.current
 
     def version(self, snapshot: Ticks | None) -> Blob:
-        """Return the blob, or the snapshot with this time.
-
-        :raises ServiceError: BlobNotFound
-        """
         if snapshot is None:
             return self.existing()
         for taken in self.snapshots:
@@ -119,10 +110,7 @@ class Slot:
             self.snapshots[self.snapshots.index(before)] = after
 
     def remove(self, version: Blob, snapshots: Snapshots | None) -> None:
-        """Remove a snapshot, or the blob with or without its snapshots.
-
-        :raises ServiceError: SnapshotsPresent for a blob whose snapshots would remain
-        """
+        """Remove a snapshot, or the blob with or without its snapshots."""
         if version.snapshot is not None:
             self.snapshots.remove(version)
             return

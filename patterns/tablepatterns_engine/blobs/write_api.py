@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import Enum
 from typing import Final
 
 from tablepatterns.limits import MIB
@@ -26,39 +25,31 @@ from .headers import (
     number,
     read_content_headers,
     read_deletion_terms,
+    read_header,
     read_lease,
     read_source_conditions,
     read_tag_terms,
     read_terms,
     required,
     version_headers,
-    word,
     written_headers,
 )
+from .service import CopySource
 from .state import Snapshots
-from .versions import CopySource
 from .xml import read_block_list, read_tags, read_tags_header
 
 SOURCE: Final = "x-ms-copy-source"
 _AUTHORIZATION: Final = "x-ms-copy-source-authorization"
 _TAG_OPTION: Final = "x-ms-copy-source-tag-option"
+_TAG_OPTIONS: Final = ("REPLACE", "COPY")
+"""Whether a copy has the tags of the request or those of its source."""
 _RANGE: Final = "x-ms-source-range"
 _MD5: Final = "x-ms-source-content-md5"
 _CRC64: Final = "x-ms-source-content-crc64"
 
 
-class TagOption(Enum):
-    """Whether a copy has the tags of the request or those of its source."""
-
-    REPLACE = "REPLACE"
-    COPY = "COPY"
-
-
 class CopySourceError(ServiceError):
-    """A source that cannot be read: the response has the status, the message and the code of the source's own response.
-
-    :param error: the error of the source
-    """
+    """A source that cannot be read: the response has the status, message and code of the source's own response."""
 
     def __init__(self, error: ServiceError) -> None:
         self.status = error.error_message.status
@@ -79,12 +70,8 @@ def copies(call: BlobCall) -> bool:
 
 
 def keeps_tags(call: BlobCall) -> bool:
-    """Return whether a copy gets the tags of its source.
-
-    :raises ServiceError: InvalidHeaderValue, also if the request has tags too
-    """
     headers = call.request.headers
-    keeps = word(headers, _TAG_OPTION, TagOption) is TagOption.COPY
+    keeps = read_header(headers, _TAG_OPTION, _TAG_OPTIONS.index) == _TAG_OPTIONS.index("COPY")
     if keeps and headers.get("x-ms-tags"):
         raise invalid(_TAG_OPTION, headers[_TAG_OPTION])
     return keeps
@@ -120,10 +107,7 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
 
 
 def read_source(call: BlobCall, source: CopySource) -> Blob:
-    """Return the source, if it meets the conditions of the request.
-
-    :raises ServiceError: CannotVerifyCopySource
-    """
+    """Return the source, if it meets the conditions of the request."""
     try:
         return call.state.source(source)
     except ServiceError as error:
@@ -132,10 +116,7 @@ def read_source(call: BlobCall, source: CopySource) -> Blob:
 
 
 def source_content(call: BlobCall, origin: Blob) -> Content:
-    """Return the content of a source, or the range of it that the request asks for.
-
-    :raises ServiceError: InvalidRange, Md5Mismatch, Crc64Mismatch
-    """
+    """Return the content of a source, or the range of it that the request asks for."""
     headers, content = call.request.headers, origin.content
     span = parse_range(headers.get(_RANGE, ""))
     if span is not None:
@@ -145,10 +126,7 @@ def source_content(call: BlobCall, origin: Blob) -> Content:
 
 
 def check_source(headers: Mapping[str, str], content: Content) -> None:
-    """Reject content of a source that does not match its checksums.
-
-    :raises ServiceError: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch
-    """
+    """Reject content of a source that does not match its checksums."""
     md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
     crc = digest(headers, _CRC64, CRC64_BYTES, errors.INVALID_CRC64)
     if md5 is not None:
@@ -232,7 +210,6 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
     """Return what a write sets besides the content.
 
     :param whole: whether the body is the content
-    :raises ServiceError: InvalidHeaderValue, InvalidMd5, InvalidTag
     """
     headers = call.request.headers
     return Draft(
@@ -245,11 +222,7 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
 
 
 def read_tier(headers: Mapping[str, str]) -> Tier | None:
-    """Return the requested tier, or None.
-
-    :raises ServiceError: InvalidHeaderValue
-    """
-    return word(headers, "x-ms-access-tier", Tier)
+    return read_header(headers, "x-ms-access-tier", Tier)
 
 
 def _source(call: BlobCall) -> Blob | None:
@@ -293,15 +266,10 @@ def _with_md5(draft: Draft, content: Content) -> Draft:
 
 
 _PRIORITY: Final = "x-ms-rehydrate-priority"
+_PRIORITIES: Final = ("Standard", "High")
+"""Of rehydrating an archived blob; the engine does it immediately."""
 _SNAPSHOTS: Final = "x-ms-delete-snapshots"
 _SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "include": "include", "only": "only"}
-
-
-class Priority(Enum):
-    """The rehydration priority of an archived blob; the engine rehydrates it immediately."""
-
-    STANDARD = "Standard"
-    HIGH = "High"
 
 
 def set_headers(call: BlobCall) -> Response:
@@ -333,7 +301,7 @@ def set_tier(call: BlobCall) -> Response:
     tier = read_tier(headers)
     if tier is None:
         raise missing("x-ms-access-tier")
-    word(headers, _PRIORITY, Priority)
+    read_header(headers, _PRIORITY, _PRIORITIES.index)
     before = call.state.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
     call.notes.written = 1
     return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
@@ -371,7 +339,7 @@ def copy_blob(call: BlobCall) -> Response:
     headers = call.request.headers
     is_sync = headers.get("x-ms-requires-sync", "").lower() == "true"
     call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
-    word(headers, _PRIORITY, Priority)
+    read_header(headers, _PRIORITY, _PRIORITIES.index)
     # The account's key authorizes the source of an asynchronous copy, but not of a synchronous one
     source, draft = find_source(call, as_owner=not is_sync), read_draft(call)
     if is_sync:

@@ -12,7 +12,7 @@ from tablepatterns.edm import Ticks
 from .. import errors
 from ..errors import ServiceError
 from ..http.headers import http_date, seven_digits
-from ..http.xml import element, optional, read_document, write_document, xml_text
+from ..http.xml import element, metadata_element, optional, read_document, write_document, write_list, xml_text
 from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
 from .headers import base64, duration_of
 from .leases import State
@@ -21,10 +21,6 @@ from .state import ContainerProperties
 
 
 def read_block_list(body: bytes) -> list[tuple[Where, str]]:
-    """Return the list of blocks in the body of a request.
-
-    :raises ServiceError: InvalidXmlDocument
-    """
     try:
         return [(Where(node.tag), (node.text or "").strip()) for node in read_document(body, "BlockList")]
     except ValueError as error:
@@ -51,28 +47,6 @@ def _block_elements(name: str, blocks: Iterable[Block]) -> str:
 _NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_list(
-    base: str, container: str | None, option_elements: Iterable[str], items: Iterable[str], kind: str, following: str
-) -> bytes:
-    """Return a list as a document.
-
-    :param base: the account's endpoint
-    :param container: the container of a list of blobs; None for a list of containers
-    :param option_elements: the options of the request, which are in the response too
-    :param kind: the name of the element with the items
-    :param following: the marker of the next page, "" on the last
-    """
-    owner = "" if container is None else f' ContainerName="{_attribute(container)}"'
-    content = "".join([*option_elements, element(kind, *items), element("NextMarker", xml_text(following))])
-    return write_document(
-        f'<EnumerationResults ServiceEndpoint="{_attribute(base)}/"{owner}>{content}</EnumerationResults>'
-    )
-
-
-def repeated(query: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
-    return [optional(name, query.get(option)) for option, name in names.items()]
-
-
 def name_element(name: str) -> str:
     """Return a name as an element; a name that is invalid in XML is percent-encoded and marked.
 
@@ -84,23 +58,12 @@ def name_element(name: str) -> str:
     return f"<Name>{xml_text(name)}</Name>"
 
 
-def metadata_element(metadata: Mapping[str, str]) -> str:
-    return element("Metadata", *(optional(*pair) for pair in metadata.items()))
-
-
-def _attribute(text: str) -> str:
-    return xml_text(text).replace('"', "&quot;")
-
-
-_CONTAINER_OPTIONS: Final = {"prefix": "Prefix", "marker": "Marker", "maxresults": "MaxResults"}
-
-
 def write_containers(
     containers: Iterable[ContainerProperties], base: str, query: Mapping[str, str], following: str, now: Ticks
 ) -> bytes:
     with_metadata = "metadata" in query.get("include", "").split(",")
     items = (_container(each, now, with_metadata) for each in containers)
-    return write_list(base, None, repeated(query, _CONTAINER_OPTIONS), items, "Containers", following)
+    return write_list(base, "Containers", items, query, following)
 
 
 def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) -> str:
@@ -120,10 +83,6 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
 
 
 def read_tags(body: bytes) -> dict[str, str]:
-    """Return the tags in the body of a request.
-
-    :raises ServiceError: InvalidXmlDocument; InvalidTag for a duplicate name
-    """
     pairs: list[tuple[str, str]] = []
     for tag in read_document(body, "Tags").findall("TagSet/Tag"):
         name = tag.findtext("Key")
@@ -134,10 +93,7 @@ def read_tags(body: bytes) -> dict[str, str]:
 
 
 def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags in the header of a write, which has the form of a query string.
-
-    :raises ServiceError: InvalidTag
-    """
+    """Return the tags in the header of a write, which has the form of a query string."""
     text = headers.get("x-ms-tags")
     if not text:
         return {}
@@ -163,15 +119,12 @@ def _unique_tags(tags: list[tuple[str, str]]) -> dict[str, str]:
     return tags_by_name
 
 
-_BLOB_OPTIONS: Final = {"prefix": "Prefix", "marker": "Marker", "maxresults": "MaxResults", "delimiter": "Delimiter"}
-
-
 def write_blobs(
     items: Iterable[Item], base: str, container: str, query: Mapping[str, str], following: str, now: Ticks
 ) -> bytes:
     include = frozenset(query.get("include", "").split(","))
     written = (_item(item, include, now) for item in items)
-    return write_list(base, container, repeated(query, _BLOB_OPTIONS), written, "Blobs", following)
+    return write_list(base, "Blobs", written, query, following, container)
 
 
 def _item(item: Item, include: Set[str], now: Ticks) -> str:

@@ -42,7 +42,6 @@ class Target:
     :param kind: what it is; kind and verb determine the operation
     :param resource: the table, queue or container, "" if there is none
     :param item: the message, the blob, or the rest of a path below a table
-    :param partition_key: of an entity
     """
 
     address: Address
@@ -62,10 +61,6 @@ UNKNOWN: Final = Target(Address("", secure=False, secondary=False, query={}, tai
 
 
 def read_address(url: str, account: str) -> Address:
-    """Return the address of a request.
-
-    :raises ServiceError: InvalidUri if it is not a URL, or not of this account
-    """
     location, _, options = url.partition("#")[0].partition("?")
     tail = path_of(location)
     base, secure, secondary = _site(location.removesuffix(tail), account)
@@ -78,10 +73,7 @@ def read_address(url: str, account: str) -> Address:
 
 
 def decode(text: str, error: ErrorMessage = errors.INVALID_URI) -> str:
-    """Decode a part of a path.
-
-    :raises ServiceError: `error` if it is not UTF-8
-    """
+    """Decode a part of a path."""
     if "%" not in text:
         return text
     try:
@@ -94,7 +86,6 @@ def service_kind(kinds: Mapping[tuple[str | None, str | None], str], query: Mapp
     """Return what a URL without a resource names.
 
     :param kinds: the kinds of targets by the options `restype` and `comp`
-    :raises ServiceError: InvalidUri
     """
     kind = kinds.get((query.get("restype"), query.get("comp")))
     if kind is None:
@@ -106,7 +97,6 @@ def component_kind(kinds: Mapping[str | None, str], query: Mapping[str, str]) ->
     """Return what a URL of a resource names.
 
     :param kinds: the kinds of targets by the option `comp`
-    :raises ServiceError: InvalidQueryParameterValue
     """
     comp = query.get("comp")
     kind = kinds.get(comp)

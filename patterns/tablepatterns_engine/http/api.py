@@ -39,9 +39,7 @@ class Service(Generic[CallT]):
     """What distinguishes one service from the others.
 
     :param name: Table, Queue or Blob, as in the names of its operations
-    :param call: creates the call for a request
     :param handlers: the operations, by kind of URL and verb
-    :param write_error: writes an error response
     :param access: checks shared access signatures
     :param signed_texts: the texts of a request that a shared key may sign
     :param headers: the default headers of a response
@@ -64,8 +62,6 @@ class Api(Generic[CallT]):
 
     Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
 
-    :param engine: the account
-    :param service: one of its services
     :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
         account or for Azure Storage that has not expired, without verifying its signature
     """

@@ -28,7 +28,6 @@ class Authorization:
     Bearer tokens cannot be verified without their issuer. They are rejected with a challenge, unless the engine
     trusts them; then any token over https, or any that `is_current` accepts, is the owner's.
 
-    :param engine: the account
     :param shared: checks the shared access signatures of the service
     :param signed_texts: the texts of a request that a shared key may sign
     :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
@@ -45,10 +44,6 @@ class Authorization:
         self._trust_tokens = trust_tokens
 
     def permit(self, call: AnyCall) -> Permit:
-        """Return what the sender may do.
-
-        :raises ServiceError: one of the codes that begin with Authentication, Authorization or Invalid
-        """
         header, address = call.request.headers.get("authorization"), call.target.address
         if header is None:
             if "sig" in address.query:

@@ -131,17 +131,10 @@ class Call(ABC, Generic[StateT]):
         self.check_support(operation)
 
     def check_support(self, operation: str) -> None:
-        """Reject a condition or an option that the operation would have to ignore.
-
-        :raises ServiceError: NotImplemented
-        """
+        """Reject a condition or an option that the operation would have to ignore."""
         self.support[operation].check(self.request.headers, self.target.address.query)
 
     def allow(self, need: Need) -> None:
-        """Check that the sender may execute the operation on this resource.
-
-        :raises ServiceError: a code that starts with Authorization
-        """
         self.permit.check(need, self.target.resource)
 
     @property

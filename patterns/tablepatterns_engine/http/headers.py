@@ -64,10 +64,6 @@ _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
 def required(query: Mapping[str, str], name: str) -> str:
-    """Return a required option.
-
-    :raises ServiceError: MissingRequiredQueryParameter if it is missing
-    """
     text = query.get(name)
     if text is None:
         raise ServiceError(errors.MISSING_QUERY_PARAMETER.with_details(QueryParameterName=name))
@@ -75,10 +71,7 @@ def required(query: Mapping[str, str], name: str) -> str:
 
 
 def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]:
-    """Return an option as a list of words.
-
-    :raises ServiceError: InvalidQueryParameterValue for an unknown word
-    """
+    """Return an option as a list of words."""
     words = frozenset(query.get(name, "").split(",")) - {""}
     if not words <= known:
         raise invalid_parameter(name, query[name])
@@ -86,11 +79,6 @@ def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]
 
 
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
-    """Return an option as a number; by default, the default.
-
-    :raises ServiceError: InvalidQueryParameterValue if it is not a number; MissingRequiredQueryParameter if it is
-        missing without a default
-    """
     if default is not None and name not in query:
         return default
     text = required(query, name)

@@ -14,7 +14,6 @@ class Request:
     :param method: the verb, in upper case
     :param url: the absolute URL as sent, percent-encoded
     :param headers: the headers, their names in lower case
-    :param body: the whole body
     :param client: the sender's IP address, which a shared access signature may restrict
     :param names: the names of the headers as sent, if known, since metadata keeps its spelling
     """
@@ -41,8 +40,6 @@ class Request:
 class Response:
     """One HTTP response.
 
-    :param status: the status code
-    :param headers: the headers, their names as the service spells them
     :param body: the whole body, or its pieces if it is too long to be joined
     :param reason: the reason phrase, if it is not the standard one
 

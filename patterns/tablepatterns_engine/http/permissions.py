@@ -49,10 +49,7 @@ class Permit(ABC):
         """
 
     def check_keys(self, partition_key: str, row_key: str) -> None:
-        """Reject an entity outside the key range.
-
-        :raises ServiceError: AuthorizationFailure
-        """
+        """Reject an entity outside the key range."""
         if self.scope is not None and not self.scope.contains(partition_key, row_key):
             raise ServiceError(errors.AUTHORIZATION_FAILURE)
 
@@ -104,9 +101,6 @@ class ResourcePermit(Permit):
 
 
 def check_letters(choices: tuple[str, ...], letters: frozenset[str]) -> None:
-    """Reject an operation unless one of the sufficient sets of permissions is granted in full.
-
-    :raises ServiceError: AuthorizationPermissionMismatch
-    """
+    """Reject an operation unless one of the sufficient sets of permissions is granted in full."""
     if not any(letters.issuperset(choice) for choice in choices):
         raise ServiceError(errors.AUTHORIZATION_PERMISSION_MISMATCH)

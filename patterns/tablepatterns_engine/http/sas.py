@@ -28,10 +28,7 @@ _Term = TypeVar("_Term")
 
 
 class SharedAccess:
-    """Checks the signatures in the queries of requests to one service of an account.
-
-    :param engine: the account
-    """
+    """Checks the signatures in the queries of requests to one service of an account."""
 
     __slots__ = ("_signer", "account")
 

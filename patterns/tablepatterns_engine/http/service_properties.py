@@ -24,13 +24,11 @@ def set_policies(call: AnyCall) -> Response:
 
 
 def get_properties(call: AnyCall) -> Response:
-    """Return the properties of the service."""
     call.begin(f"Get{call.service}ServiceProperties", READ_SERVICE)
     return Response(200, {**_XML}, write_properties(call.state.get_service_properties()))
 
 
 def set_properties(call: AnyCall) -> Response:
-    """Replace the properties of the service that the request names."""
     call.begin(f"Set{call.service}ServiceProperties", WRITE_SERVICE)
     settings = call.state
     settings.set_service_properties(read_properties(call.request.body, settings.get_service_properties()))

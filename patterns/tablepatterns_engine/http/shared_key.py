@@ -135,7 +135,6 @@ class Signer:
         The date is signed but not compared with a clock: SDKs send the machine's time, while tests move the engine's.
 
         :param authorization: `SharedKey account:signature`, or the same with `SharedKeyLite`
-        :param texts: returns the texts of a request that may be signed
         """
         prefix, _, signature = authorization.partition(":")
         lite = self._lite_by_prefix.get(prefix)

@@ -46,10 +46,7 @@ class Support:
         return option[1:] in self._parameters if option.startswith("?") else option in self._headers
 
     def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
-        """Reject a request with a condition or an option that the engine would have to ignore.
-
-        :raises ServiceError: NotImplemented
-        """
+        """Reject a request with a condition or an option that the engine would have to ignore."""
         if not self._headers.isdisjoint(headers) or (query and not self._parameters.isdisjoint(query)):
             options = [(name, headers[name]) for name in self._headers.intersection(headers)]
             options += [(f"?{name}", query[name]) for name in self._parameters.intersection(query)]

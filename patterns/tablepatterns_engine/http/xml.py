@@ -44,10 +44,7 @@ def read_document(body: bytes, root: str) -> Element:
 
 
 def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _Value | None:
-    """Return the text of a child element; None if it is missing or empty.
-
-    :raises ServiceError: InvalidXmlDocument if `read` rejects it
-    """
+    """Return the text of a child element; None if it is missing or empty."""
     text = "" if parent is None else (parent.findtext(name) or "").strip()
     if not text:
         return None
@@ -95,6 +92,38 @@ def _spelled(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+_LIST_OPTIONS: Final = {"prefix": "Prefix", "marker": "Marker", "maxresults": "MaxResults"}
+
+
+def write_list(
+    base: str, kind: str, items: Iterable[str], query: Mapping[str, str], following: str, container: str | None = None
+) -> bytes:
+    """Return a list of queues, containers or blobs as a document.
+
+    :param base: the account's endpoint
+    :param kind: the name of the element with the items
+    :param query: the options of the request, which are in the response too
+    :param following: the marker of the next page, "" on the last
+    :param container: the container of a list of blobs
+    """
+    owner, options = "", [optional(name, query.get(option)) for option, name in _LIST_OPTIONS.items()]
+    if container is not None:
+        owner = f' ContainerName="{_attribute(container)}"'
+        options.append(optional("Delimiter", query.get("delimiter")))
+    content = "".join([*options, element(kind, *items), element("NextMarker", xml_text(following))])
+    return write_document(
+        f'<EnumerationResults ServiceEndpoint="{_attribute(base)}/"{owner}>{content}</EnumerationResults>'
+    )
+
+
+def _attribute(text: str) -> str:
+    return xml_text(text).replace('"', "&quot;")
+
+
+def metadata_element(metadata: Mapping[str, str]) -> str:
+    return element("Metadata", *(optional(*pair) for pair in metadata.items()))
+
+
 _READERS: Final[Mapping[object, Callable[[str], object]]] = {
     "str": str,
     "bool": boolean,
@@ -136,10 +165,7 @@ def _write_field(name: str, value: object) -> str:
 
 
 def read_properties(body: bytes, present: ServiceProperties) -> ServiceProperties:
-    """Return the properties after a request to set some of them; what it does not name stays.
-
-    :raises ServiceError: InvalidXmlDocument
-    """
+    """Return the properties after a request to set some of them; what it does not name stays."""
     root = read_document(body, "StorageServiceProperties")
     logging, hour, minute, cors = (root.find(name) for name in ("Logging", "HourMetrics", "MinuteMetrics", "Cors"))
     return ServiceProperties(
@@ -171,10 +197,7 @@ def write_statistics(last_sync: Ticks) -> bytes:
 
 
 def read_policies(body: bytes) -> list[AccessPolicy]:
-    """Return the policies in the body of a request; an empty body has none.
-
-    :raises ServiceError: InvalidXmlDocument
-    """
+    """Return the policies in the body of a request; an empty body has none."""
     if not body.strip():
         return []
     return [_read_policy(item) for item in read_document(body, "SignedIdentifiers").findall("SignedIdentifier")]

@@ -30,7 +30,7 @@ from .call import (
     WRITE_METADATA,
     QueueCall,
 )
-from .xml import read_marker, read_text, write_list, write_peeked, write_put, write_received
+from .xml import read_marker, read_text, write_peeked, write_put, write_queues, write_received
 
 _INCLUDES: Final = frozenset({"metadata"})
 _XML: Final = {"Content-Type": "application/xml"}
@@ -48,7 +48,7 @@ def list_queues(call: QueueCall) -> Response:
     limit = read_number(query, "maxresults", MAX_PAGE_QUEUES)
     queues, following = call.state.page(query.get("prefix", ""), start, limit)
     call.notes.returned = len(queues)
-    body = write_list(queues, call.address.base, query, account, following)
+    body = write_queues(queues, call.address.base, query, account, following)
     return Response(200, {**_FRESH, "Content-Type": "application/xml"}, body)
 
 

@@ -22,10 +22,7 @@ _OF_QUEUE: Final[Mapping[str | None, str]] = {None: "queue", "metadata": "metada
 
 
 def locate(url: str, account: str) -> Target:
-    """Return the resource that a URL names.
-
-    :raises ServiceError: InvalidUri if it is not a URL, or names nothing in this account; InvalidQueryParameterValue
-    """
+    """Return the resource that a URL names."""
     address = read_address(url, account)
     queue, *below = map(decode, address.tail[1:].split("/"))
     if not queue:

@@ -123,15 +123,9 @@ class Queues(Settings):
         :raises ServiceError: OutOfRangeQueryParameterValue for a limit outside 1 to 5,000
         """
         check_range("maxresults", limit, 1, MAX_PAGE_QUEUES)
-        found: list[Listed] = []
         with self._lock:
-            for queue in self._queues.walk(max(prefix, start)):
-                if not queue.name.startswith(prefix):
-                    break
-                if len(found) == limit:
-                    return found, queue.name
-                found.append(Listed(queue.name, queue.metadata))
-        return found, None
+            queues, following = self._queues.page(prefix, start, limit)
+            return [Listed(queue.name, queue.metadata) for queue in queues], following
 
     def get_metadata(self, name: str) -> Mapping[str, str]:
         with self._lock:

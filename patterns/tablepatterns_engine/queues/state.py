@@ -39,10 +39,7 @@ class Message(NamedTuple):
 
 
 def check_text(text: str) -> None:
-    """Reject a text of more than 64 KiB in UTF-8.
-
-    :raises ServiceError: RequestBodyTooLarge
-    """
+    """Reject a text of more than 64 KiB in UTF-8."""
     # No character takes more than four bytes, so most texts need not be encoded to be measured
     if len(text) * 4 > MAX_MESSAGE_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_MESSAGE_BYTES:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE.with_details(MaxLimit=MAX_MESSAGE_BYTES))
@@ -58,10 +55,7 @@ def new_receipt(visible: Ticks, stamp: Ticks) -> str:
 
 
 def check_receipt(receipt: str) -> None:
-    """Reject a malformed pop receipt.
-
-    :raises ServiceError: InvalidQueryParameterValue
-    """
+    """Reject a malformed pop receipt."""
     try:
         b64decode(receipt, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -73,7 +67,6 @@ class Queue:
 
     Call `expire` first: the other methods assume that expired messages have been removed.
 
-    :param name: the queue's name
     :param metadata: the user's metadata; replaced as a whole, never changed in place
     """
 
@@ -94,7 +87,6 @@ class Queue:
         self._by_expiry: TimerQueue[Message] = TimerQueue()
 
     def find(self, message_id: str) -> Message | None:
-        """Return the message with this id, or None."""
         return self._messages.get(message_id)
 
     def visible(self, now: Ticks, limit: int) -> list[Message]:

@@ -7,16 +7,13 @@ from collections.abc import Iterable, Mapping
 from .. import errors
 from ..errors import ServiceError
 from ..http.headers import http_date
-from ..http.xml import element, optional, read_document, write_document, xml_text
+from ..http.xml import element, metadata_element, optional, read_document, write_document, write_list, xml_text
 from .service import Listed
 from .state import Message
 
 
 def read_marker(marker: str, account: str) -> str:
-    """Return the first name of a page, "" if there is no marker.
-
-    :raises ServiceError: InvalidMarker if it is not a marker of this account
-    """
+    """Return the first name of a page, "" if there is no marker."""
     if not marker:
         return ""
     empty, owner, name = (*marker.split("/", 2), "", "")[:3]
@@ -25,38 +22,23 @@ def read_marker(marker: str, account: str) -> str:
     return name
 
 
-def write_list(
+def write_queues(
     queues: Iterable[Listed], base: str, query: Mapping[str, str], account: str, following: str | None
 ) -> bytes:
     """Return a page of queues.
 
-    :param base: the account's endpoint
-    :param query: the options of the request, which are in the response too
     :param following: the first name of the next page; None on the last
     """
     with_metadata = "metadata" in query.get("include", "").split(",")
-    option_elements = [
-        optional("Prefix", query.get("prefix")),
-        optional("Marker", query.get("marker")),
-        optional("MaxResults", query.get("maxresults")),
-    ]
-    queue_elements = element("Queues", *(_queue(queue, with_metadata) for queue in queues))
-    marker = element("NextMarker", "" if following is None else f"/{account}/{following}")
-    endpoint = xml_text(f"{base}/").replace('"', "&quot;")
-    content = "".join([*option_elements, queue_elements, marker])
-    return write_document(f'<EnumerationResults ServiceEndpoint="{endpoint}">{content}</EnumerationResults>')
-
-
-def _queue(queue: Listed, with_metadata: bool) -> str:
-    metadata = element("Metadata", *(optional(*pair) for pair in queue.metadata.items())) if with_metadata else ""
-    return element("Queue", optional("Name", queue.name), metadata)
+    items = (
+        element("Queue", optional("Name", queue.name), metadata_element(queue.metadata) if with_metadata else "")
+        for queue in queues
+    )
+    return write_list(base, "Queues", items, query, "" if following is None else f"/{account}/{following}")
 
 
 def read_text(body: bytes) -> str:
-    """Return the message text in a request's body, without markup but with its content.
-
-    :raises ServiceError: InvalidXmlDocument, MissingRequiredXmlNode
-    """
+    """Return the message text in a request's body, without markup but with its content."""
     node = read_document(body, "QueueMessage").find("MessageText")
     if node is None:
         raise ServiceError(errors.MISSING_XML_NODE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import Final, NamedTuple
 
@@ -13,12 +13,14 @@ import h11
 
 from tablepatterns.limits import MIB
 
+from ..account import Engine
 from ..content import Content
+from ..dispatch import AccountApi
 from ..faults import Fault
 from ..http.message import Request, Response
 from ..tables.call import absolute
-from .application import Application
-from .direct import MAX_BYTES, Head, read_head
+from .direct import MAX_BYTES, Head, read_head, write_response
+from .origin import Hosts, Rejection
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 SECONDS_TO_SEND_A_HEAD: Final = 30
@@ -33,6 +35,38 @@ _DROPPED: Final = 16 * MIB
 _PIECE: Final = 64 * 1024
 """How much of a response waits in memory for a client that reads slowly."""
 _NO_FAULT: Final = Fault("")
+
+
+class Application:
+    """Answer HTTP requests to the services of one account.
+
+    :param hosts: the names that a request's Host may have
+    """
+
+    def __init__(self, engine: Engine, services: Mapping[int, str], hosts: Hosts) -> None:
+        self._engine = engine
+        self._api = AccountApi(engine)
+        self._services = services
+        self._hosts = hosts
+
+    def answers_directly(self, head: Head, port: int) -> bool:
+        """Return whether `respond` may answer a request; not if a fault may delay or break its response."""
+        if self._engine.faults.rules or not head.is_short(self._services[port]):
+            return False
+        return self.rejection(head.method, head.headers) is None
+
+    def respond(self, request: Request, port: int) -> bytes:
+        return write_response(self.handle(request, port))
+
+    def rejection(self, method: str, headers: Mapping[str, str]) -> Rejection | None:
+        """Return why a request must not reach the account, such as one of another site's web page."""
+        return self._hosts.rejection(method, headers)
+
+    def max_body(self, port: int) -> int:
+        return self._api.max_body(self._services[port])
+
+    def handle(self, request: Request, port: int) -> Response:
+        return self._api.handle(request, self._services[port])
 
 
 class Body(NamedTuple):
@@ -53,7 +87,6 @@ class Connection(asyncio.Protocol):
     task reads the connection through h11 until no bytes are left to read. Long operations run in threads, so that they
     do not delay other clients.
 
-    :param application: what answers the requests
     :param connections: the open connections of the server, which this one joins and leaves
     """
 

@@ -27,7 +27,6 @@ class Head(NamedTuple):
 
     :param names: the names of the headers as they were sent
     :param end: where the body starts
-    :param length: the length of the body
     """
 
     method: str

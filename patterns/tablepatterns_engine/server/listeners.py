@@ -25,7 +25,6 @@ def engine_of(name: str, environment: Mapping[str, str]) -> Engine:
     >>> engine_of("contoso", {KEY_VARIABLE: "c2VjcmV0"}), has_own_key({KEY_VARIABLE: "c2VjcmV0"})
     (<Engine contoso>, True)
 
-    :param name: its name
     :param environment: where its key is, in Base64; without one it is the key that is published with the emulators
     :raises BadInput: no account has such a name or such a key; the key itself is not in the error
     """

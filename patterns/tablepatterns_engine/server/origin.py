@@ -21,7 +21,6 @@ _FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-
 class Rejection:
     """Why the server rejects a request.
 
-    :param status: the HTTP status
     :param text: the reason, and how to allow the request
     """
 

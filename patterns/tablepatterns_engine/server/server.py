@@ -12,17 +12,13 @@ from functools import partial
 from types import FrameType
 from typing import Final
 
-from tablepatterns.extras import how_to_install
+from tablepatterns.extras import importing
 
 from ..account import Engine
-from .application import Application
 from .listeners import Listeners
 
-try:
-    from .connection import Connection
-except ModuleNotFoundError as error:
-    text = f"the server needs h11: {how_to_install('serve')}"
-    raise ModuleNotFoundError(text, name=error.name) from error
+with importing("the server needs", extra="serve"):
+    from .connection import Application, Connection
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _SECONDS_TO_STOP: Final = 5

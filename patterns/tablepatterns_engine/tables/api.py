@@ -67,10 +67,7 @@ def query_tables(call: TableCall) -> Response:
 
 
 def _check_select(text: str) -> None:
-    """Reject a selection without the name, the only property of a table.
-
-    :raises ServiceError: NotImplemented
-    """
+    """Reject a selection without the name, the only property of a table."""
     wanted = {name.strip() for name in text.split(",")}
     if text.strip() and not wanted & {"TableName", "*"}:
         raise ServiceError(errors.NOT_IMPLEMENTED)

@@ -137,10 +137,7 @@ class TableCall(Call[Tables]):
         return self.engine.tables
 
     def renderer(self, table: str) -> Renderer:
-        """Return the renderer of responses about a table, or about the list `Tables`.
-
-        :raises ServiceError: AtomFormatNotSupported if the client asks for another format
-        """
+        """Return the renderer of responses about a table, or about the list `Tables`."""
         address = self.target.address
         level = negotiate(self.request.headers.get("accept", ""), address.query.get("$format"))
         return Renderer(self.engine.account_name, address.base, table, level)

@@ -149,10 +149,7 @@ def check_key_size(*keys: str) -> None:
 
 
 def checked_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> int:
-    """Return the size of an entity, as `edm.entity_size`; reject invalid names and values, and too many properties.
-
-    :raises ServiceError: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
-    """
+    """Return the size of an entity, as `edm.entity_size`; reject invalid names and values, and too many properties."""
     if len(properties) > MAX_CUSTOM_PROPERTIES:
         raise ServiceError(errors.TOO_MANY_PROPERTIES)
     names = _names(tuple(properties))
@@ -176,11 +173,7 @@ def checked_size(partition_key: str, row_key: str, properties: Mapping[str, Valu
 
 
 def check_size(size: int, values: Iterable[Value]) -> None:
-    """Reject an entity that is too large, or has a value that is too large.
-
-    :param size: the size of the entity
-    :raises ServiceError: PropertyValueTooLarge, EntityTooLarge
-    """
+    """Reject an entity that is too large, or has a value that is too large."""
     # A value over its limit makes the whole entity larger than that limit, so small entities need no further check.
     if size > MAX_BINARY_BYTES and any(map(_too_large, values)):
         raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
@@ -290,10 +283,7 @@ def each(operations: Sequence[S], step: Callable[[S], T]) -> list[T]:
 def outcome(operation: Operation, size: int, before: Entity | None) -> Mapping[str, Value] | None:
     """Return the entity's properties after a checked operation; None if it is deleted.
 
-    :param size: what `check` returned
     :param before: the stored entity, or None
-    :raises ServiceError: EntityAlreadyExists, ResourceNotFound, UpdateConditionNotSatisfied, TooManyProperties, or as
-        in `check_size`
     """
     kind, partition_key, row_key, properties, etag = operation
     if before is None:

@@ -60,10 +60,6 @@ class Write:
     preference: str | None = None
 
     def check(self, permit: Permit) -> None:
-        """Check that the sender may execute the write.
-
-        :raises ServiceError: a code that starts with Authorization
-        """
         permit.check(self.need, self.target.resource)
         permit.check_keys(self.operation.partition_key, self.operation.row_key)
 
@@ -85,7 +81,6 @@ def read_write(method: str, target: Target, headers: Mapping[str, str], body: by
     """Return the requested write.
 
     :param method: the verb, after `X-HTTP-Method` is applied
-    :raises ServiceError: its headers or its body are invalid
     """
     query = target.address.query
     level = negotiate(headers.get("accept", ""), query.get("$format"))
@@ -131,7 +126,6 @@ def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
     """Return the response to a successful write.
 
     :param entity: the version that it created; None for a delete
-    :param account: the account's name
     """
     if entity is None:
         return Response(204, {})
@@ -172,10 +166,6 @@ def write_token(key: str) -> str:
 
 
 def read_token(token: str) -> str:
-    """Return the key in a token.
-
-    :raises ServiceError: InvalidInput if it is not a token of this service
-    """
     found = _TOKEN.fullmatch(token)
     if not found or len(found[2]) != int(found[1]):
         raise ServiceError(errors.INVALID_INPUT)
@@ -222,10 +212,7 @@ def query_entities(call: TableCall) -> Response:
 
 
 def reject_unknown_options(query: Mapping[str, str]) -> None:
-    """Reject OData options that the service does not support, such as `$orderby` and `$skip`.
-
-    :raises ServiceError: NotImplemented
-    """
+    """Reject OData options that the service does not support, such as `$orderby` and `$skip`."""
     if query and any(name.startswith("$") and name not in _OPTIONS for name in query):
         raise ServiceError(errors.NOT_IMPLEMENTED)
 
@@ -249,10 +236,7 @@ def read_filter(text: str) -> Filter | None:
 
 
 def read_top(query: Mapping[str, str]) -> int:
-    """Return the maximum number of entities of a page; 0 is allowed, more than 1,000 is not.
-
-    :raises ServiceError: InvalidInput
-    """
+    """Return the maximum number of entities of a page; 0 is allowed, more than 1,000 is not."""
     top = query.get("$top")
     if top is None:
         return MAX_PAGE_ENTITIES

@@ -71,10 +71,7 @@ class Body:
         return default if position is None else self._values[position]
 
     def properties(self) -> dict[str, Value]:
-        """Return the user's properties as typed values; null is no value.
-
-        :raises ServiceError: InvalidInput for a value that its type cannot be
-        """
+        """Return the user's properties as typed values; null is no value."""
         values = self._values
         properties: dict[str, Value] = {}
         try:
@@ -92,10 +89,6 @@ class Body:
 
 
 def read_body(body: bytes) -> Body:
-    """Return what the body of a write says.
-
-    :raises ServiceError: InvalidInput for what is no JSON object, DuplicatePropertiesSpecified for a name given twice
-    """
     try:
         text = body.decode().removeprefix(_BYTE_ORDER_MARK).strip(_WHITE_SPACE)
         value, end = _DECODER.raw_decode(text)
@@ -124,7 +117,6 @@ def _layout_of(names: tuple[str, ...]) -> _Layout:
     """Return the layout of a body; a program writes few sets of names, so most bodies find theirs here.
 
     :param names: the names of the body's members
-    :raises ServiceError: DuplicatePropertiesSpecified
     """
     positions = {name: position for position, name in enumerate(names)}
     if len(positions) < len(names):
@@ -251,9 +243,7 @@ _LEVELS: Final = {
 def negotiate(accept: str, option: str | None) -> Level:
     """Return the format that a client asks for; JSON is the only one since version 2015-12-11.
 
-    :param accept: the Accept header
     :param option: the query option `$format`, which is stronger
-    :raises ServiceError: AtomFormatNotSupported for anything else
     """
     for wish in (accept if option is None else option).split(","):
         level = _LEVELS.get(_plain(wish))
@@ -263,10 +253,7 @@ def negotiate(accept: str, option: str | None) -> Level:
 
 
 def reject_atom(content_type: str) -> None:
-    """Reject an Atom body, which the service accepted before version 2015-12-11.
-
-    :raises ServiceError: AtomFormatNotSupported
-    """
+    """Reject an Atom body, which the service accepted before version 2015-12-11."""
     if "atom" in content_type.lower():
         raise ServiceError(errors.ATOM_NOT_SUPPORTED)
 
@@ -288,9 +275,7 @@ _Spell: TypeAlias = Callable[[Any], str]
 class Renderer:
     """Write the answers about one table, or about the list of tables.
 
-    :param account: the account's name
     :param base: the account's endpoint
-    :param table: the table's name, or `Tables`
     """
 
     __slots__ = ("_account", "_base", "_level", "_table", "content_type")
@@ -374,7 +359,6 @@ def entity_path(table: str, partition_key: str, row_key: str) -> str:
 
 
 def table_path(name: str) -> str:
-    """Return the path of a table in the list of tables."""
     return f"Tables('{quote(name)}')"
 
 

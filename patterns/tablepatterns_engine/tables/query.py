@@ -23,7 +23,6 @@ class Page:
     :param entities: what was found, in key order; may be empty although more follows
     :param next: the keys at which the next page begins, None on the last page
     :param examined: how many entities were read to find them
-    :param query_class: the class of the whole query
     """
 
     entities: list[Entity]
@@ -68,7 +67,6 @@ class Scan:
         """How many entities were read so far."""
 
     def rows(self, table: Table, start: tuple[str, str] | None, scope: KeyScope | None) -> Iterator[Entity]:
-        """Return the rows to read."""
         return iter(()) if self._limit == 0 else table.walk(_remaining(self._plan.key_range, start, scope))
 
     def read(self, rows: Iterator[Entity]) -> Page | None:

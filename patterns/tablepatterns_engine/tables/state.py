@@ -14,10 +14,7 @@ from .entities import Entity, Value, check_key, check_size, checked_size
 
 
 class Partition(OrderedMap[Entity]):
-    """The entities that share a PartitionKey, ordered by `edm.ordinal` of their row keys.
-
-    :param key: the PartitionKey
-    """
+    """The entities that share a PartitionKey, ordered by `edm.ordinal` of their row keys."""
 
     __slots__ = ("key",)
 
@@ -31,8 +28,6 @@ class Walk:
 
     A write to the table copies them first, so that the query is a snapshot and other requests need not wait for
     its end.
-
-    :param rows: the rows
     """
 
     __slots__ = ("_rows",)
@@ -65,7 +60,6 @@ class Table:
         """The queries in progress."""
 
     def find(self, partition_key: str, row_key: str) -> Entity | None:
-        """Return the entity with these keys, or None."""
         partition = self.partitions.get(partition_key if partition_key.isascii() else ordinal(partition_key))
         return None if partition is None else partition.get(row_key if row_key.isascii() else ordinal(row_key))
 

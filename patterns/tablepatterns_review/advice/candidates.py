@@ -20,21 +20,19 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.summary import Summary
 
 from ..design.model import DeclaredSet, Design, Query
-from ..key_parts import Piece, pieces_of
+from ..key_parts import pieces_of
 from ..kinds import kind_of
 from ..measure.account import sample_key
 from ..model import Finding
 from ..planner import index_candidates, is_in_order, spelled, ways
 from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known
-from ..rules.hot_partitions import changes_of_busiest_entity, changes_of_busiest_row, rows_for
+from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.limits import large_fields
-from ..zipf import Zipf
 from . import changes
 from .changes import Change, key_table
 from .logs import RULES_OF_LOGS, to_blob_log
 
 _MOST_TABLES: Final = 100
-_STEPS: Final = 200
 _TABLE_NAME: Final = 63
 """The longest name of a table."""
 
@@ -82,7 +80,9 @@ def _missing_index(target: Target) -> Iterator[Change]:
     if target.asked is not None:
         for way in ways(target.declared, target.asked.query):
             if way.declare is not None:
-                yield changes.add_index(target.declared, way.declare)
+                where = "in other partitions" if way.declare.is_eventual else "in the partition"
+                says = f"add the index {way.declare.name!r} {where}, {changes.key_text(way.declare.key)}"
+                yield changes.put_index(target.declared, way.declare, says)
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
@@ -137,7 +137,7 @@ def _with_key(
         table = old.table(declared_set.table)
         own_table = None if table == declared_set.table else table
         index = InterPartitionIndex(key, table=own_table, unique=unique, name=old.name)
-    yield changes.put_index(declared_set, old.name, index, says)
+    yield changes.put_index(declared_set, index, says, replaces=old.name)
 
 
 def _append_primary_key(target: Target) -> Iterator[Change]:
@@ -146,15 +146,12 @@ def _append_primary_key(target: Target) -> Iterator[Change]:
     if via is None or layout is None:
         return
     key = target.declared.key
-    primary = [*_pieces(key.partition_template), *_pieces(key.row_template)]
-    rest = "".join(f"_{spelled(piece.name, piece.spec)}" for piece in primary if piece.name not in layout.key.fields)
+    pieces = [*pieces_of(key.partition_template), *pieces_of(key.row_template)]
+    own = (*layout.key.fields, None)
+    rest = "".join(f"_{spelled(piece.name, piece.spec)}" for piece in pieces if piece.name not in own)
     row = _escaped(layout.key.row_template) + rest
     says = f"append the primary key to the RowKey of {via.name!r}"
     yield from _with_key(target.declared, via, says, row, unique=False)
-
-
-def _pieces(template: str) -> list[Piece]:
-    return [piece for piece in pieces_of(template) if piece.name]
 
 
 def _escaped(template: str) -> str:
@@ -189,8 +186,7 @@ def _encrypted(target: Target) -> Iterator[Change]:
 
 def _as_pattern(declared_set: DeclaredSet, pattern: str, says: str, **settings: Any) -> Change:
     """Return the change that stores a set by another pattern."""
-    named = None if pattern == "entity_set" else pattern
-    return Change(declared_set.name, says, named, values={"pattern": pattern}, settings=settings)
+    return Change(declared_set.name, says, pattern, values={"pattern": pattern}, settings=settings)
 
 
 def _spread(target: Target) -> Iterator[Change]:
@@ -204,7 +200,8 @@ def _spread(target: Target) -> Iterator[Change]:
 
 def _not_spread(target: Target) -> Iterator[Change]:
     says = "store each partition as one (EntitySet)"
-    yield _as_pattern(target.declared, "entity_set", says, **dict.fromkeys(target.declared.settings))
+    settings = dict.fromkeys(target.declared.settings)
+    yield replace(_as_pattern(target.declared, "entity_set", says, **settings), pattern=None)
 
 
 def _by_period(target: Target) -> Iterator[Change]:
@@ -248,32 +245,25 @@ def _with_id(target: Target) -> Iterator[Change]:
 
 
 def _wider(target: Target) -> Iterator[Change]:
-    declared_set = target.declared
     (name,) = target.finding.fields
     wide = next((word for word in target.finding.better.split() if word.startswith(f"{{{name}:")), None)
-    if wide is None or not kind_of(declared_set).shares_tables:
-        return
-    first, second = (
-        "".join(
-            piece.literal
-            + (wide.rstrip(";") if piece.name == name else spelled(piece.name, piece.spec) if piece.name else "")
-            for piece in pieces_of(half)
-        )
-        for half in (declared_set.key.partition_template, declared_set.key.row_template)
-    )
-    yield changes.change_key(declared_set, Key(first, second), f"use the key ({first}, {second})")
+    if wide is not None:
+        yield from _respelled(target.declared, name, wide.rstrip(";"))
 
 
 def _escaped_text(target: Target) -> Iterator[Change]:
-    declared_set = target.declared
-    name = next((field_name for field_name in target.finding.fields if field_name in declared_set.key.fields), None)
-    if name is None or not kind_of(declared_set).shares_tables:
-        return
-    first, second = (
-        half.replace(f"{{{name}}}", f"{{{name}:escape}}")
-        for half in (declared_set.key.partition_template, declared_set.key.row_template)
-    )
-    yield changes.change_key(declared_set, Key(first, second), f"use the key ({first}, {second})")
+    """Yield the key with a text that may contain any character, and in which a range of texts is a range of rows."""
+    name = next((name for name in target.finding.fields if name in target.declared.key.fields), None)
+    if name is not None and (target.finding.rule != "text-order" or ":escape}" in target.finding.better):
+        yield from _respelled(target.declared, name, f"{{{name}:escape}}")
+
+
+def _respelled(declared_set: DeclaredSet, name: str, field: str) -> Iterator[Change]:
+    """Yield the key with another format of a field."""
+    if kind_of(declared_set).shares_tables:
+        old, spelling = declared_set.key, re.compile(rf"\{{{name}(:[^}}]*)?\}}")
+        key = Key(*(spelling.sub(field, half) for half in (old.partition_template, old.row_template)))
+        yield changes.change_key(declared_set, key, f"use the key {changes.key_text(key)}")
 
 
 def _count(target: Target) -> Iterator[Change]:
@@ -284,7 +274,7 @@ def _count(target: Target) -> Iterator[Change]:
     if partition_known(query) and set(query.query.known) <= set(key.fields):
         total = Summary(key, name=f"count of {declared_set.name.lower()}")
         says = f"keep the count in a Summary, {changes.key_text(key)}"
-        yield changes.add_derived(declared_set, total, "summary", {"key": key_table(key)}, says)
+        yield changes.put_derived(declared_set, total, "summary", {"key": key_table(key)}, says)
 
 
 def _primary_region(target: Target) -> Iterator[Change]:
@@ -332,7 +322,7 @@ def _in_list_blobs(declared_set: DeclaredSet, old: IndexEntity, key: Key) -> Cha
     derived = IndexEntity(*old.fields, key=key, store=InBlobs(container), name=old.name, ids=ids)
     table = {"fields": list(old.fields), "key": key_table(key), "store": {"container": container}, "ids": ids}
     says = f"store each list of {old.name!r} in a blob"
-    return changes.replace_derived(declared_set, old.name, derived, "index_entities", table, says)
+    return changes.put_derived(declared_set, derived, "index_entities", table, says, replaces=old.name)
 
 
 def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change:
@@ -361,7 +351,7 @@ def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change
         derived = Summary(key, count=old.count, store=store, spread=rows, name=old.name, sums=sums, members=ids)
         table, called, pattern = {**table, "count": old.count or "", "sums": sums, "members": ids}, "total", "summary"
     says = f"spread each {called} of {old.name!r} over {rows} rows{f' of the table {where}' if is_own else ''}"
-    return changes.replace_derived(declared_set, old.name, derived, pattern, table, says)
+    return changes.put_derived(declared_set, derived, pattern, table, says, replaces=old.name)
 
 
 def _as_index(
@@ -369,61 +359,20 @@ def _as_index(
 ) -> Iterator[Change]:
     """Yield an index by some fields in place of other derived data."""
     others = replace(declared_set, derived=tuple(each for each in declared_set.derived if each is not old))
-    index = next(index_candidates(others, fields, Query("", order=order), local=local, name=old.name), None)
+    query = Query("", dict.fromkeys(fields, "="), order=order)
+    index = next(index_candidates(others, fields, query, local=local, name=old.name), None)
     if index is not None:
         where = "the partition" if local else "other partitions"
         says = f"use an index in {where} for {old.name!r}, {changes.key_text(index.key)}"
-        yield changes.put_index(declared_set, old.name, index, says)
+        yield changes.put_index(declared_set, index, says, replaces=old.name)
 
 
 def _less_contended(target: Target) -> Iterator[Change]:
-    if target.done is not None:
-        yield from _split(target, target.done)
-        return
     via = _derived(target)
     profile = None if via is None else target.declared.profile(via)
     if isinstance(via, Summary) and profile is not None and profile.key and profile.spread == 1:
         yield _rows_spread(target, via, profile.key)
     yield from _list_elsewhere(target)
-
-
-def _split(target: Target, done: MeasuredWrite) -> Iterator[Change]:
-    """Yield entities of several rows, of which a write changes one, if all that is written is added to numbers."""
-    declared_set, shape = target.declared, target.declared.shape
-    numbers = {name for name, field in shape.fields.items() if field.type in ("int32", "int64", "double")}
-    is_added = all(
-        write.operation == "update" and write.changes and set(write.changes) <= numbers for write in declared_set.writes
-    )
-    is_plain = kind_of(declared_set).shares_tables and not declared_set.derived and not declared_set.mappings
-    if not is_added or not is_plain or "Part" in shape.fields:
-        return
-    rows = rows_for(changes_of_busiest_entity(declared_set, done.write))
-    key = Key(declared_set.key.partition_template, f"{declared_set.key.row_template}_{{Part:0{len(str(rows))}d}}")
-    # A value that each entity had is now that of its rows
-    shared: dict[str, dict[str, Any]] = {
-        name: {"distinct": shape.count}
-        for name, field in shape.fields.items()
-        if field.distinct is None and field.type != "boolean" and field.within is None
-    }
-    yield Change(
-        declared_set.name,
-        f"store each entity as {rows} rows, {changes.key_text(key)}, and add them up",
-        values={"key": key},
-        figures={"count": shape.count * rows, "growth": shape.growth * rows},
-        fields={**shared, "Part": {"type": "int32", "distinct": rows}},
-        access={
-            write.name: {"skew": _skew_of_rows(shape.count, rows, write.skew)}
-            for write in declared_set.writes
-            if write.skew
-        },
-    )
-
-
-def _skew_of_rows(count: int, rows: int, skew: float) -> float:
-    """Return the skew of calls over rows, of which each entity has several that take the same share of its calls."""
-    most = Zipf(max(1, count), skew).share(1) / rows
-    steps = (round(skew * step / _STEPS, 3) for step in range(_STEPS, 0, -1))
-    return next((exponent for exponent in steps if Zipf(max(1, count * rows), exponent).share(1) <= most), 0.0)
 
 
 def _into_partition(target: Target) -> Iterator[Change]:
@@ -491,12 +440,6 @@ def _fewer_parts(target: Target) -> Iterator[Change]:
         yield Change(declared_set.name, says, declared_set.pattern, settings=settings)
 
 
-def _sorted_text(target: Target) -> Iterator[Change]:
-    """Yield the key in which a range of texts is a range of rows."""
-    if ":escape}" in target.finding.better:
-        yield from _escaped_text(target)
-
-
 Maker: TypeAlias = Callable[[Target], Iterator[Change]]
 RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "missing-index": _missing_index,
@@ -532,5 +475,5 @@ RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
     "queue-target": _into_partition,
     "together-apart": _in_one_table,
     "asks-every-part": _fewer_parts,
-    "text-order": _sorted_text,
+    "text-order": _escaped_text,
 }

@@ -29,7 +29,6 @@ class Change:
     :param corrects: the subject whose flaws of the file it corrects
     :param values: the key, table, pattern or retention of the set
     :param settings: arguments of the recipe of the set or log; None to remove one
-    :param figures: the number of entities and their growth, if other entities are stored
     :param fields: what the values of fields look like, by the name of the field
     :param access: arguments of queries and writes, by their name
     :param derived: the derived data to add, to replace or to remove
@@ -43,7 +42,6 @@ class Change:
     corrects: str | None = None
     values: Values = field(default_factory=dict[str, Any])
     settings: Values = field(default_factory=dict[str, Any])
-    figures: Values = field(default_factory=dict[str, Any])
     fields: Mapping[str, Values] = field(default_factory=dict[str, Values])
     access: Mapping[str, Values] = field(default_factory=dict[str, Values])
     derived: DerivedChange | None = None
@@ -76,7 +74,7 @@ class Change:
             derived=derived if self.derived is None else self.derived.applied(derived),
             mappings=of.mappings if self.mapping is None else (*of.mappings, self.mapping[0]),
             settings={name: value for name, value in {**of.settings, **self.settings}.items() if value is not None},
-            shape=replace(of.shape, fields={**of.shape.fields, **fields}, **self.figures),
+            shape=replace(of.shape, fields={**of.shape.fields, **fields}),
             queries=tuple(map(self._changed_access, of.queries)),
             writes=tuple(map(self._changed_access, of.writes)),
             **self.values,
@@ -124,27 +122,17 @@ def key_table(key: Key) -> dict[str, str]:
     return {"partition": key.partition_template, "row": key.row_template}
 
 
-def add_derived(declared_set: DeclaredSet, derived: Derived, pattern: str, table: Values, says: str) -> Change:
-    """Return the change that adds derived data.
+def put_derived(
+    declared_set: DeclaredSet, derived: Derived, pattern: str, table: Values, says: str, *, replaces: str | None = None
+) -> Change:
+    """Return the change that adds derived data, or puts it in place of that of a name.
 
     :param table: the derived data as a design file has it, without its pattern and name
     """
-    table = {"pattern": pattern, **table, "name": derived.name}
-    return Change(declared_set.name, says, pattern, derived=DerivedChange(derived, table))
-
-
-def replace_derived(
-    declared_set: DeclaredSet, name: str, derived: Derived, pattern: str, table: Values, says: str
-) -> Change:
-    """Return the change that keeps other derived data in place of that of a name."""
-    return Change(
-        declared_set.name,
-        says,
-        pattern,
-        derived=DerivedChange(
-            derived, {"pattern": pattern, **table, "name": name}, name, _position(declared_set, name)
-        ),
-    )
+    change = DerivedChange(derived, {"pattern": pattern, **table, "name": derived.name}, replaces)
+    if replaces is not None:
+        change = replace(change, at=_position(declared_set, replaces))
+    return Change(declared_set.name, says, pattern, derived=change)
 
 
 def remove_derived(declared_set: DeclaredSet, name: str) -> Change:
@@ -157,30 +145,22 @@ def _position(declared_set: DeclaredSet, name: str) -> int:
     return [derived.name for derived in declared_set.derived].index(name)
 
 
-def add_index(declared_set: DeclaredSet, index: IntraPartitionIndex | InterPartitionIndex) -> Change:
-    """Return the change that adds an index."""
-    where = "in other partitions" if index.is_eventual else "in the partition"
-    says = f"add the index {index.name!r} {where}, {key_text(index.key)}"
-    return add_derived(declared_set, index, *_declaration(index), says)
-
-
 def put_index(
-    declared_set: DeclaredSet, name: str, index: IntraPartitionIndex | InterPartitionIndex, says: str
+    declared_set: DeclaredSet,
+    index: IntraPartitionIndex | InterPartitionIndex,
+    says: str,
+    *,
+    replaces: str | None = None,
 ) -> Change:
-    """Return the change that keeps an index in place of other derived data."""
-    return replace_derived(declared_set, name, index, *_declaration(index), says)
-
-
-def _declaration(index: IntraPartitionIndex | InterPartitionIndex) -> tuple[str, Values]:
-    """Return the pattern of an index, and its table in a design file."""
-    if isinstance(index, IntraPartitionIndex):
-        return "intra_partition_index", {"key": key_table(index.key)}
+    """Return the change that adds an index, or puts it in place of other derived data."""
     table: dict[str, Any] = {"key": key_table(index.key)}
-    if isinstance(index.placement, InTable) and index.placement.name:
-        table["table"] = index.placement.name
-    if index.is_unique:
-        table["unique"] = True
-    return "inter_partition_index", table
+    if isinstance(index, InterPartitionIndex):
+        if isinstance(index.placement, InTable) and index.placement.name:
+            table["table"] = index.placement.name
+        if index.is_unique:
+            table["unique"] = True
+    pattern = "inter_partition_index" if index.is_eventual else "intra_partition_index"
+    return put_derived(declared_set, index, pattern, table, says, replaces=replaces)
 
 
 def key_text(key: Key) -> str:

@@ -36,13 +36,9 @@ def fixed_text(text: str, change: Change) -> str:
 
 
 def _edit(table: Any, change: Change) -> None:
-    figures = {name: value for name, value in change.figures.items() if value or name in table}
-    _set_values(table, {**change.values, **change.settings, **figures})
+    _set_values(table, {**change.values, **change.settings})
     for name, values in change.fields.items():
-        if name in table["fields"]:
-            table["fields"][name].update(values)
-        else:
-            table["fields"][name] = _inline(values)
+        table["fields"][name] = _inline(values)
     for access in [*table.get("query", []), *table.get("write", [])]:
         access.update(change.access.get(access["name"], {}))
     if change.derived is not None:

@@ -45,8 +45,9 @@ def with_tested_advice(
             better = f"{why} {_OTHERWISE}" if why is not None else f"{finding.better} {_untested(finding)}"
             advised.append((replace(finding, better=better), None))
             continue
-        fixed_findings = [finding for finding in remaining_findings if not _is_there(finding, after.findings)]
-        remaining_findings = [finding for finding in remaining_findings if finding not in fixed_findings]
+        there = set(map(_key, after.findings))
+        fixed_findings = [other for other in remaining_findings if _key(other) not in there]
+        remaining_findings = [other for other in remaining_findings if _key(other) in there]
         if why is not None:
             # The advice of the rule is the usual change
             finding = replace(finding, better=f"Better here: {change.says}. {why}")
@@ -63,6 +64,7 @@ def _untested(finding: Finding) -> str:
 
 
 _ALONE: Final = "A change that resolves it was tried, but conflicts with the other changes in this report."
+_CONFLICTS: Final = "This was tried, but conflicts with the other changes in this report."
 _TOO_MANY: Final = "No change was tested: the design has too many access patterns to test one for each finding."
 _OTHERWISE: Final = "Consider another design of the set."
 
@@ -70,7 +72,7 @@ _OTHERWISE: Final = "Consider another design of the set."
 def _with(
     finding: Finding, change: Change, before: Reviewed, after: Reviewed, fixed_findings: Sequence[Finding]
 ) -> Finding:
-    new = [finding for finding in after.findings if not _is_there(finding, before.findings)]
+    there = set(map(_key, before.findings))
     return replace(
         finding,
         change=change.says,
@@ -78,7 +80,7 @@ def _with(
         before=effect_of(before, finding),
         after=effect_of(after, finding),
         resolves=tuple(fixed_findings),
-        causes=tuple(f"{finding.rule} ({finding.subject})" for finding in new),
+        causes=tuple(f"{new.rule} ({new.subject})" for new in after.findings if _key(new) not in there),
     )
 
 
@@ -86,18 +88,18 @@ def _together(
     advised: list[tuple[Finding, Change | None]], reviewed: Reviewed, simulate: Simulate
 ) -> list[tuple[Finding, Change | None]]:
     """Return the findings without the changes that cause a serious finding once all others are made, the last first."""
-    kept = list(advised)
-    while sum(change is not None for _, change in kept) > 1:
-        if _work_together([change for _, change in kept if change is not None], reviewed, simulate):
-            return kept
-        last = max(at for at, (_, change) in enumerate(kept) if change is not None)
-        finding = replace(kept[last][0], change=None, before=None, after=None, causes=())
-        better = f"{finding.better} This was tried, but conflicts with the other changes in this report."
-        kept[last : last + 1] = [
-            (replace(finding, better=better, resolves=()), None),
-            *((replace(finding, better=f"{finding.better} {_ALONE}"), None) for finding in finding.resolves),
+    advised = list(advised)
+    while sum(change is not None for _, change in advised) > 1:
+        if _work_together([change for _, change in advised if change is not None], reviewed, simulate):
+            break
+        last = max(at for at, (_, change) in enumerate(advised) if change is not None)
+        finding, _ = advised[last]
+        better = f"{finding.better} {_CONFLICTS}"
+        advised[last : last + 1] = [
+            (replace(finding, change=None, before=None, after=None, causes=(), better=better, resolves=()), None),
+            *((replace(fixed, better=f"{fixed.better} {_ALONE}"), None) for fixed in finding.resolves),
         ]
-    return kept
+    return advised
 
 
 def _work_together(changes: Iterable[Change], reviewed: Reviewed, simulate: Simulate) -> bool:
@@ -127,7 +129,7 @@ def _best_that_works(
     :param remaining_findings: the other findings
     """
     why: str | None = None
-    same = [each for each in remaining_findings if each.subject == finding.subject]
+    same = {_key(other) for other in remaining_findings if other.subject == finding.subject}
     best: tuple[Change, Reviewed] | None = None
     fewest = len(same) + 1
     for change in candidates(context, finding):
@@ -135,57 +137,48 @@ def _best_that_works(
             after = simulate(change.applied(reviewed.design))
         except BadInput:
             continue
-        caused = _caused(reviewed.findings, after.findings)
-        if not caused and not _is_there(finding, after.findings):
-            remaining = sum(_is_there(finding, after.findings) for finding in same)
-            if remaining < fewest:
-                best, fewest = (change, after), remaining
+        caused, there = _caused(reviewed.findings, after.findings), set(map(_key, after.findings))
+        if not caused and _key(finding) not in there:
+            if len(same & there) < fewest:
+                best, fewest = (change, after), len(same & there)
             if not fewest:
                 break
         elif caused and why is None and best is None:
             worst = caused[0]
-            effect = (
-                f"makes {worst.rule} of {worst.subject} serious"
-                if _is_there(worst, reviewed.findings)
-                else f"causes {worst.rule} in {worst.subject}"
-            )
+            is_worse = _key(worst) in map(_key, reviewed.findings)
+            effect = f"makes {worst.rule} of {worst.subject} serious" if is_worse else None
+            effect = effect or f"causes {worst.rule} in {worst.subject}"
             why = f"The usual change, to {change.says}, was tried: it {effect}."
     return (*best, why) if best else (None, None, why)
 
 
-def _is_there(finding: Finding, among: Sequence[Finding]) -> bool:
-    return any((each.rule, each.subject) == (finding.rule, finding.subject) for each in among)
+def _key(finding: Finding) -> tuple[str, str]:
+    """Return what makes two findings the same."""
+    return finding.rule, finding.subject
 
 
 def _caused(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
     """Return the findings that a change must not cause: serious ones, and those whose advice would undo it."""
+    there = set(map(_key, before))
+    serious = {_key(finding) for finding in before if finding.severity is Severity.SERIOUS}
     return [
         finding
         for finding in after
-        if (finding.severity is Severity.SERIOUS and not _was_serious(finding, before))
-        or (finding.rule in _UNDONE and not _is_there(finding, before))
+        if (finding.severity is Severity.SERIOUS and _key(finding) not in serious)
+        or (finding.rule in _UNDONE and _key(finding) not in there)
     ]
-
-
-def _was_serious(finding: Finding, before: Sequence[Finding]) -> bool:
-    same = [each for each in before if (each.rule, each.subject) == (finding.rule, finding.subject)]
-    return any(finding.severity is Severity.SERIOUS for finding in same)
 
 
 def effect_of(reviewed: Reviewed, finding: Finding) -> Effect:
     """Return the figures of the access pattern that a finding is about, or of the whole design."""
-    named = [
-        measured_set
-        for measured_set in reviewed.measured
-        if part_of(measured_set.of.name, measured_set.access.name) == finding.subject
-    ]
+    named = [call for call in reviewed.measured if part_of(call.of.name, call.access.name) == finding.subject]
     is_of_call = bool(named) and finding.about in ("query", "write")
-    shown = named if is_of_call else [measured_set for measured_set in reviewed.measured if not measured_set.rejected]
-    weights = [1.0 if is_of_call else measured_set.rate for measured_set in shown]
+    calls = named if is_of_call else [call for call in reviewed.measured if not call.rejected]
+    weighted_calls = [(call, 1.0 if is_of_call else call.rate) for call in calls]
     return Effect(
         "call" if is_of_call else "second",
-        sum(measured_set.requests * weight for measured_set, weight in zip(shown, weights, strict=True)),
-        sum(measured_set.examined * weight for measured_set, weight in zip(shown, weights, strict=True)),
+        sum(call.requests * weight for call, weight in weighted_calls),
+        sum(call.examined * weight for call, weight in weighted_calls),
         reviewed.bill.total,
         reviewed.busiest,
     )

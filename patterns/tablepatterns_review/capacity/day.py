@@ -8,10 +8,11 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Final
 
-SECONDS: Final = 86_400
+from ..design.model import DAY
+
 STEP: Final = 300
 """The length of a step in seconds."""
-STEPS: Final = SECONDS // STEP
+STEPS: Final = round(DAY) // STEP
 BUSIEST: Final = STEPS // 2
 """The step of all peaks: noon, so that they coincide."""
 BEGINS: Final = datetime(2014, 8, 22, tzinfo=timezone.utc)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from tablepatterns import limits
@@ -13,13 +14,13 @@ from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.blob_log.blob_log import BLOCK_BYTES, MAX_NUMBER
 
 from ..design.archives import archive_write
-from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape, Write
+from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape
 from ..estimate import pages
 from ..kinds import kind_of
-from ..measure.log_pace import blobs_an_hour, entries_of, line_bytes
-from ..measure.sample import names_one, values_in, values_of
-from ..model import LimitUse, Measured
-from .load import key_of, moves, moves_away, partitions_of, primaries, touched
+from ..kinds.log import blobs_an_hour, entries_of, line_bytes
+from ..measure.sample import names_one, values_in
+from ..model import LimitUse, Measured, part_of
+from .load import busiest_share, moves, moves_away, partitions_of, touched, via_of
 from .sizes import archived_size, derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
 
 
@@ -38,11 +39,7 @@ def grown(shape: Shape, years: float) -> float:
 
 
 def volume_of(declared_part: DeclaredSet | DeclaredLog, years: float) -> Volume:
-    """Return the size of a set or a blob log after a number of years.
-
-    :param declared_part: the set or the log
-    :param years: how many years from now
-    """
+    """Return the size of a set or a blob log after a number of years."""
     if isinstance(declared_part, DeclaredLog):
         return Volume(0.0, entries_of(declared_part, years) * line_bytes(declared_part))
     count = grown(declared_part.shape, years)
@@ -91,188 +88,126 @@ _LIST_ROOM: Final = 256
 _ENTITIES_IN_TIME: Final = limits.PARTITION_ENTITIES_PER_SECOND * limits.MAX_QUERY_TIME.total_seconds()
 
 
-@dataclass(frozen=True)
-class _Use:
-    """The use of a limit."""
-
-    limit: str
-    subject: str
-    now: float
-    then: float
-    most: float
-
-
 def in_sight(design: Design, measured_sets: Iterable[Measured]) -> tuple[LimitUse, ...]:
     """Return the limits that are nearly or completely used after the declared growth, the most used first.
 
-    :param design: the design
-    :param measured_sets: the cost of one call of each access pattern
-
     Guide: limits per entity; capacity; entity group transactions; scalability targets.
     """
-    uses = _uses(design, measured_sets)
+    uses = chain(
+        *(_of_set(declared_set, design.years) for declared_set in design.sets),
+        *(_of_query(call, design.years) for call in measured_sets),
+        *map(_of_messages, design.sets),
+        *map(_of_log, design.logs),
+        _of_account(design),
+    )
     near = [use for use in uses if max(use.now, use.then) >= IN_SIGHT * use.most]
     near.sort(key=lambda use: (-use.then / use.most, use.limit, use.subject))
-    return tuple(
-        LimitUse(use.limit, use.subject, use.now, use.then, use.most, _reached(use, design.years)) for use in near
-    )
+    return tuple(replace(use, reached=_reached(use, design.years)) for use in near)
 
 
-def _uses(design: Design, measured_sets: Iterable[Measured]) -> list[_Use]:
-    uses = [use for declared_set in design.sets for use in _of_set(declared_set, design.years)]
-    uses += [use for measured_set in measured_sets for use in _of_query(measured_set, design.years)]
-    uses += [use for declared_set in design.sets for use in _of_messages(declared_set)]
-    uses += [use for log in design.logs for use in _of_log(log)]
-    return [*uses, *_of_account(design)]
+def _use(limit: str, subject: str, most: float, now: float, then: float | None = None) -> LimitUse:
+    """Return the use of a limit.
+
+    :param then: the value after the growth; None if it does not grow
+    """
+    return LimitUse(limit, subject, float(now), float(now if then is None else then), float(most), None)
 
 
-def _grown_shape(shape: Shape, years: float) -> Shape:
-    return replace(shape, count=round(grown(shape, years)))
+def _reached(use: LimitUse, years: float) -> float | None:
+    """Return the number of years until a limit is reached, by linear growth; None if it is not reached."""
+    if use.now >= use.most:
+        return 0.0
+    return None if use.then < use.most else years * (use.most - use.now) / (use.then - use.now)
 
 
-def grown_call(measured_set: Measured, years: float) -> Measured:
+def grown_call(call: Measured, years: float) -> Measured:
     """Return what a call takes after so many years: a query that finds more entities takes more pages."""
-    if isinstance(measured_set.of, DeclaredLog):
+    if isinstance(call.of, DeclaredLog):
         # A span of a log has as many entries in each year
-        return measured_set
-    factor = grows(measured_set, years)
-    of = replace(measured_set.of, shape=_grown_shape(measured_set.of.shape, years))
-    if factor == 1:
-        return replace(measured_set, of=of)
-    via = next((derived for derived in measured_set.of.derived if derived.name == measured_set.via), None)
-    calls = factor
-    if via is None or measured_set.of.profile(via).finder != "find_all":
-        calls = _pages(measured_set, factor) / _pages(measured_set, 1)
+        return call
+    factor, shape, via = grows(call, years), call.of.shape, via_of(call.of, call)
+    pages = factor
+    if factor != 1 and (via is None or call.of.profile(via).finder != "find_all"):
+        pages = _pages(call, factor) / _pages(call, 1)
     return replace(
-        measured_set,
-        of=of,
-        requests=measured_set.requests * calls,
-        transactions=measured_set.transactions * calls,
-        examined=measured_set.examined * factor,
-        returned=measured_set.returned * factor,
-        queue_operations=measured_set.queue_operations * calls,
-        blob_reads=measured_set.blob_reads * calls,
-        blob_writes=measured_set.blob_writes * calls,
-        blob_deletes=measured_set.blob_deletes * calls,
+        call,
+        of=replace(call.of, shape=replace(shape, count=round(grown(shape, years)))),
+        requests=call.requests * pages,
+        transactions=call.transactions * pages,
+        examined=call.examined * factor,
+        returned=call.returned * factor,
+        queue_operations=call.queue_operations * pages,
+        blob_reads=call.blob_reads * pages,
+        blob_writes=call.blob_writes * pages,
+        blob_deletes=call.blob_deletes * pages,
     )
 
 
-def _pages(measured_set: Measured, factor: float) -> float:
+def _pages(call: Measured, factor: float) -> float:
     """Return the number of pages of a query whose results have grown by a factor.
 
     A page of a table scan continues in the next partition; otherwise, each partition starts a new page.
     """
-    partitions = 1.0 if measured_set.query_class is QueryClass.TABLE_SCAN else max(1.0, measured_set.partitions)
-    return pages(measured_set.returned * factor / partitions, measured_set.examined * factor / partitions)
+    partitions = 1.0 if call.query_class is QueryClass.TABLE_SCAN else max(1.0, call.partitions)
+    return pages(call.returned * factor / partitions, call.examined * factor / partitions)
 
 
-def grows(measured_set: Measured, years: float) -> float:
+def grows(call: Measured, years: float) -> float:
     """Return the factor by which the rows that a query reads grow in a number of years.
 
     A scan and a list of entities read more as the number of entities grows. So does an open range, unless new entities
     are in new partitions.
     """
-    if isinstance(measured_set.of, DeclaredLog):
+    if isinstance(call.of, DeclaredLog) or not isinstance(call.access, Query) or not call.of.shape.count:
         return 1.0
-    query, shape = measured_set.access, measured_set.of.shape
-    if not isinstance(query, Query) or not shape.count:
-        return 1.0
+    shape, via = call.of.shape, via_of(call.of, call)
     factor = grown(shape, years) / shape.count
-    via = next((derived for derived in measured_set.of.derived if derived.name == measured_set.via), None)
-    if via is not None and measured_set.of.profile(via).finder == "find_all":
-        return 1.0 if names_one(measured_set.of.shape, measured_set.of.profile(via).groups) else factor
-    if measured_set.query_class is QueryClass.TABLE_SCAN:
+    if via is not None and call.of.profile(via).finder == "find_all":
+        return 1.0 if names_one(shape, call.of.profile(via).groups) else factor
+    if call.query_class is QueryClass.TABLE_SCAN:
         return factor
-    if measured_set.query_class in (None, QueryClass.POINT):
+    has_end = call.access.take is not None and call.query_class is QueryClass.RANGE
+    if call.query_class in (None, QueryClass.POINT) or has_end:
         return 1.0
-    if query.take is not None and measured_set.query_class is QueryClass.RANGE:
-        return 1.0
-    key = key_of(via, measured_set.of.key) if via else None
-    partitions = partitions_of(measured_set.of, key) if key else primaries(measured_set.of)
-    return 1.0 if partitions.multiply else factor
+    return 1.0 if partitions_of(call.of, via).multiply else factor
 
 
-def _reached(use: _Use, years: float) -> float | None:
-    """Return the number of years until a limit is reached, by linear growth; None if it is not reached."""
-    if use.now >= use.most:
-        return 0.0
-    if use.then < use.most:
-        return None
-    return years * (use.most - use.now) / (use.then - use.now)
-
-
-def _of_set(declared_set: DeclaredSet, years: float) -> Iterator[_Use]:
-    sizes, fields = primary_sizes(declared_set), declared_set.shape.fields
-    is_wide = kind_of(declared_set).is_wide
+def _of_set(declared_set: DeclaredSet, years: float) -> Iterator[LimitUse]:
+    set_name, sizes, is_wide = declared_set.name, primary_sizes(declared_set), kind_of(declared_set).is_wide
     rows, properties = (_WIDE_ROWS, _WIDE_ROWS * _WIDE_PROPERTIES) if is_wide else (1, limits.MAX_CUSTOM_PROPERTIES)
-    most = rows * _WIDE_BYTES if is_wide else limits.MAX_ENTITY_BYTES
-    yield _fixed("bytes of an entity", declared_set.name, sizes.most, most)
-    yield _fixed("properties of an entity", declared_set.name, sizes.properties, properties)
-    yield _fixed("bytes of a property", declared_set.name, sizes.value, limits.MAX_STRING_BYTES)
-    keys = [(declared_set.name, declared_set.key)]
+    yield _use("bytes of an entity", set_name, rows * _WIDE_BYTES if is_wide else limits.MAX_ENTITY_BYTES, sizes.most)
+    yield _use("properties of an entity", set_name, properties, sizes.properties)
+    yield _use("bytes of a property", set_name, limits.MAX_STRING_BYTES, sizes.value)
+    keys = [(part_of(set_name, derived.name), profile.table_key) for derived, profile in declared_set.profiles()]
+    for name, key in [(set_name, declared_set.key), *keys]:
+        if key is not None:
+            partition, row = key_units(key, declared_set.shape.fields, largest=True)
+            yield _use("characters of a PartitionKey", name, key.max_units, partition)
+            yield _use("characters of a RowKey", name, key.max_units, row)
+    counts = declared_set.shape.count, grown(declared_set.shape, years)
     for derived in declared_set.derived:
-        key = key_of(derived, declared_set.key)
-        keys += [(_derived_name(declared_set, derived), key)] if key else []
-    for name, key in keys:
-        partition, row = key_units(key, fields, largest=True)
-        yield _fixed("characters of a PartitionKey", name, partition, key.max_units)
-        yield _fixed("characters of a RowKey", name, row, key.max_units)
-    for derived in declared_set.derived:
-        yield from _of_list(declared_set, derived, years)
-    for write in declared_set.writes:
-        yield from _of_write(declared_set, write, years)
-
-
-def _fixed(limit: str, subject: str, used: float, most: float) -> _Use:
-    return _Use(limit, subject, float(used), float(used), float(most))
-
-
-def _derived_name(declared_set: DeclaredSet, derived: Derived) -> str:
-    return f"{declared_set.name}: {derived.name}"
-
-
-def _of_list(declared_set: DeclaredSet, derived: Derived, years: float) -> Iterator[_Use]:
-    """Yield the use of the longest list of entities."""
-    now, then = (
-        _longest(declared_set, derived, count) for count in (declared_set.shape.count, grown(declared_set.shape, years))
-    )
-    if then:
-        room = limits.MAX_ENTITY_BYTES - _LIST_ROOM
-        yield _Use("bytes of a list of entities", _derived_name(declared_set, derived), now, then, room)
+        now, then = (_longest(declared_set, derived, count) for count in counts)
+        if then:
+            name, room = part_of(set_name, derived.name), limits.MAX_ENTITY_BYTES - _LIST_ROOM
+            yield _use("bytes of a list of entities", name, room, now, then)
+    for write in () if is_wide else declared_set.writes:
+        local = [derived for derived in touched(declared_set, write) if not derived.is_eventual]
+        operations = 1 + sum(2 if moves(declared_set, derived, write) else 1 for derived in local)
+        name = part_of(set_name, write.name)
+        yield _use("operations of a transaction", name, limits.MAX_TRANSACTION_OPERATIONS, operations)
+        now, then = (
+            sizes.payload + sum(_payload(declared_set, derived, count) for derived in local) for count in counts
+        )
+        yield _use("bytes of a transaction", name, limits.MAX_TRANSACTION_BYTES, now, then)
 
 
 def _longest(declared_set: DeclaredSet, derived: Derived, count: float) -> float:
     """Return the bytes of the list of the most frequent value; 0 if there is none, or it has no limit."""
-    entry = entry_size(declared_set, derived)
-    profile = declared_set.profile(derived)
+    entry, profile, shape = entry_size(declared_set, derived), declared_set.profile(derived), declared_set.shape
     if not entry or not profile.in_table:
         return 0.0
-    fields = profile.groups
-    share = (
-        0.0
-        if names_one(declared_set.shape, fields)
-        else math.prod(_largest_share(declared_set, name) for name in fields)
-    )
+    share = 0.0 if names_one(shape, profile.groups) else busiest_share(shape, profile.groups)
     return list_size(declared_set, derived) + entry * max(1.0, count * share / profile.spread)
-
-
-def _largest_share(declared_set: DeclaredSet, name: str) -> float:
-    return values_of(declared_set.shape, name).share(1)
-
-
-def _of_write(declared_set: DeclaredSet, write: Write, years: float) -> Iterator[_Use]:
-    """Yield the use of a transaction by a write, including derived rows."""
-    if kind_of(declared_set).is_wide:
-        return
-    name = f"{declared_set.name}: {write.name}"
-    local = [derived for derived in touched(declared_set, write) if not derived.is_eventual]
-    operations = 1 + sum(2 if moves(declared_set, derived, write) else 1 for derived in local)
-    yield _fixed("operations of a transaction", name, operations, limits.MAX_TRANSACTION_OPERATIONS)
-    now, then = (
-        primary_sizes(declared_set).payload + sum(_payload(declared_set, derived, count) for derived in local)
-        for count in (float(declared_set.shape.count), grown(declared_set.shape, years))
-    )
-    yield _Use("bytes of a transaction", name, now, then, limits.MAX_TRANSACTION_BYTES)
 
 
 def _payload(declared_set: DeclaredSet, derived: Derived, count: float) -> float:
@@ -282,41 +217,36 @@ def _payload(declared_set: DeclaredSet, derived: Derived, count: float) -> float
     return sizes.payload if sizes else _longest(declared_set, derived, count) / 2
 
 
-def _of_query(measured_set: Measured, years: float) -> Iterator[_Use]:
+def _of_query(call: Measured, years: float) -> Iterator[LimitUse]:
     """Yield the use of a page's time limit by a query of one partition."""
-    if (
-        isinstance(measured_set.access, Query)
-        and isinstance(measured_set.of, DeclaredSet)
-        and measured_set.partitions <= 1
-    ):
-        name = f"{measured_set.of.name}: {measured_set.access.name}"
-        then = measured_set.examined * grows(measured_set, years)
-        yield _Use("entities that a partition serves in 5 s", name, measured_set.examined, then, _ENTITIES_IN_TIME)
+    if isinstance(call.access, Query) and isinstance(call.of, DeclaredSet) and call.partitions <= 1:
+        name, then = part_of(call.of.name, call.access.name), call.examined * grows(call, years)
+        yield _use("entities that a partition serves in 5 s", name, _ENTITIES_IN_TIME, call.examined, then)
 
 
-def _of_messages(declared_set: DeclaredSet) -> Iterator[_Use]:
-    """Yield the use of a queue by intent messages at the busiest time; each is deleted when it is processed."""
-    announced = [
-        write
+def _of_messages(declared_set: DeclaredSet) -> Iterator[LimitUse]:
+    """Yield the use of a queue by messages at the busiest time; each is deleted when it is processed."""
+    most = limits.QUEUE_MESSAGES_PER_SECOND
+    intents = sum(
+        write.busiest
         for write in declared_set.writes
         if moves_away(declared_set, write) or any(derived.is_eventual for derived in touched(declared_set, write))
-    ]
-    used = 2 * sum(write.busiest for write in announced)
-    yield _fixed("messages of a queue in a second", declared_set.name, used, limits.QUEUE_MESSAGES_PER_SECOND)
+    )
+    yield _use("messages of a queue in a second", declared_set.name, most, 2 * intents)
     archive = archive_write(declared_set)
     if archive is not None:
-        subject, used = f"{declared_set.name}: {archive.name}", 2 * archive.busiest
-        yield _fixed("messages of an archive in a second", subject, used, limits.QUEUE_MESSAGES_PER_SECOND)
+        name = part_of(declared_set.name, archive.name)
+        yield _use("messages of an archive in a second", name, most, 2 * archive.busiest)
 
 
-def _of_log(log: DeclaredLog) -> Iterator[_Use]:
-    yield _fixed("bytes of a log entry", log.name, line_bytes(log), BLOCK_BYTES)
-    yield _fixed("blobs of a log in an hour", log.name, blobs_an_hour(log), MAX_NUMBER)
+def _of_log(log: DeclaredLog) -> Iterator[LimitUse]:
+    yield _use("bytes of a log entry", log.name, BLOCK_BYTES, line_bytes(log))
+    yield _use("blobs of a log in an hour", log.name, MAX_NUMBER, blobs_an_hour(log))
 
 
-def _of_account(design: Design) -> Iterator[_Use]:
-    def total(years: float) -> float:
-        volumes = [volume_of(declared_part, years) for declared_part in design.parts]
-        return sum(volume.tables + volume.blobs for volume in volumes)
-
-    yield _Use("bytes of the account", design.name, total(0.0), total(design.years), limits.ACCOUNT_CAPACITY_BYTES)
+def _of_account(design: Design) -> Iterator[LimitUse]:
+    now, then = (
+        sum(volume.tables + volume.blobs for volume in (volume_of(part, years) for part in design.parts))
+        for years in (0.0, design.years)
+    )
+    yield _use("bytes of the account", design.name, limits.ACCOUNT_CAPACITY_BYTES, now, then)

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from itertools import groupby
+from typing import Final, TypeAlias
 
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
 
 from ..design.model import Design
 from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
-from .day import BUSIEST, STEP, STEPS, day_curve
-from .load import Load, loads_of, seconds_until_over, shares, throttled_share
+from .day import STEP, STEPS, day_curve
+from .load import Load, loads_of
+from .partitions import Share, shares
 
 SHOWN: Final = 12
 """The number of partitions of a table that are listed individually."""
@@ -31,46 +32,12 @@ _WORTH: Final = 0.9
 """Doubling the buckets must reduce the load at least to this share."""
 
 
-@dataclass
-class _Partition:
-    """The loads of a partition: each with its first step, its last step and its share."""
-
-    name: str
-    loads: list[tuple[Load, int, int, float]] = field(default_factory=list[tuple[Load, int, int, float]])
-
-    def rates(self) -> tuple[float, ...]:
-        """Return the entities per second of each step."""
-        rates = [0.0] * STEPS
-        for load, first, last, of in self.loads:
-            work, calls = load.work, load.curve[first:last]
-            rates[first:last] = [
-                rate + calls_at * work * of for rate, calls_at in zip(rates[first:last], calls, strict=True)
-            ]
-        return tuple(rates)
-
-    def peak(self) -> float:
-        """Return the most entities in one second.
-
-        Every load is highest at noon, so between two steps at which a load begins or ends the sum is highest at the
-        step that is nearest to noon.
-        """
-        ends = {end for _, first, last, _ in self.loads for end in (first, last)}.difference((0, STEPS))
-        return max(self.at(step, 1) for step in {BUSIEST, *ends, *(end - 1 for end in ends)})
-
-    def at(self, step: int, buckets: int) -> float:
-        """Return the entities per second at a step, if the partition were spread over this many buckets."""
-        return sum(
-            load.curve[step] * load.in_bucket(buckets) * of
-            for load, first, last, of in self.loads
-            if first <= step < last
-        )
+_Loads: TypeAlias = list[tuple[Load, Share]]
+"""The loads of a partition, each with its share."""
 
 
 def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
     """Return the load of each table that is used, in the order of the design, and that of the account.
-
-    :param design: the design
-    :param measured_sets: the cost of one call of each access pattern
 
     Guide: scalability targets; guidelines for writing efficiently (hot partitions); prepend/append anti-pattern.
     """
@@ -90,17 +57,16 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     total = sum(load.work * sum(load.curve) for load in loads)
     if not total:
         return None
-    partitions = _partitions(loads)
+    partitions, target = _partitions(loads), float(PARTITION_ENTITIES_PER_SECOND)
     rates = _rates(partitions)
-    target = float(PARTITION_ENTITIES_PER_SECOND)
     busiest = sorted(rates, key=lambda name: (-max(rates[name]), -sum(rates[name])))
-    hottest = rates[busiest[0]]
-    peak = max(hottest)
-    step = hottest.index(peak)
-    buckets, cooled = _spread(partitions[busiest[0]], step, peak, target)
-    over = [seconds_until_over(each, target, STEP) for each in rates.values()]
-    moving = _is_moving(partitions[busiest[0]])
-    shown_names = busiest[: SHOWN_IN_TURN if moving else SHOWN]
+    hottest, hottest_rates = partitions[busiest[0]], rates[busiest[0]]
+    peak = max(hottest_rates)
+    buckets, spread_peak = _spread(hottest, hottest_rates.index(peak), peak, target)
+    # Another partition replaces one that is determined by time
+    follows_time = any(load.partitions.clock is not None for load, _ in hottest)
+    shown_names = busiest[: SHOWN_IN_TURN if follows_time else SHOWN]
+    over = (seconds_until_over(partition_rates, target, STEP) for partition_rates in rates.values())
     return TableLoad(
         table=table,
         step=float(STEP),
@@ -114,68 +80,96 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
         target=target,
         headroom=target / peak,
         over_target_from=min((seconds for seconds in over if seconds is not None), default=None),
-        follows_time=moving,
+        follows_time=follows_time,
         buckets=buckets,
-        spread_peak=cooled,
+        spread_peak=spread_peak,
     )
 
 
-def _rates(partitions: Mapping[str, _Partition]) -> dict[str, tuple[float, ...]]:
-    """Return the entities per second of each step; partitions with the same loads share them."""
-    known: dict[tuple[tuple[int, int, int, float], ...], tuple[float, ...]] = {}
-    found = dict[str, tuple[float, ...]]()
-    for name, partition in partitions.items():
-        loads = tuple((id(load), first, last, of) for load, first, last, of in partition.loads)
-        found[name] = known.get(loads) or known.setdefault(loads, partition.rates())
-    return found
-
-
-def _partitions(loads: Iterable[Load]) -> Mapping[str, _Partition]:
-    partitions: dict[str, _Partition] = {}
+def _partitions(loads: Iterable[Load]) -> Mapping[str, _Loads]:
+    partitions: defaultdict[str, _Loads] = defaultdict(list)
     for load in loads:
-        for share in shares(load.partitions, load.choice, load.skew):
-            partition = partitions.setdefault(share.partition, _Partition(share.partition))
-            partition.loads.append((load, share.first, share.last, share.of))
+        for name, share in shares(load.partitions, load.choice, load.skew):
+            partitions[name].append((load, share))
     return partitions
+
+
+def _rates(partitions: Mapping[str, _Loads]) -> Mapping[str, tuple[float, ...]]:
+    """Return the entities per second of each step; partitions with the same loads share them."""
+    rates_of_loads: dict[tuple[tuple[int, Share], ...], tuple[float, ...]] = {}
+    rates = dict[str, tuple[float, ...]]()
+    for name, loads in partitions.items():
+        key = tuple((id(load), share) for load, share in loads)
+        rates[name] = rates_of_loads.get(key) or rates_of_loads.setdefault(key, _rates_of(loads))
+    return rates
+
+
+def _rates_of(loads: _Loads) -> tuple[float, ...]:
+    rates = [0.0] * STEPS
+    for load, share in loads:
+        steps, work = slice(share.first, share.last), load.work * share.of
+        rates[steps] = [rate + calls * work for rate, calls in zip(rates[steps], load.curve[steps], strict=True)]
+    return tuple(rates)
 
 
 def _count(loads: Iterable[Load]) -> int:
     """Return the number of partitions; sets with the same template share them."""
     counts: dict[tuple[str, int], int] = {}
     for load in loads:
-        made = load.partitions.template, load.partitions.buckets
-        counts[made] = max(counts.get(made, 0), load.partitions.count)
+        kind = load.partitions.template, load.partitions.buckets
+        counts[kind] = max(counts.get(kind, 0), load.partitions.count)
     return sum(counts.values())
 
 
-def _is_moving(partition: _Partition) -> bool:
-    """Whether a partition is determined by time, so that another one replaces it."""
-    return any(load.partitions.clock is not None for load, _, _, _ in partition.loads)
-
-
-def _spread(partition: _Partition, step: int, peak: float, target: float) -> tuple[int, float]:
+def _spread(loads: _Loads, step: int, peak: float, target: float) -> tuple[int, float]:
     """Return the smallest power of two of buckets with which a partition is not hot, and its peak then.
 
     If reads keep it hot regardless of the number of buckets, return the number beyond which the load hardly changes.
     """
-    best, cooled, buckets = 1, peak, 1
-    while cooled >= _COOL * target and buckets < _MOST_BUCKETS:
+    there = [(load, share) for load, share in loads if share.first <= step < share.last]
+    best, spread_peak, buckets = 1, peak, 1
+    while spread_peak >= _COOL * target and buckets < _MOST_BUCKETS:
         buckets *= 2
-        spread = partition.at(step, buckets)
-        if spread <= cooled * _WORTH:
-            best, cooled = buckets, spread
-    return best, cooled
+        rate = sum(load.curve[step] * load.in_bucket(buckets) * share.of for load, share in there)
+        if rate <= spread_peak * _WORTH:
+            best, spread_peak = buckets, rate
+    return best, spread_peak
 
 
-def _account(measured_sets: Iterable[Measured]) -> AccountLoad:
+def _account(calls: Iterable[Measured]) -> AccountLoad:
     """Return the requests of the account, including those of workers."""
     rates = [0.0] * STEPS
-    for measured_set in measured_sets:
-        requests = _requests(measured_set)
-        for step, calls in enumerate(day_curve(measured_set.rate, measured_set.busiest)):
-            rates[step] += calls * requests
+    for call in calls:
+        requests = max(call.requests, call.transactions)
+        for step, rate in enumerate(day_curve(call.rate, call.busiest)):
+            rates[step] += rate * requests
     return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))
 
 
-def _requests(measured_set: Measured) -> float:
-    return max(measured_set.requests, measured_set.transactions)
+def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
+    """Return the share of the work that is throttled, from 0 to 1.
+
+    Throttled requests are not sent again.
+
+    >>> throttled_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
+    0.24833333333333332
+
+    :param rates: entities per second, step by step
+    :param target: entities per second that are served
+    """
+    if max(rates, default=0.0) <= target:
+        return 0.0
+    # The bucket holds only one second's worth, so idle time does not help at busy times
+    bucket, throttled = target, 0.0
+    for rate, steps in groupby(rates):
+        seconds = step * sum(1 for _ in steps)
+        over = (rate - target) * seconds
+        throttled += max(0.0, over - bucket)
+        bucket = min(target, max(0.0, bucket - over))
+    work = sum(rates) * step
+    return throttled / work if work else 0.0
+
+
+def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:
+    """Return the seconds until the load first exceeds the target; None if it never does."""
+    return next((number * step for number, rate in enumerate(rates) if rate > target), None)

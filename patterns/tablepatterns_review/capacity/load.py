@@ -2,138 +2,22 @@
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import groupby, product
-from typing import Final, Literal
+from typing import Final, TypeAlias
 
-from tablepatterns.entity_set.derived import Derived, RowLayout, profile_of
+from tablepatterns.entity_set.derived import Derived, RowLayout
 from tablepatterns.filters import QueryClass
-from tablepatterns.key import Key
 
 from ..design.archives import archive_set, is_of_archive
-from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Write
-from ..key_parts import pieces_of
+from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Shape, Write
 from ..kinds import kind_of
+from ..measure.sample import coincidence_of, names_one, values_of
 from ..model import Measured
 from ..zipf import Zipf
-from .day import SECONDS, STEP, STEPS, day_curve, moment_of
-from .partitions import Clock, Dimension, Partitions
-
-Choice = Literal["new", "entity", "partition", "all"]
-"""What a call uses: a new entity, an existing one, a whole partition, or everything."""
-
-_EXPLICIT: Final = 32
-"""The number of the busiest partitions of a key that are simulated individually."""
-_EXPLICIT_AT_A_TIME: Final = 8
-"""The same, if each period has its own partition; and for buckets, which are all equal."""
-
-
-@dataclass(frozen=True)
-class Share:
-    """The share of calls of a partition during a part of the day.
-
-    :param first: the first step
-    :param last: the step after the last one
-    """
-
-    partition: str
-    first: int
-    last: int
-    of: float
-
-
-@lru_cache(maxsize=32)
-def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Share]:
-    """Return the shares of the busiest partitions, which are the same at other rates.
-
-    Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
-    less even both are. A call that uses everything loads every partition by its size.
-
-    :param choice: what a call uses
-    :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
-    """
-    clock, shares = partitions.clock, list[Share]()
-    moments = list(_moments(clock, choice, skew))
-    most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
-    for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
-        for first, last, start, of in moments:
-            name = _name(partitions, ranks, start)
-            for bucket in _buckets(partitions.buckets):
-                shares.append(Share(bucket + name, first, last, share * of / partitions.buckets))
-    return tuple(shares)
-
-
-def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> list[tuple[Mapping[str, int], float]]:
-    """Return the values of the busiest partitions, as ranks by field, and the share of each."""
-    largest = max(partitions.dimensions, key=lambda dimension: dimension.values.count, default=None)
-    ranges: list[list[tuple[int, float]]] = []
-    for dimension in partitions.dimensions:
-        chosen = _chosen(dimension, choice, skew if dimension is largest else 0.0)
-        ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
-    found = [(tuple(rank for rank, _ in each), math.prod(share for _, share in each)) for each in product(*ranges)]
-    names = [dimension.names for dimension in partitions.dimensions]
-    return [
-        ({name: rank for group, rank in zip(names, ranks, strict=True) for name in group}, share)
-        for ranks, share in heapq.nsmallest(most, found, key=lambda each: (-each[1], each[0]))
-    ]
-
-
-def _chosen(dimension: Dimension, choice: Choice, skew: float) -> Zipf:
-    """Return the distribution of the requested values: as often as they occur, unless partitions are requested."""
-    if choice == "all":
-        return dimension.values
-    occurs = 0.0 if choice == "partition" else dimension.values.exponent
-    return Zipf(dimension.values.count, occurs + skew)
-
-
-def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple[int, int, int, float]]:
-    """Yield the first and last step of a partition, the step at which its time starts, and its share."""
-    if clock is None:
-        yield 0, STEPS, 0, 1.0
-        return
-    recent = Zipf(clock.values, 0.0 if choice == "all" else skew)
-    if clock.seconds is None:
-        yield 0, STEPS, 0, 1.0 if choice == "new" else recent.share(1)
-        return
-    length = round(min(clock.seconds, SECONDS) / STEP)
-    for now in range(0, STEPS, length):
-        last = min(now + length, STEPS)
-        if choice == "new":
-            yield now, last, now, 1.0
-        else:
-            for start in range(now, -1, -length):
-                yield now, last, start, recent.share((now - start) // length + 1)
-
-
-def _name(partitions: Partitions, ranks: Mapping[str, int], start: int) -> str:
-    """Return the name of a partition in reports: values by their rank, times of the simulated day."""
-    clock = partitions.clock
-    text = ""
-    for piece in pieces_of(partitions.template):
-        text += piece.literal
-        if piece.name and piece.name in ranks:
-            text += f"{piece.name} {ranks[piece.name]}"
-        elif piece.name and clock and clock.seconds is not None:
-            text += moment_of(start).strftime(piece.spec)
-        elif piece.name:
-            text += f"newest {piece.name}"
-    return text
-
-
-def _buckets(count: int) -> list[str]:
-    """Return the prefixes of the PartitionKeys of the first buckets."""
-    if count == 1:
-        return [""]
-    width = max(2, len(str(count - 1)))
-    return [f"{number:0{width}d}_" for number in range(min(count, _EXPLICIT_AT_A_TIME))]
-
-
-_SPREAD_BUCKETS: Final = 16
-"""The default number of buckets of a `PartitionSpread`."""
+from .day import day_curve
+from .partitions import Choice, Partitions
 
 
 @dataclass(frozen=True)
@@ -141,7 +25,7 @@ class Load:
     """The load of an access pattern on the partitions of a key.
 
     :param work: entities read and written per call
-    :param each: whether every bucket takes all of this work, like a read of the first entities,
+    :param in_every_bucket: whether every bucket takes all of this work, like a read of the first entities,
         which reads the first of every bucket
     """
 
@@ -151,11 +35,11 @@ class Load:
     skew: float
     curve: Sequence[float]
     work: float
-    each: bool = False
+    in_every_bucket: bool = False
 
     def in_bucket(self, buckets: int) -> float:
         """Return the work of a call on one bucket of a partition."""
-        if self.each:
+        if self.in_every_bucket:
             return self.work
         # A read of a partition reads every bucket, even if it has few entities
         return max(1.0, self.work / buckets) if self.choice == "partition" else self.work / buckets
@@ -166,23 +50,29 @@ def work_of(measured_set: Measured) -> float:
     return max(1.0, measured_set.examined + measured_set.written)
 
 
-def loads_of(design: Design, measured_set: Measured) -> Iterator[Load]:
+_Part: TypeAlias = tuple[str, Partitions, Choice, float]
+"""A table with the partitions of rows, what a call uses, and its work there."""
+
+
+def loads_of(design: Design, call: Measured) -> Iterator[Load]:
     """Yield the loads of an access pattern on the partitions of the set and of its derived rows; none of a log."""
-    if isinstance(measured_set.of, DeclaredLog):
+    if isinstance(call.of, DeclaredLog):
         return
-    curve = day_curve(measured_set.rate, measured_set.busiest)
-    if isinstance(measured_set.access, Query):
-        yield from _read(design, measured_set.of, measured_set, measured_set.access, curve)
+    access, curve = call.access, day_curve(call.rate, call.busiest)
+    is_read_of_first = isinstance(access, Query) and access.take is not None
+    if isinstance(access, Query):
+        parts = _read(design, call.of, call, access)
     else:
-        yield from _written(design, measured_set.of, measured_set, measured_set.access, curve)
+        parts = _written(design, call.of, call, access)
+    for table, partitions, choice, work in parts:
+        if work > 0:
+            in_every_bucket = is_read_of_first and choice == "partition"
+            yield Load(table, partitions, choice, access.skew, curve, work, in_every_bucket)
 
 
-def key_of(derived: Derived, primary: Key) -> Key | None:
-    """Return the key of derived rows; None if they have no key of their own, or are not in a table.
-
-    :param primary: the key of the set's primary rows
-    """
-    return profile_of(derived, primary).table_key
+def via_of(declared_set: DeclaredSet, call: Measured) -> Derived | None:
+    """Return the derived data that a query reads; None for the primary rows."""
+    return next((derived for derived in declared_set.derived if derived.name == call.via), None)
 
 
 def touches(declared_set: DeclaredSet, derived: Derived, write: Write) -> bool:
@@ -213,120 +103,126 @@ def moves_away(declared_set: DeclaredSet, write: Write) -> bool:
     return write.operation == "update" and not set(declared_set.key.partition_fields).isdisjoint(write.changes)
 
 
-def partitions_of(declared_set: DeclaredSet, key: Key, *, buckets: int = 1) -> Partitions:
-    """Return the partitions of a set's rows, or of its derived rows."""
+def partitions_of(declared_set: DeclaredSet, via: Derived | None = None) -> Partitions:
+    """Return the partitions of a set's primary rows, or of its derived rows in a table."""
+    key = None if via is None else declared_set.profile(via).table_key
+    buckets = 1 if key is not None else kind_of(declared_set).buckets(declared_set)
     inserts = sum(write.rate for write in declared_set.writes if write.operation == "insert")
     shape = declared_set.shape
     if not shape.count:
         # A set that is still empty is simulated as after a year
-        shape = replace(shape, count=round(shape.net_growth) or round(inserts * SECONDS))
-    return Partitions.of(key, shape, inserts=inserts, buckets=buckets)
+        shape = replace(shape, count=round(shape.net_growth) or round(inserts * DAY))
+    return Partitions.of(key or declared_set.key, shape, inserts=inserts, buckets=buckets)
 
 
-def primaries(declared_set: DeclaredSet) -> Partitions:
-    """Return the partitions of the primary rows of a set."""
-    return partitions_of(declared_set, declared_set.key, buckets=kind_of(declared_set).buckets(declared_set))
+def busiest_share(shape: Shape, names: Iterable[str]) -> float:
+    """Return the share of the entities that have the most frequent value of each field."""
+    return math.prod(values_of(shape, name).share(1) for name in names)
 
 
-def _read(
-    design: Design, declared_set: DeclaredSet, measured_set: Measured, query: Query, curve: Sequence[float]
-) -> Iterator[Load]:
-    work = work_of(measured_set)
+def _read(design: Design, declared_set: DeclaredSet, call: Measured, query: Query) -> Iterator[_Part]:
+    work, via = work_of(call), via_of(declared_set, call)
     if query.archived:
         target = archive_set(design, declared_set)
         if target is not None:
-            yield Load(target.table, primaries(target), "entity", query.skew, curve, work)
+            yield target.table, partitions_of(target), "entity", work
         return
-    via = next((derived for derived in declared_set.derived if derived.name == measured_set.via), None)
-    profile = declared_set.profile(via) if via else None
+    profile = None if via is None else declared_set.profile(via)
     is_list = profile is not None and profile.finder == "find_all"
+    is_apart = via is not None and via.is_eventual and declared_set.profile(via).table_key is not None
+    own = declared_set.table if via is None else via.table(declared_set.table)
+    if is_list and via is not None and via.is_eventual:
+        if is_apart:
+            yield own, partitions_of(declared_set, via), "partition", 1.0
+            work -= 1.0
+        yield declared_set.table, partitions_of(declared_set), "all", work
+        return
+    if profile is not None and profile.layout is not None and is_apart and _completes(profile.layout, call):
+        work -= call.returned
+        yield declared_set.table, partitions_of(declared_set), "all", call.returned
     choice: Choice = "partition"
     # The list and each entity are read, but the requested value is shared by many entities
-    if not is_list and measured_set.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
-        choice = "entity" if measured_set.query_class is QueryClass.POINT else "all"
-    own = via.table(declared_set.table) if via else declared_set.table
-    key = key_of(via, declared_set.key) if via else None
-    if is_list and via is not None and via.is_eventual:
-        if key is not None:
-            yield Load(own, partitions_of(declared_set, key), "partition", query.skew, curve, 1.0)
-            work -= 1.0
-        if work > 0:
-            yield Load(declared_set.table, primaries(declared_set), "all", 0.0, curve, work)
-        return
-    is_apart = via is not None and via.is_eventual and key is not None
-    if profile and profile.layout and is_apart and _completes(profile.layout, measured_set):
-        work -= measured_set.returned
-        yield Load(declared_set.table, primaries(declared_set), "all", 0.0, curve, measured_set.returned)
-    partitions = partitions_of(declared_set, key) if is_apart and key else primaries(declared_set)
-    yield Load(own, partitions, choice, query.skew, curve, work, query.take is not None and choice == "partition")
+    if not is_list and call.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
+        choice = "entity" if call.query_class is QueryClass.POINT else "all"
+    yield own, partitions_of(declared_set, via if is_apart else None), choice, work
 
 
-def _completes(layout: RowLayout, measured_set: Measured) -> bool:
+def _completes(layout: RowLayout, call: Measured) -> bool:
     """Whether the entity of each copy is read too, since a copy does not have all requested fields."""
-    return not layout.is_complete and 0 < measured_set.returned < measured_set.examined and measured_set.requests > 1
+    return not layout.is_complete and 0 < call.returned < call.examined and call.requests > 1
 
 
-def _written(
-    design: Design, declared_set: DeclaredSet, measured_set: Measured, write: Write, curve: Sequence[float]
-) -> Iterator[Load]:
-    left = work_of(measured_set)
+def _written(design: Design, declared_set: DeclaredSet, call: Measured, write: Write) -> Iterator[_Part]:
+    remaining = work_of(call)
     choice: Choice = "new" if write.operation == "insert" else "entity"
-    for table, partitions, kind, most in _besides(design, declared_set, write, choice):
-        work = min(most, left)
-        left -= work
-        if work > 0:
-            yield Load(table, partitions, kind, write.skew, curve, work)
-    if left > 0:
-        yield Load(declared_set.table, primaries(declared_set), choice, write.skew, curve, left)
+    own = (declared_set.table, partitions_of(declared_set), choice, remaining)
+    for table, partitions, kind, most in (*_besides(design, declared_set, write, choice), own):
+        work = min(most, remaining)
+        remaining -= work
+        yield table, partitions, kind, work
 
 
-def _besides(
-    design: Design, declared_set: DeclaredSet, write: Write, choice: Choice
-) -> Iterator[tuple[str, Partitions, Choice, float]]:
-    """Yield the other partitions that a write changes, the reason, and the work."""
-    for derived in declared_set.derived:
-        key = key_of(derived, declared_set.key)
-        if derived.is_eventual and key is not None and touches(declared_set, derived, write):
+def _besides(design: Design, declared_set: DeclaredSet, write: Write, choice: Choice) -> Iterator[_Part]:
+    """Yield the other partitions that a write changes, with the work that there is at most."""
+    for derived in touched(declared_set, write):
+        if derived.is_eventual and declared_set.profile(derived).table_key is not None:
             # A shared row is read before it is written; a row that moves is written in two places
             most = 2.0 if derived.shares_rows or moves(declared_set, derived, write) else 1.0
-            yield derived.table(declared_set.table), partitions_of(declared_set, key), choice, most
+            yield derived.table(declared_set.table), partitions_of(declared_set, derived), choice, most
     target = archive_set(design, declared_set) if is_of_archive(declared_set, write) else None
     if target is not None:
-        yield target.table, primaries(target), "new", 1.0
+        yield target.table, partitions_of(target), "new", 1.0
         insert = replace(write, operation="insert")
         yield from _besides(design, replace(target, archive=None), insert, "new")
     for other_set in design.sets:
-        for belonging in other_set.writes:
-            if belonging.name in write.atomic_with and other_set is not declared_set:
-                yield other_set.table, primaries(other_set), "new" if belonging.operation == "insert" else "entity", 1.0
+        for other_write in other_set.writes:
+            if other_write.name in write.atomic_with and other_set is not declared_set:
+                is_new = other_write.operation == "insert"
+                yield other_set.table, partitions_of(other_set), "new" if is_new else "entity", 1.0
 
 
-def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
-    """Return the share of the work that is throttled, from 0 to 1.
+# -- Retries of writers that conflict
 
-    Throttled requests are not sent again.
+ROUND_TRIP: Final = 0.02
+"""The assumed seconds between two requests of a writer in the account's region."""
+RETRY_REQUESTS: Final = 2
+"""The requests of a retry: the read, and the rejected write."""
 
-    >>> throttled_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
-    0.24833333333333332
 
-    :param rates: entities per second, step by step
-    :param target: entities per second that are served
-    :param step: the length of a step in seconds
+def retries_at(rate: float) -> float:
+    """Return the average number of retries of a change, if writers change the row at this rate.
+
+    An attempt reads the row and writes it a round trip later. It conflicts with the changes in the round trips before
+    and after that write.
+
+    >>> retries_at(25)
+    1.0
+
+    :param rate: changes of the row per second
     """
-    if max(rates, default=0.0) <= target:
-        return 0.0
-    left = target
-    refused = 0.0
-    for rate, steps in groupby(rates):
-        seconds = step * sum(1 for _ in steps)
-        # The bucket holds only one second's worth, so idle time does not help at busy times
-        over = (rate - target) * seconds
-        refused += max(0.0, over - left)
-        left = min(target, max(0.0, left - over))
-    asked = sum(rates) * step
-    return refused / asked if asked else 0.0
+    return 2 * rate * ROUND_TRIP
 
 
-def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:
-    """Return the seconds until the load first exceeds the target; None if it never does."""
-    return next((number * step for number, rate in enumerate(rates) if rate > target), None)
+def retries_of(declared_set: DeclaredSet, write: Write) -> float:
+    """Return the average number of retries of one call of a write, at its average rate.
+
+    Rows of lists and totals are retried too: in the entity's partition with the whole transaction, otherwise by the
+    writer that updates them afterwards.
+    """
+    retries = 0.0
+    if write.operation == "update" and write.writers > 1 and not write.overwrite:
+        retries += retries_at(write.rate * Zipf(max(1, declared_set.shape.count), write.skew).coincidence)
+    for derived in touched(declared_set, write):
+        profile = declared_set.profile(derived)
+        writes = [write for write in declared_set.writes if derived in touched(declared_set, write)]
+        if profile.is_shared and max(write.writers for write in writes) > 1:
+            rate = sum(write.rate for write in writes)
+            retries += retries_at(rate * _coincidence(declared_set, profile.groups) / profile.spread)
+    return retries
+
+
+def _coincidence(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
+    """Return the share of pairs of entities that have the same values of these fields."""
+    if names_one(declared_set.shape, names):
+        return 1 / max(1, declared_set.shape.count)
+    return coincidence_of(declared_set.shape, names)

@@ -9,21 +9,37 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from itertools import product
+from typing import Final, Literal
 
 from tablepatterns.key import Key
 
-from ..design.model import Field, Shape
+from ..design.model import DAY, Field, Shape
 from ..key_parts import Piece, pieces_of
 from ..measure.sample import names_one, values_of
 from ..zipf import Zipf
-from .day import SECONDS, STEP
+from .day import STEP, STEPS, moment_of
 
-_LENGTHS: Final = {"Y": 365.25 * SECONDS, "m": 30.44 * SECONDS, "d": float(SECONDS), "H": 3600.0, "M": 60.0, "S": 1.0}
+_SPANS: Final = {
+    "Y": (365.25 * DAY, "year"),
+    "m": (30.44 * DAY, "month"),
+    "d": (float(DAY), "day"),
+    "H": (3600.0, "hour"),
+    "M": (60.0, "minute"),
+    "S": (1.0, "second"),
+}
+
+
+def span_of(piece: Piece) -> tuple[float, str]:
+    """Return how long a time in a key stays the same, in seconds and in words."""
+    directives = re.findall("%(.)", piece.spec)
+    return _SPANS.get(directives[-1] if directives else "f", (1e-6, "microsecond"))
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,6 @@ class Clock:
     """A part of a PartitionKey that rises.
 
     :param seconds: the duration of a value; None if every entity has its own
-    :param values: the number of values
     """
 
     name: str
@@ -51,11 +66,9 @@ class Clock:
 class Partitions:
     """The partitions of a PartitionKey.
 
-    :param template: the template of the PartitionKey
     :param dimensions: the parts that do not change with time
     :param clock: the part that rises, if any
     :param buckets: the number of buckets of each
-    :param count: their number
     :param multiply: whether their number grows with the number of entities, and not their size
     """
 
@@ -71,7 +84,6 @@ class Partitions:
         """Return the partitions of rows with this key.
 
         :param shape: the shape and the number of the entities
-        :param inserts: inserts per second
         :param buckets: the number of buckets of each
         """
         pieces = [piece for piece in pieces_of(key.partition_template) if piece.name]
@@ -102,8 +114,7 @@ def _rises(piece: Piece, field: Field | None) -> bool:
 
 def _length(piece: Piece) -> float | None:
     """Return the seconds for which a rising field keeps its value; None if less than a step."""
-    directives = re.findall("%(.)", piece.spec)
-    seconds = _LENGTHS.get(directives[-1], 0.0) if directives else 0.0
+    seconds, _ = span_of(piece)
     return seconds if seconds >= STEP else None
 
 
@@ -118,4 +129,114 @@ def _clock(rising: Sequence[Piece], shape: Shape, inserts: float) -> Clock:
     seconds = min(length for length in lengths if length is not None)
     periods = shape.count / (inserts * seconds) if inserts else 0.0
     # There are at least those of the simulated day
-    return Clock(name, seconds, max(1, distinct or max(round(periods), math.ceil(SECONDS / seconds))))
+    return Clock(name, seconds, max(1, distinct or max(round(periods), math.ceil(DAY / seconds))))
+
+
+# -- The distribution of calls over partitions
+
+Choice = Literal["new", "entity", "partition", "all"]
+"""What a call uses: a new entity, an existing one, a whole partition, or everything."""
+
+_EXPLICIT: Final = 32
+"""The number of the busiest partitions of a key that are simulated individually."""
+_EXPLICIT_AT_A_TIME: Final = 8
+"""The same, if each period has its own partition; and for buckets, which are all equal."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of calls of a partition during a part of the day.
+
+    :param last: the step after the last one
+    """
+
+    first: int
+    last: int
+    of: float
+
+
+@lru_cache(maxsize=32)
+def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[tuple[str, Share]]:
+    """Return the names of the busiest partitions and their shares, which are the same at other rates.
+
+    Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
+    less even both are. A call that uses everything loads every partition by its size.
+
+    :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
+    """
+    clock, shares = partitions.clock, list[tuple[str, Share]]()
+    moments = list(_moments(clock, choice, skew))
+    most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
+    for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
+        for first, last, start, of in moments:
+            name = _name(partitions, ranks, start)
+            for bucket in _buckets(partitions.buckets):
+                shares.append((bucket + name, Share(first, last, share * of / partitions.buckets)))
+    return tuple(shares)
+
+
+def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> list[tuple[Mapping[str, int], float]]:
+    """Return the values of the busiest partitions, as ranks by field, and the share of each."""
+    largest = max(partitions.dimensions, key=lambda dimension: dimension.values.count, default=None)
+    ranges: list[list[tuple[int, float]]] = []
+    for dimension in partitions.dimensions:
+        chosen = _chosen(dimension, choice, skew if dimension is largest else 0.0)
+        ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
+    combinations = (
+        (tuple(rank for rank, _ in values), math.prod(share for _, share in values)) for values in product(*ranges)
+    )
+    names = [dimension.names for dimension in partitions.dimensions]
+    return [
+        ({name: rank for group, rank in zip(names, ranks, strict=True) for name in group}, share)
+        for ranks, share in heapq.nsmallest(most, combinations, key=lambda ranked: (-ranked[1], ranked[0]))
+    ]
+
+
+def _chosen(dimension: Dimension, choice: Choice, skew: float) -> Zipf:
+    """Return the distribution of the requested values: as often as they occur, unless partitions are requested."""
+    if choice == "all":
+        return dimension.values
+    occurs = 0.0 if choice == "partition" else dimension.values.exponent
+    return Zipf(dimension.values.count, occurs + skew)
+
+
+def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple[int, int, int, float]]:
+    """Yield the first and last step of a partition, the step at which its time starts, and its share."""
+    if clock is None:
+        yield 0, STEPS, 0, 1.0
+        return
+    recent = Zipf(clock.values, 0.0 if choice == "all" else skew)
+    if clock.seconds is None:
+        yield 0, STEPS, 0, 1.0 if choice == "new" else recent.share(1)
+        return
+    length = round(min(clock.seconds, DAY) / STEP)
+    for now in range(0, STEPS, length):
+        last = min(now + length, STEPS)
+        if choice == "new":
+            yield now, last, now, 1.0
+        else:
+            for start in range(now, -1, -length):
+                yield now, last, start, recent.share((now - start) // length + 1)
+
+
+def _name(partitions: Partitions, ranks: Mapping[str, int], start: int) -> str:
+    """Return the name of a partition in reports: values by their rank, times of the simulated day."""
+    clock = partitions.clock
+    text = ""
+    for piece in pieces_of(partitions.template):
+        text += piece.literal
+        if piece.name and piece.name in ranks:
+            text += f"{piece.name} {ranks[piece.name]}"
+        elif piece.name and clock and clock.seconds is not None:
+            text += moment_of(start).strftime(piece.spec)
+        elif piece.name:
+            text += f"newest {piece.name}"
+    return text
+
+
+def _buckets(count: int) -> list[str]:
+    """Return the prefixes of the PartitionKeys of the first buckets."""
+    if count == 1:
+        return [""]
+    width = max(2, len(str(count - 1)))
+    return [f"{number:0{width}d}_" for number in range(min(count, _EXPLICIT_AT_A_TIME))]

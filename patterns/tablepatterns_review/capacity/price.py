@@ -14,50 +14,41 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from annotated_types import Ge, MinLen
 
 from tablepatterns.errors import BadInput
+from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 
-from ..design.model import STRICT, DeclaredLog, DeclaredSet, Design, Query
-from ..model import Bill, BillLine, Measured
+from ..design.model import STRICT, Design, Write
+from ..model import Bill, BillLine, Measured, part_of
 from ..toml_file import Problem, TomlFile, lines
 from .growth import grown_call, volume_of
-
-__all__ = ["MONTH", "PriceTable", "bill"]
 
 Operation = Literal[
     "table_reads", "table_scans", "table_writes", "table_deletes", "queue_operations", "blob_reads", "blob_writes"
 ]
 
 
-def charges_of(measured_set: Measured) -> Mapping[Operation, float]:
-    """Return the billed transactions of a call by kind, without the deletions of blobs, which are free.
-
-    :param measured_set: the cost of one call
-    """
-    cost = measured_set.cost
-    found: dict[Operation, float] = {
+def charges_of(call: Measured) -> Mapping[Operation, float]:
+    """Return the billed transactions of a call by kind, without the deletions of blobs, which are free."""
+    access, cost = call.access, call.cost
+    left = cost.table
+    charges: dict[Operation, float] = {
         "queue_operations": cost.queue,
         "blob_reads": cost.blob_read,
         "blob_writes": cost.blob_write,
     }
-    left = cost.table
-    for operation, wanted in _of_tables(measured_set):
-        taken = min(wanted, left)
-        left -= taken
-        found[operation] = found.get(operation, 0.0) + taken
-    return {operation: number for operation, number in found.items() if number > 0}
-
-
-def _of_tables(measured_set: Measured) -> Iterator[tuple[Operation, float]]:
-    """Yield the number of each kind, the most certain first; the last gets the rest."""
-    access, everything = measured_set.access, measured_set.transactions
-    if isinstance(access, Query):
-        is_point = measured_set.query_class in (None, QueryClass.POINT)
-        yield "table_reads" if is_point else "table_scans", everything
-        return
-    yield "table_deletes" if access.operation == "delete" else "table_writes", 1.0
-    # A write reads single entities, by key
-    yield "table_reads", measured_set.examined
-    yield "table_writes", everything
+    # The most certain kinds of table transactions first; the last gets the rest
+    kinds: list[tuple[Operation, float]] = [("table_scans", left)]
+    if isinstance(access, Write):
+        # A write reads single entities, by key
+        first: Operation = "table_deletes" if access.operation == "delete" else "table_writes"
+        kinds = [(first, 1.0), ("table_reads", call.examined), ("table_writes", left)]
+    elif call.query_class in (None, QueryClass.POINT):
+        kinds = [("table_reads", left)]
+    for operation, wanted in kinds:
+        charged = min(wanted, left)
+        left -= charged
+        charges[operation] = charges.get(operation, 0.0) + charged
+    return {operation: number for operation, number in charges.items() if number > 0}
 
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
@@ -170,37 +161,26 @@ class PriceTable:
         :raises BadPriceTable: it is not a valid price table
         :raises OSError: the file cannot be read
         """
-        return _read(TomlFile.of(given, "prices", BadPriceTable))
+        file = TomlFile.of(given, "prices", BadPriceTable)
+        prices = file.read(_PriceFile)
+        if problems := list(prices.problems()):
+            raise file.error(problems)
+        return cls(
+            currency=prices.currency,
+            dated=prices.dated,
+            source=prices.source,
+            region=prices.region,
+            redundancy=prices.redundancy,
+            bytes_per_gb=prices.bytes_per_gb,
+            operations={operation: getattr(prices.per_10_000_operations, operation) for operation in OPERATIONS},
+            capacities=prices.per_gb_month,
+        )
 
     @classmethod
+    @lru_cache(maxsize=1)
     def default(cls) -> PriceTable:
         """Return the prices of the package; its file says how they were confirmed."""
-        return _default()
-
-
-@lru_cache(maxsize=1)
-def _default() -> PriceTable:
-    return PriceTable.read(files("tablepatterns").joinpath(_DEFAULT).read_text(encoding="utf-8"))
-
-
-def _read(file: TomlFile) -> PriceTable:
-    found = file.read(_PriceFile)
-    if problems := list(found.problems()):
-        raise file.error(problems)
-    return PriceTable(
-        currency=found.currency,
-        dated=found.dated,
-        source=found.source,
-        region=found.region,
-        redundancy=found.redundancy,
-        bytes_per_gb=found.bytes_per_gb,
-        operations={operation: getattr(found.per_10_000_operations, operation) for operation in OPERATIONS},
-        capacities=found.per_gb_month,
-    )
-
-
-MONTH: Final = 30.44 * 86_400
-"""Seconds of a month."""
+        return cls.read(files("tablepatterns").joinpath(_DEFAULT).read_text(encoding="utf-8"))
 
 
 def bill(design: Design, measured_sets: Iterable[Measured], prices: PriceTable) -> Bill:
@@ -210,51 +190,35 @@ def bill(design: Design, measured_sets: Iterable[Measured], prices: PriceTable) 
     The deletes of a retention are included. A write in the transaction of another access pattern is counted there. Not
     included: pages that end at the boundary of a server, and outgoing data.
 
-    :param design: the design
-    :param measured_sets: the cost of one call of each access pattern
-    :param prices: the price table
-
     Guide: cost; capacity.
     """
-    measured_sets = tuple(measured_sets)
-    lines = tuple(_lines(design, measured_sets, prices, 0.0))
+    calls = tuple(measured_sets)
+    lines = tuple(_lines(design, calls, prices, 0.0))
+    then = math.fsum(line.amount for line in _lines(design, calls, prices, design.years))
     total = math.fsum(line.amount for line in lines)
-    then = cost_after(design, measured_sets, prices, design.years)
     return Bill(lines, total, then, prices.currency, prices.dated, prices.source)
-
-
-def cost_after(design: Design, measured_sets: Iterable[Measured], prices: PriceTable, years: float) -> float:
-    """Return the cost of a month after so many years of growth."""
-    return math.fsum(line.amount for line in _lines(design, measured_sets, prices, years))
 
 
 def with_costs(measured_sets: Iterable[Measured], costs: Bill) -> tuple[Measured, ...]:
     """Return the measured figures with the monthly cost of each access pattern."""
-    by_subject: dict[str, float] = {}
-    for line in costs.lines:
-        by_subject[line.subject] = by_subject.get(line.subject, 0.0) + line.amount
+    amounts = costs.by_subject
     return tuple(
-        replace(measured_set, cost_a_month=by_subject.get(f"{measured_set.of.name}: {measured_set.access.name}"))
-        for measured_set in measured_sets
+        replace(call, cost_a_month=amounts.get(part_of(call.of.name, call.access.name))) for call in measured_sets
     )
 
 
-def _lines(design: Design, measured_sets: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
+def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
     """Yield the lines of the bill after a number of years."""
-    for measured_set in measured_sets:
-        subject = f"{measured_set.of.name}: {measured_set.access.name}"
-        for operation, calls in charges_of(grown_call(measured_set, years)).items():
-            quantity = calls * measured_set.rate * MONTH
+    for call in calls:
+        subject = part_of(call.of.name, call.access.name)
+        for operation, transactions in charges_of(grown_call(call, years)).items():
+            quantity = transactions * call.rate * SECONDS_OF_A_MONTH
             if quantity:
-                price = prices.operations[operation]
-                yield BillLine(subject, operation.replace("_", " "), quantity, quantity / PER * price)
-    for declared_part in design.parts:
-        yield from _capacity(declared_part, prices, years)
-
-
-def _capacity(declared_part: DeclaredSet | DeclaredLog, prices: PriceTable, years: float) -> Iterator[BillLine]:
-    volume, capacity = volume_of(declared_part, years), prices.capacity
-    for where, size, price in (("tables", volume.tables, capacity.tables), ("blobs", volume.blobs, capacity.blobs)):
-        if size:
-            quantity = size / prices.bytes_per_gb
-            yield BillLine(declared_part.name, f"GB in {where}", quantity, quantity * price)
+                amount = quantity / PER * prices.operations[operation]
+                yield BillLine(subject, operation.replace("_", " "), quantity, amount)
+    for part in design.parts:
+        volume, price = volume_of(part, years), prices.capacity
+        for service, size, a_month in (("tables", volume.tables, price.tables), ("blobs", volume.blobs, price.blobs)):
+            if size:
+                quantity = size / prices.bytes_per_gb
+                yield BillLine(part.name, f"GB in {service}", quantity, quantity * a_month)

@@ -20,14 +20,18 @@ from tablepatterns.limits import MAX_CUSTOM_PROPERTIES
 from tablepatterns.write_id import MAX_WRITE_IDS
 
 from ..design.model import DeclaredSet, Field, FieldType
-from ..key_parts import pieces_of
+from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
-from .load import key_of
 
-_FIXED: Final[Mapping[FieldType, int]] = {
-    "int32": 4, "int64": 8, "double": 8, "boolean": 1, "datetime": 8, "guid": 16,
-}  # fmt: skip
-_TEXTS: Final[Mapping[FieldType, int]] = {"int32": 11, "int64": 20, "datetime": 28, "guid": 36, "boolean": 5}
+_FIXED: Final[Mapping[FieldType, tuple[int, int, int]]] = {
+    "int32": (4, 11, 11),
+    "int64": (8, 20, 22),
+    "double": (8, 16, 24),
+    "boolean": (1, 5, 5),
+    "datetime": (8, 28, 30),
+    "guid": (16, 36, 38),
+}
+"""The sizes of values that all have about the same: in a row, in a key, and in JSON."""
 _POINTS: Final = MAX_CUSTOM_PROPERTIES - 1
 """The number of points of a series in one row."""
 
@@ -90,9 +94,9 @@ def entry_size(declared_set: DeclaredSet, derived: Derived) -> float:
 
 def list_size(declared_set: DeclaredSet, derived: Derived) -> float:
     """Return the size of a list's row without its entries."""
-    key = key_of(derived, declared_set.key)
-    units = sum(key_units(key, declared_set.shape.fields)) if key else 0
-    totals = len(declared_set.profile(derived).totals)
+    profile = declared_set.profile(derived)
+    units = sum(key_units(profile.table_key, declared_set.shape.fields)) if profile.table_key else 0
+    totals = len(profile.totals)
     return 4 + 2 * units + 8 + 2 * 7 + 4 + _write_id(1) + totals * (8 + 2 * 12 + 8)
 
 
@@ -109,55 +113,52 @@ def value_bytes(field: Field, *, largest: bool = False) -> int:
     size = field.size if not largest or field.largest is None else field.largest
     if field.type == "string":
         return 4 + 2 * size
-    return 4 + size if field.type == "binary" else _FIXED[field.type]
+    return 4 + size if field.type == "binary" else _FIXED[field.type][0]
 
 
 def _units(template: str, fields: Mapping[str, Field], largest: bool) -> int:
-    return sum(len(piece.literal) + _text(piece.name, piece.width, fields, largest) for piece in pieces_of(template))
+    return sum(len(piece.literal) + _text(piece, fields, largest) for piece in pieces_of(template))
 
 
-def _text(name: str | None, width: int | None, fields: Mapping[str, Field], largest: bool) -> int:
+def _text(piece: Piece, fields: Mapping[str, Field], largest: bool) -> int:
     """Return the number of characters of a field in a key."""
-    if name is None or width is not None:
-        return width or 0
-    field = fields.get(name)
+    if piece.name is None or piece.width is not None:
+        return piece.width or 0
+    field = fields.get(piece.name)
     if field is None:
-        return 3 if name == PART else 16
-    if field.type in _TEXTS:
-        return _TEXTS[field.type]
+        return 3 if piece.name == PART else 16
+    if field.type in _FIXED:
+        return _FIXED[field.type][1]
     return field.size if not largest or field.largest is None else field.largest
 
 
 def _sizes(declared_set: DeclaredSet, key: Key, held_names: set[str], *, copies: bool = False) -> Sizes:
     """Return the size of a row with some of the fields as properties."""
     fields = declared_set.shape.fields
-    kept = {name: _kept(declared_set, name, fields[name]) for name in held_names}
+    values = {name: _value_sizes(declared_set, name, fields[name]) for name in held_names}
     extra = _of_pattern(declared_set) if not copies else {}
     headers = {
         name: 4 + size for mapping in declared_set.mappings for name, size in header_of(mapping, held_names).items()
     }
     header = sum(headers.values())
-    names = [*kept, *extra, *headers]
+    names = [*values, *extra, *headers]
     overhead = sum(8 + 2 * len(name) for name in names) + header + sum(extra.values())
     usual, most = (4 + 2 * sum(key_units(key, fields, largest=largest)) + overhead for largest in (False, True))
     return Sizes(
-        row=usual + sum(row for row, _, _ in kept.values()) + _write_id(1),
-        blobs=0.0 if copies else sum(blob for _, blob, _ in kept.values()),
-        in_blobs=frozenset(name for name, (_, blob, _) in kept.items() if blob),
-        most=most + sum(largest for _, _, largest in kept.values()) + _write_id(MAX_WRITE_IDS),
+        row=usual + sum(row for row, _, _ in values.values()) + _write_id(1),
+        blobs=0.0 if copies else sum(blob for _, blob, _ in values.values()),
+        in_blobs=frozenset(name for name, (_, blob, _) in values.items() if blob),
+        most=most + sum(largest for _, _, largest in values.values()) + _write_id(MAX_WRITE_IDS),
         properties=len(names) + 1,
-        payload=_payload(declared_set, key, {name: largest for name, (_, _, largest) in kept.items()}) + header / 2,
+        payload=_payload(declared_set, key, {name: largest for name, (_, _, largest) in values.items()}) + header / 2,
         value=max(
-            (largest - 4 for name, (_, _, largest) in kept.items() if _may_be_long(declared_set, name)), default=0
+            (largest - 4 for name, (_, _, largest) in values.items() if _may_be_long(declared_set, name)), default=0
         ),
     )
 
 
 _OPERATION: Final = 650
 """The bytes of a write in a transaction without its entity: the headers of its part, and the write id."""
-_JSON: Final[Mapping[FieldType, int]] = {
-    "int32": 11, "int64": 22, "double": 24, "boolean": 5, "datetime": 30, "guid": 38,
-}  # fmt: skip
 _ANNOTATED: Final = ("int64", "datetime", "guid", "binary")
 _ANNOTATION: Final = 28
 
@@ -181,7 +182,7 @@ def _json_size(declared_set: DeclaredSet, sizes: Mapping[str, int]) -> float:
             value = 2 + 4 * math.ceil((stored - 4) / 3)
         else:
             # Strings are sent as UTF-8, in which a character usually takes one byte
-            value = _JSON.get(kind, 2 + (stored - 4) // 2)
+            value = _FIXED[kind][2] if kind in _FIXED else 2 + (stored - 4) // 2
         annotation = _ANNOTATION + len(name) if is_sealed or kind in _ANNOTATED else 0
         total += len(name) + 4 + value + annotation
     return total
@@ -205,7 +206,7 @@ def _is_sealed(declared_set: DeclaredSet, name: str) -> bool:
     return any(mapping.keeps_secret and name in mapping.fields for mapping in declared_set.mappings)
 
 
-def _kept(declared_set: DeclaredSet, name: str, field: Field) -> tuple[float, float, int]:
+def _value_sizes(declared_set: DeclaredSet, name: str, field: Field) -> tuple[float, float, int]:
     """Return the size of a value in the row and in a blob, and its maximum size in the row."""
     usual, most = value_bytes(field), value_bytes(field, largest=True)
     blob, is_text = 0, field.type == "string"

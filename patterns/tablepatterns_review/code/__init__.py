@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import keyword
+import subprocess
 import sys
+from importlib.util import find_spec
 from typing import Final
 
 from ..design.model import Design
-from .layout import snake
-from .module import Module, Parts
+from ..python_source import snake
+from .module import Module
 from .tests import Tests
 
 _IMPORTED: Final = ("pytest", "tablepatterns")
@@ -17,6 +19,8 @@ _IMPORTED: Final = ("pytest", "tablepatterns")
 
 def written(design: Design, name: str) -> dict[str, str]:
     """Return the modules of a design by file name: the one that declares it, and its tests.
+
+    They are formatted by `ruff`, where it is installed.
 
     >>> from tablepatterns_review import read_design
     >>> design = read_design('''
@@ -36,5 +40,18 @@ def written(design: Design, name: str) -> dict[str, str]:
     name = snake(name)
     if name in _IMPORTED or name in sys.stdlib_module_names or keyword.iskeyword(name):
         name = f"{name}_design"
-    module = Module(design, Parts.of(design))
-    return {f"{name}.py": module.text(), f"test_{name}.py": Tests(module, name).text()}
+    module = Module(design)
+    texts = {f"{name}.py": module.text(), f"test_{name}.py": Tests(module, name).text()}
+    return {file: formatted(text) for file, text in texts.items()}
+
+
+def formatted(text: str) -> str:
+    """Return a module as `ruff format` writes it; as it is if ruff is not installed or cannot be run."""
+    if find_spec("ruff") is None:
+        return text
+    command = (sys.executable, "-m", "ruff", "format", "--isolated", "-")
+    try:
+        done = subprocess.run(command, input=text.encode(), capture_output=True, check=True)  # noqa: S603 - fixed
+    except (OSError, subprocess.SubprocessError):
+        return text
+    return done.stdout.decode()

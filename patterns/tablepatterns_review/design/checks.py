@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, cast, get_args, get_type_hints
 
 from annotated_types import Interval
@@ -18,17 +18,17 @@ from tablepatterns.errors import BadDesign, BadFilter, BadInput, message_of
 from tablepatterns.figures import number as spelled
 from tablepatterns.figures import plural
 from tablepatterns.filters import parse
+from tablepatterns.key import Key
 from tablepatterns.limits import SYSTEM_PROPERTIES
-from tablepatterns.storage import Storage, connect
+from tablepatterns.storage import connect
 
 from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
-from ..measure.account import SetRecipe, archive_of, create_sets
+from ..measure.account import archive_of, create_sets
 from ..measure.sample import values_in
 from ..toml_file import TomlPath, meant
 from .model import (
     ArchivePolicy,
-    DeclaredLog,
     DeclaredSet,
     Design,
     Field,
@@ -64,6 +64,44 @@ class Fault:
     says: str
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A part of a design, by its path and its name in errors."""
+
+    path: TomlPath
+    whose: str
+
+    def fault(self, says: str, *below: str | int) -> Fault:
+        return Fault((*self.path, *below), self.whose, says)
+
+    def below(self, whose: str, *below: str | int) -> _Part:
+        return _Part((*self.path, *below), whose)
+
+    def out_of_bounds(self, declared: object) -> Iterator[Fault]:
+        """Yield the numbers that are outside the bounds of their field."""
+        for name, bounds in _bounds(cast(Hashable, type(declared))).items():
+            value = getattr(declared, name)
+            if value is None:
+                continue
+            if not math.isfinite(value):
+                rule = "it must be a finite number"
+            elif bounds.ge is not None and value < bounds.ge:
+                rule = f"it must be {bounds.ge} or more"
+            elif bounds.gt is not None and value <= bounds.gt:
+                rule = f"it must be above {bounds.gt}"
+            elif bounds.le is not None and value > bounds.le:
+                rule = f"it must be {spelled(bounds.le)} or less"
+            else:
+                continue
+            yield self.fault(f"{name} = {value}: {rule}", name)
+
+    def unknown(self, shape: Shape, says: str, name: str, *below: str | int) -> Iterator[Fault]:
+        """Yield that a name is not that of a field."""
+        if name not in shape.fields:
+            known = meant(name, list(shape.fields), "fields")
+            yield self.fault(f"{says} is not a field of {shape.entity}; {known}", *below)
+
+
 def check(design: Design) -> None:
     """Reject a design that cannot be reviewed.
 
@@ -83,31 +121,27 @@ def faults(design: Design) -> Iterator[Fault]:
 
 
 def _of_parts(design: Design) -> Iterator[Fault]:
-    yield from _out_of_bounds(design, (), "design")
+    yield from _Part((), "design").out_of_bounds(design)
     names = [declared_set.name for declared_set in design.sets]
     for number, declared_set in enumerate(design.sets):
-        path: TomlPath = ("set", number)
+        part = _Part(("set", number), f'set "{declared_set.name}"')
         if declared_set.name in names[:number]:
-            yield Fault((*path, "name"), f'set "{declared_set.name}"', "another set has this name; give each its own")
-        yield from _of_set(design, declared_set, path)
+            yield part.fault("another set has this name; give each its own", "name")
+        yield from _of_set(design, declared_set, part)
     for number, log in enumerate(design.logs):
-        yield from _of_log(design, number, log)
-
-
-def _of_log(design: Design, number: int, log: DeclaredLog) -> Iterator[Fault]:
-    path, whose = ("blob_log", number), f'blob_log "{log.name}"'
-    others = design.logs[:number]
-    if log.name in [declared_part.name for declared_part in design.parts[: len(design.sets) + number]]:
-        yield Fault((*path, "name"), whose, "a set or another log has this name; give each its own")
-    if (log.container, log.prefix) in [(log.container, log.prefix) for log in others]:
-        says = f"service = {log.prefix!r}: another log of this container has it, so entries mix; give each its own"
-        yield Fault((*path, "service"), whose, says)
-    yield from _out_of_bounds(log, path, whose)
-    seen_names: set[str] = set()
-    for at, read in enumerate(log.reads):
-        yield from _of_access(read, (*path, "read", at), seen_names, "read")
-    for at, write in enumerate(log.writes):
-        yield from _of_access(write, (*path, "write", at), seen_names, "write")
+        part = _Part(("blob_log", number), f'blob_log "{log.name}"')
+        others = design.logs[:number]
+        if log.name in [*names, *(other_log.name for other_log in others)]:
+            yield part.fault("a set or another log has this name; give each its own", "name")
+        if (log.container, log.prefix) in [(other_log.container, other_log.prefix) for other_log in others]:
+            says = "another log of this container has it, so entries mix; give each its own"
+            yield part.fault(f"service = {log.prefix!r}: {says}", "service")
+        yield from part.out_of_bounds(log)
+        seen_names: set[str] = set()
+        for at, read in enumerate(log.reads):
+            yield from _of_access(read, part.below(f'read "{read.name}"', "read", at), seen_names)
+        for at, write in enumerate(log.writes):
+            yield from _of_access(write, part.below(f'write "{write.name}"', "write", at), seen_names)
 
 
 def _of_moves(design: Design) -> Iterator[Fault]:
@@ -121,140 +155,111 @@ def _of_moves(design: Design) -> Iterator[Fault]:
             yield Fault((), "design", message_of(error))
             return
         for number, declared_set in enumerate(design.sets):
-            says = _unmovable(storage, declared_set, recipes)
-            if says is not None:
+            if (says := _rejection(partial(archive_of, storage, declared_set, recipes))) is not None:
                 key = "container" if declared_set.archive is not None and declared_set.archive.to is None else "to"
                 yield Fault(("set", number, "archive", key), f'set "{declared_set.name}": archive', says)
 
 
-def _unmovable(storage: Storage, declared_set: DeclaredSet, recipes: Mapping[str, SetRecipe]) -> str | None:
-    """Return why the archive of a set cannot be made; None if it can, or there is none."""
+def _rejection(call: Callable[[], object]) -> str | None:
+    """Return why a call is rejected; None if it is not."""
     try:
-        archive_of(storage, declared_set, recipes)
+        call()
     except BadInput as error:
         return message_of(error)
     return None
 
 
-def _out_of_bounds(declared: object, path: TomlPath, whose: str) -> Iterator[Fault]:
-    """Yield the numbers that are outside the bounds of their field."""
-    for name, bounds in _bounds(cast(Hashable, type(declared))).items():
-        value = getattr(declared, name)
-        if value is None:
-            continue
-        if not math.isfinite(value):
-            rule = "it must be a finite number"
-        elif bounds.ge is not None and value < bounds.ge:
-            rule = f"it must be {bounds.ge} or more"
-        elif bounds.gt is not None and value <= bounds.gt:
-            rule = f"it must be above {bounds.gt}"
-        elif bounds.le is not None and value > bounds.le:
-            rule = f"it must be {spelled(bounds.le)} or less"
-        else:
-            continue
-        yield Fault((*path, name), whose, f"{name} = {value}: {rule}")
-
-
 @lru_cache(maxsize=16)
 def _bounds(kind: Hashable) -> Mapping[str, Any]:
     """Return the bounds of the numeric fields of a class."""
-    found: dict[str, Any] = {}
+    bounds: dict[str, Any] = {}
     for name, hint in get_type_hints(cast("type[Any]", kind), include_extras=True).items():
-        for part in (hint, *get_args(hint)):
-            for item in getattr(part, "__metadata__", ()):
-                if isinstance(item, Interval):
-                    found[name] = item
-    return found
+        metadata = (item for part in (hint, *get_args(hint)) for item in getattr(part, "__metadata__", ()))
+        for item in metadata:
+            if isinstance(item, Interval):
+                bounds[name] = item
+    return bounds
 
 
-def _of_set(design: Design, declared_set: DeclaredSet, path: TomlPath) -> Iterator[Fault]:
-    whose = f'set "{declared_set.name}"'
-    yield from _of_table(declared_set, path, whose)
-    yield from _of_shape(declared_set, path, whose)
-    yield from _of_keys(declared_set, path, whose)
+def _of_set(design: Design, declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
+    shape, kind = declared_set.shape, kind_of(declared_set)
+    yield from _of_table(declared_set, part)
+    yield from _of_shape(shape, part)
+    yield from _of_keys(declared_set, part)
     if declared_set.retention is not None:
-        yield from _out_of_bounds(declared_set.retention, (*path, "retention"), f"{whose}: retention")
-        if declared_set.retention.by == "table" and kind_of(declared_set).time_field(declared_set) is None:
+        retention = part.below(f"{part.whose}: retention", "retention")
+        yield from retention.out_of_bounds(declared_set.retention)
+        if declared_set.retention.by == "table" and kind.time_field(declared_set) is None:
             says = "retention.by = 'table' needs the pattern period_tables, whose tables can be dropped"
-            yield Fault((*path, "retention", "by"), whose, says)
+            yield part.fault(says, "retention", "by")
     if declared_set.archive is not None:
-        yield from _of_archive(design, declared_set, declared_set.archive, (*path, "archive"), f"{whose}: archive")
+        archive = part.below(f"{part.whose}: archive", "archive")
+        yield from _of_archive(design, declared_set, declared_set.archive, archive)
     seen_names: set[str] = set()
     for at, query in enumerate(declared_set.queries):
-        yield from _of_access(query, (*path, "query", at), seen_names, "query")
-        yield from _of_query(declared_set, query, (*path, "query", at))
+        of_query = part.below(f'query "{query.name}"', "query", at)
+        yield from _of_access(query, of_query, seen_names)
+        yield from _of_query(declared_set, query, of_query)
     for at, write in enumerate(declared_set.writes):
-        yield from _of_access(write, (*path, "write", at), seen_names, "write")
-        yield from _of_write(design, declared_set, write, (*path, "write", at))
+        of_write = part.below(f'write "{write.name}"', "write", at)
+        yield from _of_access(write, of_write, seen_names)
+        yield from _of_write(design, declared_set, write, of_write)
     for at, access in enumerate(declared_set.access):
+        of_access = part.below(f'access "{access.name}"', "access", at)
         for key, names in (("by", access.by), ("hidden", access.hidden)):
             for name in names:
-                where: TomlPath = (*path, "access", at, key)
-                yield from _unknown(declared_set, f"{key}: {name}", name, where, f'access "{access.name}"')
+                yield from of_access.unknown(shape, f"{key}: {name}", name, key)
 
 
-def _of_archive(
-    design: Design, declared_set: DeclaredSet, policy: ArchivePolicy, path: TomlPath, whose: str
-) -> Iterator[Fault]:
-    yield from _out_of_bounds(policy, path, whose)
-    names = [each.name for each in design.sets if each is not declared_set]
+def _of_archive(design: Design, declared_set: DeclaredSet, policy: ArchivePolicy, part: _Part) -> Iterator[Fault]:
+    yield from part.out_of_bounds(policy)
+    names = [other_set.name for other_set in design.sets if other_set is not declared_set]
     if (policy.to is None) == (policy.container is None):
-        yield Fault(path, whose, "it needs either to, a set, or container, for blobs")
+        yield part.fault("it needs either to, a set, or container, for blobs")
     elif policy.to is not None and policy.to not in names:
-        says = f"to = {policy.to!r} is not another set; {meant(policy.to, names, 'sets')}"
-        yield Fault((*path, "to"), whose, says)
+        yield part.fault(f"to = {policy.to!r} is not another set; {meant(policy.to, names, 'sets')}", "to")
     elif policy.to is not None and policy.count:
         says = f"count = {policy.count}: it is for blobs; declare the count of the set {policy.to!r}"
-        yield Fault((*path, "count"), whose, says)
+        yield part.fault(says, "count")
     if policy.after_days is None and policy.rate is None:
-        yield Fault(path, whose, "it needs after_days, or the rate of archived entities")
+        yield part.fault("it needs after_days, or the rate of archived entities")
     if policy.peak is not None and policy.rate is not None and policy.peak < policy.rate:
-        yield Fault((*path, "peak"), whose, f"peak = {policy.peak:g}: it is below rate = {policy.rate:g}")
-    targets = {
-        declared_set.name: declared_set.archive.to for declared_set in design.sets if declared_set.archive is not None
-    }
+        yield part.fault(f"peak = {policy.peak:g}: it is below rate = {policy.rate:g}", "peak")
+    targets = {other_set.name: other_set.archive.to for other_set in design.sets if other_set.archive is not None}
     chain, here = [declared_set.name], policy.to
     while here is not None and here not in chain:
         chain.append(here)
         here = targets.get(here)
     if here == declared_set.name and len(chain) > 1:
         cycle = " to ".join([*chain, declared_set.name])
-        yield Fault((*path, "to"), whose, f"{cycle} is a cycle; remove one of the archives")
+        yield part.fault(f"{cycle} is a cycle; remove one of the archives", "to")
 
 
-def _of_table(declared_set: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
+def _of_table(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
     """Yield the tables and containers with names that the service rejects."""
     tables = [derived.table(declared_set.table) for derived in declared_set.derived]
     for number, name in enumerate([declared_set.table, *tables]):
-        at: TomlPath = (*path, "derived", number - 1, "table") if number else (*path, "table")
-        try:
-            check_table_name(name)
-        except BadInput as error:
-            yield Fault(at, whose, message_of(error))
+        if (says := _rejection(partial(check_table_name, name))) is not None:
+            yield part.fault(says, *(("derived", number - 1) if number else ()), "table")
 
 
-def _of_shape(declared_set: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
-    shape = declared_set.shape
-    yield from _out_of_bounds(shape, path, whose)
+def _of_shape(shape: Shape, part: _Part) -> Iterator[Fault]:
+    yield from part.out_of_bounds(shape)
     for name, field in shape.fields.items():
-        at, called = (*path, "fields", name), f"{whose}: field {name}"
-        yield from _out_of_bounds(field, at, called)
+        of_field = part.below(f"{part.whose}: field {name}", "fields", name)
+        yield from of_field.out_of_bounds(field)
         if name in (*SYSTEM_PROPERTIES, WRITE_ID):
-            yield Fault(at, called, f"{name} is set by the service or the library; rename the field")
-        try:
-            storable(name, "")
-        except BadInput as error:
-            yield Fault(at, called, message_of(error))
+            yield of_field.fault(f"{name} is set by the service or the library; rename the field")
+        if (says := _rejection(partial(storable, name, ""))) is not None:
+            yield of_field.fault(says)
         if field.largest is not None and field.largest < field.size:
-            yield Fault((*at, "largest"), called, f"largest = {field.largest}: it is below size = {field.size}")
+            yield of_field.fault(f"largest = {field.largest}: it is below size = {field.size}", "largest")
         if field.within is not None and (field.within not in shape.fields or field.within == name):
-            says = (
-                f"within = {field.within!r} is not another field; {meant(field.within, list(shape.fields), 'fields')}"
-            )
-            yield Fault((*at, "within"), called, says)
+            known = meant(field.within, list(shape.fields), "fields")
+            yield of_field.fault(f"within = {field.within!r} is not another field; {known}", "within")
         elif name in (cycle := _cycle(shape, name)):
             says = f"within = {field.within!r}: {' within '.join([*cycle, cycle[0]])} is a cycle; remove one of them"
-            yield Fault((*at, "within"), called, says)
+            yield of_field.fault(says, "within")
 
 
 def _cycle(shape: Shape, name: str) -> list[str]:
@@ -269,134 +274,112 @@ def _cycle(shape: Shape, name: str) -> list[str]:
     return []
 
 
-def _of_keys(declared_set: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
-    shape, bucket = declared_set.shape, str(declared_set.settings.get("bucket", ""))
-    for template in (declared_set.key.partition_template, declared_set.key.row_template):
-        for piece in pieces_of(template):
-            yield from _of_piece(declared_set, piece, (*path, "key"), whose)
+def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
+    shape, key, bucket = declared_set.shape, declared_set.key, str(declared_set.settings.get("bucket", ""))
+    for piece in _pieces(key):
+        yield from _of_piece(shape, piece, part)
     for number, derived in enumerate(declared_set.derived):
-        at = (*path, "derived", number, "key")
-        for name in sorted(set(derived.reads).difference(shape.fields, (bucket, PART))):
-            says = (
-                f"it reads {name}, which is not a field of {shape.entity}; {meant(name, list(shape.fields), 'fields')}"
-            )
-            yield Fault(at, f"{whose}: {_called(derived)}", says)
-        yield from _of_dates(declared_set, derived, at, whose)
-    is_known = all(name in shape.fields for name in declared_set.key.fields)
-    if is_known and shape.count > 1 and values_in(shape, declared_set.key.fields) < shape.count:
-        most = values_in(shape, declared_set.key.fields) if declared_set.key.fields else 1
-        values = plural(most, "different value")
+        of_derived = part.below(f'{part.whose}: derived "{derived.name}"', "derived", number, "key")
+        for name in sorted(set(derived.reads).difference((bucket, PART))):
+            yield from of_derived.unknown(shape, f"it reads {name}, which", name)
+        yield from _of_dates(declared_set, derived, of_derived)
+    is_known = all(name in shape.fields for name in key.fields)
+    if is_known and shape.count > 1 and values_in(shape, key.fields) < shape.count:
+        values = plural(values_in(shape, key.fields) if key.fields else 1, "different value")
         says = f"the key has {values} for {plural(shape.count, 'entity')}; add a field that tells them apart"
-        yield Fault((*path, "key"), whose, says)
+        yield part.fault(says, "key")
 
 
-def _of_dates(declared_set: DeclaredSet, derived: Derived, path: TomlPath, whose: str) -> Iterator[Fault]:
+def _pieces(key: Key) -> Iterator[Piece]:
+    for template in (key.partition_template, key.row_template):
+        yield from pieces_of(template)
+
+
+def _of_dates(declared_set: DeclaredSet, derived: Derived, part: _Part) -> Iterator[Fault]:
     """Yield the dates in one key that rows of another would have to store, which no property can."""
     profile = declared_set.profile(derived)
     if profile.layout is None:
         return
-    key = profile.layout.key
-    for template in (key.partition_template, key.row_template):
-        for piece in pieces_of(template):
-            if "%" in piece.spec and "%H" not in piece.spec and piece.name not in declared_set.key.fields:
-                says = f"the entities hold {piece.name} as a property, and a date is none"
-                says += f"; write it as an instant, {{{piece.name}:ticks}}, or name it in the primary key too"
-                yield Fault(path, f"{whose}: {_called(derived)}", says)
-    for template in (declared_set.key.partition_template, declared_set.key.row_template):
-        for piece in pieces_of(template):
-            if "%" in piece.spec and "%H" not in piece.spec and piece.name not in key.fields:
-                says = f"its rows hold {piece.name} of the primary key as a property, and a date is none"
-                says += f"; name {piece.name} in its key too, or write it to the primary key with another format"
-                yield Fault(path, f"{whose}: {_called(derived)}", says)
+    for name in _dates(profile.layout.key, declared_set.key):
+        says = f"the entities hold {name} as a property, and a date is none"
+        yield part.fault(f"{says}; write it as an instant, {{{name}:ticks}}, or name it in the primary key too")
+    for name in _dates(declared_set.key, profile.layout.key):
+        says = f"its rows hold {name} of the primary key as a property, and a date is none"
+        yield part.fault(f"{says}; name {name} in its key too, or write it to the primary key with another format")
 
 
-def _called(derived: Derived) -> str:
-    return f'derived "{derived.name}"'
+def _dates(key: Key, other_key: Key) -> Iterator[str]:
+    """Yield the fields that a key has as days, and another does not have."""
+    for piece in _pieces(key):
+        if "%" in piece.spec and "%H" not in piece.spec and piece.name and piece.name not in other_key.fields:
+            yield piece.name
 
 
-def _of_piece(declared_set: DeclaredSet, piece: Piece, path: TomlPath, whose: str) -> Iterator[Fault]:
+def _of_piece(shape: Shape, piece: Piece, part: _Part) -> Iterator[Fault]:
     if piece.name is None:
         return
-    field = declared_set.shape.fields.get(piece.name)
+    field = shape.fields.get(piece.name)
+    fitting = _FITS.get(piece.spec, ("datetime",) if "%" in piece.spec else ("int32", "int64"))
     if field is None:
-        known = meant(piece.name, list(declared_set.shape.fields), "fields")
-        yield Fault(
-            path, whose, f"the key names {piece.name}, which is not a field of {declared_set.shape.entity}; {known}"
-        )
-    elif field.type not in _fitting(piece.spec):
-        kinds = " or ".join(_fitting(piece.spec))
+        yield from part.unknown(shape, f"the key names {piece.name}, which", piece.name, "key")
+    elif field.type not in fitting:
+        kinds = " or ".join(fitting)
         says = f"{{{piece.name}:{piece.spec}}} in the key needs a field of type {kinds}, and it is {field.type}"
-        yield Fault(path, whose, says)
+        yield part.fault(says, "key")
 
 
-def _fitting(spec: str) -> tuple[FieldType, ...]:
-    return _FITS.get(spec, ("datetime",) if "%" in spec else ("int32", "int64"))
-
-
-def _of_access(
-    access: Query | Write | LogRead | LogWrite, path: TomlPath, seen_names: set[str], noun: str
-) -> Iterator[Fault]:
-    whose = f'{noun} "{access.name}"'
+def _of_access(access: Query | Write | LogRead | LogWrite, part: _Part, seen_names: set[str]) -> Iterator[Fault]:
     if access.name in seen_names:
-        of = "log" if path[0] == "blob_log" else "set"
-        yield Fault((*path, "name"), whose, f"another access pattern of the {of} has this name; give each its own")
+        of = "log" if part.path[0] == "blob_log" else "set"
+        yield part.fault(f"another access pattern of the {of} has this name; give each its own", "name")
     seen_names.add(access.name)
-    yield from _out_of_bounds(access, path, whose)
+    yield from part.out_of_bounds(access)
     if access.peak is not None and access.peak < access.rate:
-        yield Fault((*path, "peak"), whose, f"peak = {access.peak:g}: it is below rate = {access.rate:g}")
+        yield part.fault(f"peak = {access.peak:g}: it is below rate = {access.rate:g}", "peak")
 
 
-def _of_query(declared_set: DeclaredSet, query: Query, path: TomlPath) -> Iterator[Fault]:
-    whose, fields = f'query "{query.name}"', declared_set.shape.fields
+def _of_query(declared_set: DeclaredSet, query: Query, part: _Part) -> Iterator[Fault]:
+    shape = declared_set.shape
     for name, how in query.known.items():
-        yield from _unknown(declared_set, f"known.{name}", name, (*path, "known", name), whose)
-        if how in ("prefix", "contains") and fields.get(name, Field()).type != "string":
-            says = f"known.{name} = {how!r}: only strings can be searched so; use 'range'"
-            yield Fault((*path, "known", name), whose, says)
+        yield from part.unknown(shape, f"known.{name}", name, "known", name)
+        if how in ("prefix", "contains") and shape.fields.get(name, Field()).type != "string":
+            yield part.fault(f"known.{name} = {how!r}: only strings can be searched so; use 'range'", "known", name)
     if query.order is not None:
-        yield from _unknown(declared_set, f"order = {query.order!r}", query.order.lstrip("-"), (*path, "order"), whose)
+        yield from part.unknown(shape, f"order = {query.order!r}", query.order.lstrip("-"), "order")
     totals = [name for _, profile in declared_set.profiles() for name in profile.totals]
     for name in query.select:
         if name not in totals:
-            yield from _unknown(declared_set, f"select: {name}", name, (*path, "select"), whose)
+            yield from part.unknown(shape, f"select: {name}", name, "select")
     if query.archived:
-        yield from _of_archived(declared_set, query, path, whose)
+        yield from _of_archived(declared_set, query, part)
     if query.filter is not None:
         if query.known:
-            yield Fault((*path, "known"), whose, "there is a filter too; use one of the two")
+            yield part.fault("there is a filter too; use one of the two", "known")
         try:
             parse(query.filter)
         except BadFilter as error:
-            yield Fault((*path, "filter"), whose, f"the filter cannot be sent: {error.message}")
+            yield part.fault(f"the filter cannot be sent: {error.message}", "filter")
 
 
-def _of_archived(declared_set: DeclaredSet, query: Query, path: TomlPath, whose: str) -> Iterator[Fault]:
+def _of_archived(declared_set: DeclaredSet, query: Query, part: _Part) -> Iterator[Fault]:
     """Yield what an archive cannot answer: it returns one entity by its key."""
     wanted = dict.fromkeys(declared_set.key.fields, "=")
     if declared_set.archive is None:
-        yield Fault((*path, "archived"), whose, "the set has no archive; declare archive, or remove archived")
+        yield part.fault("the set has no archive; declare archive, or remove archived", "archived")
     elif query.known != wanted or query.filter is not None:
         says = f"an archive is read by the whole key, {', '.join(wanted)}"
         other = "" if declared_set.archive.to is None else f", or ask the set {declared_set.archive.to!r}"
-        yield Fault((*path, "archived"), whose, f"{says}; give these with '='{other}")
+        yield part.fault(f"{says}; give these with '='{other}", "archived")
 
 
-def _of_write(design: Design, declared_set: DeclaredSet, write: Write, path: TomlPath) -> Iterator[Fault]:
-    whose = f'write "{write.name}"'
-    for name in write.changes:
-        if kind_of(declared_set).points(declared_set) is None:
-            yield from _unknown(declared_set, f"changes: {name}", name, (*path, "changes"), whose)
-    other_names = [other_write.name for each in design.sets if each is not declared_set for other_write in each.writes]
+def _of_write(design: Design, declared_set: DeclaredSet, write: Write, part: _Part) -> Iterator[Fault]:
+    if kind_of(declared_set).points(declared_set) is None:
+        for name in write.changes:
+            yield from part.unknown(declared_set.shape, f"changes: {name}", name, "changes")
+    others = [other_set for other_set in design.sets if other_set is not declared_set]
+    other_names = [other_write.name for other_set in others for other_write in other_set.writes]
     for name in write.atomic_with:
         if other_names.count(name) != 1:
             which = "not a write of another set" if name not in other_names else "a write of several sets"
-            says = f"atomic_with: {name!r} is {which}"
-            yield Fault((*path, "atomic_with"), whose, f"{says}; {meant(name, other_names, 'writes')}")
-
-
-def _unknown(declared_set: DeclaredSet, says: str, name: str, path: TomlPath, whose: str) -> Iterator[Fault]:
-    fields: Sequence[str] = list(declared_set.shape.fields)
-    if name not in fields:
-        yield Fault(
-            path, whose, f"{says} is not a field of {declared_set.shape.entity}; {meant(name, fields, 'fields')}"
-        )
+            says = f"atomic_with: {name!r} is {which}; {meant(name, other_names, 'writes')}"
+            yield part.fault(says, "atomic_with")

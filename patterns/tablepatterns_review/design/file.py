@@ -25,10 +25,8 @@ from tablepatterns.recipes.summary import Summary
 from tablepatterns.storage import Storage, connect
 
 from ..kinds import KINDS
-from ..kinds.kind import Plan
-from ..kinds.plain import LogTailKind
-from ..measure.account import SetRecipe, recipe_of_set, sample_key
-from ..measure.logs import log_of
+from ..kinds.log import log_of
+from ..measure.account import recipe_of_set, sample_key
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
 from . import format as tables
@@ -100,218 +98,183 @@ class _Reader:
     corrections: Corrections = field(default_factory=Corrections)
     keys: list[tuple[str, str, Key]] = field(default_factory=list[tuple[str, str, Key]])
     """The table, name and key of each kind of rows so far."""
-    prefixed: bool = False
-    """Whether the RowKeys of a set's entities need a prefix that distinguishes them from its other rows."""
     problems: list[Problem] = field(default_factory=list["Problem"])
     storage: Storage = field(default_factory=connect)
 
     def sets(self, set_tables: Sequence[tables.SetTable]) -> tuple[DeclaredSet, ...]:
         """Return the sets; a set that is filled from others is created after them."""
-        made: dict[int, DeclaredSet] = {}
+        sets: dict[int, DeclaredSet] = {}
         set_tables = [_with_fields(set_table, set_tables) for set_table in set_tables]
-        for number, set_table in sorted(enumerate(set_tables), key=lambda each: any(map(_is_filled, each[1].derived))):
-            declared_set = self._set(set_table, ("set", number), list(made.values()))
+        for number, table in sorted(enumerate(set_tables), key=lambda pair: any(map(_is_filled, pair[1].derived))):
+            declared_set = _SetReader(self, table, ("set", number), list(sets.values())).read()
             if declared_set is not None:
-                made[number] = declared_set
-        return tuple(made[number] for number in sorted(made))
+                sets[number] = declared_set
+        return tuple(sets[number] for number in sorted(sets))
 
     def logs(self, log_tables: Sequence[tables.LogTable]) -> tuple[DeclaredLog, ...]:
         """Return the blob logs."""
         logs = [_log(log_table) for log_table in log_tables]
         for number, log in enumerate(logs):
-            self._create(partial(log_of, self.storage, log), ("blob_log", number))
+            self.create(partial(log_of, self.storage, log), ("blob_log", number))
         return tuple(logs)
 
-    def _set(self, table: Any, path: TomlPath, other_sets: Sequence[DeclaredSet]) -> DeclaredSet | None:
-        before, self.prefixed = len(self.problems), False
-        settings = {name: value for name in table.SETTINGS if (value := getattr(table, name)) is not None}
-        if "point_name" in settings:
-            settings["name"] = settings.pop("point_name")
-        shape = Shape(table.entity or table.name, table.count, table.fields, table.growth)
-        key = self._key(table, settings, path, shape)
+    def overlaps(self, subject: str, table: str, key: Key) -> bool:
+        """Record other rows of the table whose keys may overlap; return whether there are any."""
+        others = [(name, other) for place, name, other in self.keys if place == table.lower() and key.overlaps(other)]
+        for name, other_key in others:
+            self.corrections.overlapping(subject, key, name, other_key)
+        return bool(others)
+
+    def create(self, make: Callable[[], T], path: TomlPath, *below: str | int) -> T | None:
+        """Call a function and return its result, or report its error at a key."""
+        try:
+            return make()
+        except BadInput as error:
+            self.report(message_of(error), path, *below)
+            return None
+
+    def report(self, says: str, path: TomlPath, *below: str | int) -> None:
+        """Add a problem at a key of the table at a path."""
+        self.problems.append(Problem((*path, *below), f"{owner_of(self.values, path)}: {says}"))
+
+
+@dataclass
+class _SetReader:
+    """Creates the declared set of a table.
+
+    :param others: the sets so far
+    """
+
+    file: _Reader
+    table: Any
+    path: TomlPath
+    others: Sequence[DeclaredSet]
+    prefixed: bool = False
+    """Whether the RowKeys of the entities need a prefix that distinguishes them from the other rows of the set."""
+
+    def __post_init__(self) -> None:
+        table = self.table
+        self.shape = Shape(table.entity or table.name, table.count, table.fields, table.growth)
+        self.stored = table.table or table.name
+        self.kind = KINDS[table.pattern]
+
+    def read(self) -> DeclaredSet | None:
+        """Return the set, or report why there is none."""
+        table, before, own = self.table, len(self.file.problems), tables.settings_of(self.table)
+        key = self._key(table.key, self.path, table.name, row=self.kind.row_template(own))
         if key is not None:
-            shape = self.corrections.enough(table.name, key, shape)
-        key, derived, stored = self._rows(table, key, path, other_sets, shape)
+            self.shape = self.file.corrections.enough(table.name, key, self.shape)
+        key, derived = self._rows(key)
         mappings = [
-            self._create(partial(_mapping, mapping), (*path, "mappings", at))
+            self.file.create(partial(_mapping, mapping), (*self.path, "mappings", at))
             for at, mapping in enumerate(table.mappings)
         ]
-        if key is None or len(self.problems) > before:
+        if key is None or len(self.file.problems) > before:
             return None
-        plan = Plan(
-            table.pattern,
-            stored,
+        declared_set = DeclaredSet(
+            table.name,
+            self.stored,
             key,
-            settings,
-            [derived for derived in derived if derived is not None],
-            [mapping for mapping in mappings if mapping is not None],
-            table.retention,
-            tuple(table.fields),
+            self.shape,
+            table.pattern,
+            self.kind.settings(own),
+            tuple(via for via in derived if via is not None),
+            tuple(mapping for mapping in mappings if mapping is not None),
+            retention=table.retention,
         )
-        return self._declared(table, plan, shape, path)
+        return self._with_recipe(declared_set)
 
-    def _declared(self, table: Any, plan: Plan, shape: Shape, path: TomlPath) -> DeclaredSet | None:
-        kept = self._recipe(plan, path)
-        if kept is None:
+    def _with_recipe(self, declared_set: DeclaredSet) -> DeclaredSet | None:
+        """Return a set with the settings of the recipe that stores it, or report the part that the recipe rejects."""
+        table, create = self.table, self.file.create
+        make, derived = partial(recipe_of_set, self.file.storage, declared_set), declared_set.derived
+        recipe = create(partial(make, ()), self.path, "key")
+        for at in range(len(derived)):
+            if recipe is not None:
+                recipe = create(partial(make, derived[: at + 1]), self.path, "derived", at, "key")
+        if recipe is None:
             return None
-        options = {name: getattr(table, name) for name in ("retention", "access", "archive")}
-        declared_set = self._create(
-            lambda: declare_set(kept, shape=shape, name=table.name, queries=table.query, writes=table.write, **options),
-            path,
-        )
+        parts = {"shape": self.shape, "name": table.name, "queries": table.query, "writes": table.write}
+        parts |= {name: getattr(table, name) for name in ("retention", "access", "archive")}
+        stored_set = create(partial(declare_set, recipe, **parts), self.path)
         # Some patterns differ only in their keys, so the recipe does not show which one it is
-        return None if declared_set is None else replace(declared_set, pattern=table.pattern)
+        return None if stored_set is None else replace(stored_set, pattern=table.pattern)
 
-    def _rows(
-        self, table: Any, key: Key | None, path: TomlPath, other_sets: Sequence[DeclaredSet], shape: Shape
-    ) -> tuple[Key | None, list[Derived | None], str]:
-        """Return the key of a set, its derived data and its table, with keys that do not overlap."""
-        stored, keys = table.table or table.name, list(self.keys)
-        if key is not None and _shares_tables(table):
-            if self._overlaps(table.name, stored, key):
-                stored = _other_table(stored, table.name)
-            self.keys.append((stored.lower(), table.name, key))
-        derived = self._all_derived(table, key, path, other_sets, shape, stored)
+    def _rows(self, key: Key | None) -> tuple[Key | None, list[Derived | None]]:
+        """Return the key and the derived data, with keys that do not overlap."""
+        name, keys = self.table.name, list(self.file.keys)
+        if key is not None and self.kind.shares_tables:
+            if self.file.overlaps(name, self.stored, key):
+                # A table of its own
+                self.stored = f"{self.stored}{re.sub(r'[^A-Za-z0-9]', '', name)}"[:63]
+            self.file.keys.append((self.stored.lower(), name, key))
+        derived = self._all_derived(key)
         if key is not None and self.prefixed:
             # Only a prefix distinguishes the entities from other rows
-            self.keys, key = keys, Key(key.partition_template, f"{_PREFIX}{key.row_template}", max_units=key.max_units)
-            self.keys.append((stored.lower(), table.name, key))
-            derived = self._all_derived(table, key, path, other_sets, shape, stored)
-        return key, derived, stored
+            key = Key(key.partition_template, f"{_PREFIX}{key.row_template}", max_units=key.max_units)
+            self.file.keys = [*keys, (self.stored.lower(), name, key)]
+            derived = self._all_derived(key)
+        return key, derived
 
-    def _all_derived(
-        self,
-        table: Any,
-        key: Key | None,
-        path: TomlPath,
-        other_sets: Sequence[DeclaredSet],
-        shape: Shape,
-        stored: str,
-    ) -> list[Derived | None]:
-        return [
-            self._derived(derived_table, key, (*path, "derived", at), other_sets, table, shape, stored)
-            for at, derived_table in enumerate(table.derived)
-        ]
+    def _all_derived(self, key: Key | None) -> list[Derived | None]:
+        return [self._derived(table, key, (*self.path, "derived", at)) for at, table in enumerate(self.table.derived)]
 
-    def _without_overlap(self, subject: str, table: str, key: Key, *, is_local: bool) -> Key:
-        """Return a key that does not overlap with the keys of other rows in the table."""
-        if self._overlaps(subject, table, key):
-            mark = f"{_mark(subject)}_"
-            first = key.partition_template if is_local else f"{mark}{key.partition_template}"
-            key = Key(first, f"{mark}{key.row_template}", max_units=key.max_units)
-            there = [other_key for place, _, other_key in self.keys if place == table.lower()]
-            self.prefixed = self.prefixed or any(key.overlaps(other_key) for other_key in there)
-        self.keys.append((table.lower(), subject, key))
-        return key
-
-    def _recipe(self, plan: Plan, path: TomlPath) -> SetRecipe | None:
-        """Return the recipe that stores a set, or report the part that it rejects."""
-        kept = None
-        for count in range(len(plan.derived) + 1):
-            place: TomlPath = ("derived", count - 1, "key") if count else ("key",)
-            kept = self._create(partial(recipe_of_set, self.storage, plan, plan.derived[:count]), path, *place)
-            if kept is None:
-                return None
-        return kept
-
-    def _key(self, table: tables.SetTable, settings: dict[str, Any], path: TomlPath, shape: Shape) -> Key | None:
-        row = None
-        if isinstance(table, tables.LogTailTable) or settings.get("inner") == LogTailKind.pattern:
-            at, entry = settings.setdefault("at", "At"), settings.setdefault("entry", "EntryId")
-            row = f"{settings.pop('row_prefix', '')}{{{at}:inverted}}_{{{entry}:uuid}}"
-        return self._key_of(table.key, path, (table.name, shape), None, row)
-
-    def _overlaps(self, subject: str, table: str, key: Key) -> bool:
-        """Record other rows of the table whose keys may overlap; return whether there are any."""
-        there = [
-            (name, other_key)
-            for place, name, other_key in self.keys
-            if place == table.lower() and key.overlaps(other_key)
-        ]
-        for name, other_key in there:
-            self.corrections.overlapping(subject, key, name, other_key)
-        return bool(there)
-
-    def _key_of(
-        self,
-        table: Any,
-        path: TomlPath,
-        of: tuple[str, Shape],
-        partition: str | None = None,
-        row: str | None = None,
+    def _key(
+        self, table: Any, path: TomlPath, subject: str, *, partition: str | None = None, row: str | None = None
     ) -> Key | None:
-        """Return the key of a table, with these parts as defaults; or report the missing part.
-
-        :param of: the subject of the key, and the shape of its entities
-        """
-        first = table.partition if table.partition is not None else partition
-        second = table.row if table.row is not None else row
-        for name, value in (("partition", first), ("row", second)):
+        """Return the key of a table, with these parts as defaults; or report the missing part."""
+        parts: dict[str, str | None] = {
+            "partition": partition if table.partition is None else table.partition,
+            "row": row if table.row is None else table.row,
+        }
+        for name, value in parts.items():
             if value is None:
-                self._report(f"{name} is missing", path, "key")
+                self.file.report(f"{name} is missing", path, "key")
+        first, second = parts["partition"], parts["row"]
         if first is None or second is None:
             return None
-        first, second = self.corrections.templates(of[0], first, second, of[1], self.years)
-        return self._create(partial(Key, first, second), path, "key")
+        first, second = self.file.corrections.templates(subject, first, second, self.shape, self.file.years)
+        return self.file.create(partial(Key, first, second), path, "key")
 
-    def _derived(
-        self,
-        table: Any,
-        primary: Key | None,
-        path: TomlPath,
-        other_sets: Sequence[DeclaredSet],
-        set_table: tables.SetTable,
-        shape: Shape,
-        stored: str,
-    ) -> Derived | None:
+    def _derived(self, table: Any, primary: Key | None, path: TomlPath) -> Derived | None:
         if isinstance(table, tables.FilledTable):
-            return self._filled(table, path, other_sets)
+            return self._filled(table, path)
         if primary is None:
             return None
         key = None
         if (own := getattr(table, "key", None)) is not None:
             is_local = isinstance(table, tables.IntraTable)
-            subject = part_of(set_table.name, table.name or own.row or "")
-            key = self._key_of(own, path, (subject, shape), primary.partition_template if is_local else None)
+            subject = part_of(self.table.name, table.name or own.row or "")
+            key = self._key(own, path, subject, partition=primary.partition_template if is_local else None)
             if key is None:
                 return None
-            if isinstance(table, (tables.IntraTable, tables.InterTable)) and _shares_tables(set_table):
-                key = self._without_overlap(subject, getattr(table, "table", None) or stored, key, is_local=is_local)
-        return self._create(partial(_derived, table, key), path)
+            if isinstance(table, (tables.IntraTable, tables.InterTable)) and self.kind.shares_tables:
+                key = self._without_overlap(subject, getattr(table, "table", None) or self.stored, key, is_local)
+        return self.file.create(partial(_derived, table, key), path)
 
-    def _filled(self, table: tables.FilledTable, path: TomlPath, other_sets: Sequence[DeclaredSet]) -> Derived | None:
-        for declared_set in other_sets:
-            for derived, profile in declared_set.profiles():
-                if declared_set.name == table.filled_from and profile.copied and isinstance(derived, CopiedFields):
-                    copied = EntitySet(self.storage, declared_set.table, declared_set.key, derived=declared_set.derived)
-                    return self._create(partial(derived.filled_from, copied), path, "filled_from")
+    def _without_overlap(self, subject: str, table: str, key: Key, is_local: bool) -> Key:
+        """Return a key that does not overlap with the keys of other rows in the table."""
+        if self.file.overlaps(subject, table, key):
+            mark = re.sub(r"[^A-Za-z0-9]", "", subject.rpartition(": ")[2]).lower() or "row"
+            first = key.partition_template if is_local else f"{mark}_{key.partition_template}"
+            key = Key(first, f"{mark}_{key.row_template}", max_units=key.max_units)
+            others = [other_key for place, _, other_key in self.file.keys if place == table.lower()]
+            self.prefixed = self.prefixed or any(map(key.overlaps, others))
+        self.file.keys.append((table.lower(), subject, key))
+        return key
+
+    def _filled(self, table: tables.FilledTable, path: TomlPath) -> Derived | None:
+        for of in self.others:
+            for derived, profile in of.profiles():
+                if of.name == table.filled_from and profile.copied and isinstance(derived, CopiedFields):
+                    copied = EntitySet(self.file.storage, of.table, of.key, derived=of.derived)
+                    return self.file.create(partial(derived.filled_from, copied), path, "filled_from")
         says = f"filled_from = {table.filled_from!r}: no set of this name has a denormalize; declare it there too"
-        self._report(says, path, "filled_from")
+        self.file.report(says, path, "filled_from")
         return None
-
-    def _create(self, make: Callable[[], T], path: TomlPath, *below: str | int) -> T | None:
-        """Call a function and return its result, or report its error at a key."""
-        try:
-            return make()
-        except BadInput as error:
-            self._report(message_of(error), path, *below)
-            return None
-
-    def _report(self, says: str, path: TomlPath, *below: str | int) -> None:
-        self.problems.append(Problem((*path, *below), f"{owner_of(self.values, path)}: {says}"))
 
 
 _PREFIX: Final = "entity_"
-
-
-def _mark(subject: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "", subject.rpartition(": ")[2]).lower() or "row"
-
-
-def _other_table(table: str, name: str) -> str:
-    """Return the name of a table of its own for the rows of a set."""
-    own = re.sub(r"[^A-Za-z0-9]", "", name)
-    return f"{table}{own}"[:63]
 
 
 def _with_fields(table: tables.SetTable, set_tables: Sequence[tables.SetTable]) -> tables.SetTable:
@@ -323,10 +286,6 @@ def _with_fields(table: tables.SetTable, set_tables: Sequence[tables.SetTable]) 
             (set_table for set_table in set_tables if set_table.archive and set_table.archive.to == source.name), source
         )
     return replace(table, fields=source.fields)
-
-
-def _shares_tables(table: Any) -> bool:
-    return KINDS[table.pattern].shares_tables
 
 
 def _is_filled(table: object) -> bool:

@@ -7,8 +7,8 @@ differs from that in a program.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from annotated_types import Interval
 from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
@@ -18,6 +18,7 @@ from tablepatterns.entity_set.placement import InBlobs, InPartition, InTable, Pl
 from ..kinds import KINDS
 from ..toml_file import TAG, adapter, described_schema
 from .model import (
+    DEFAULT_PATTERN,
     STRICT,
     Access,
     Amount,
@@ -261,13 +262,11 @@ def _derived_tag(given: Any) -> str | None:
 
 
 def _set_tag(given: Any) -> str | None:
-    if isinstance(given, dict) and "pattern" not in cast("dict[str, object]", given):
-        return f"{TAG}entity_set"
-    return (
-        f"{TAG}entity_set"
-        if (found := _tag(given)) in [f"{TAG}{name}" for name, kind in KINDS.items() if kind.shares_tables]
-        else found
-    )
+    if not isinstance(given, dict):
+        return None
+    pattern = cast("dict[str, object]", given).get("pattern", DEFAULT_PATTERN)
+    kind = KINDS.get(str(pattern))
+    return f"{TAG}{DEFAULT_PATTERN if kind is not None and kind.shares_tables else pattern}"
 
 
 DerivedTable: TypeAlias = Annotated[
@@ -324,9 +323,6 @@ class SetTable:
     write: tuple[Write, ...] = ()
     access: tuple[Access, ...] = ()
 
-    SETTINGS: ClassVar[tuple[str, ...]] = ()
-    """The keys that are arguments of the recipe."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class PlainTable(SetTable):
@@ -352,8 +348,6 @@ class LogTailTable(SetTable):
     entry: str = "EntryId"
     row_prefix: str = ""
 
-    SETTINGS: ClassVar[tuple[str, ...]] = ("at", "entry", "row_prefix")
-
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadTable(SetTable):
@@ -368,8 +362,6 @@ class SpreadTable(SetTable):
     buckets: Number = 16
     by: Names | None = None
     bucket: str | None = None
-
-    SETTINGS: ClassVar[tuple[str, ...]] = ("buckets", "by", "bucket")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -390,8 +382,6 @@ class PeriodsTable(SetTable):
     entry: str | None = None
     row_prefix: str | None = None
 
-    SETTINGS: ClassVar[tuple[str, ...]] = ("period", "inner", "at", "entry", "row_prefix")
-
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesTable(SetTable):
@@ -409,8 +399,6 @@ class SeriesTable(SetTable):
     of: Literal["int", "Int64", "float", "bool"] = "int"
     split: bool = False
 
-    SETTINGS: ClassVar[tuple[str, ...]] = ("points", "point_name", "of", "split")
-
 
 @dataclass(frozen=True, kw_only=True)
 class WideTable(SetTable):
@@ -422,7 +410,12 @@ class WideTable(SetTable):
     pattern: Literal["wide_entity"]
     fixed: bool = False
 
-    SETTINGS: ClassVar[tuple[str, ...]] = ("fixed",)
+
+def settings_of(table: SetTable) -> dict[str, Any]:
+    """Return the keys that only sets of this pattern have: the settings of its recipe."""
+    known = {"pattern", *(field.name for field in fields(SetTable))}
+    settings = {field.name: getattr(table, field.name) for field in fields(table) if field.name not in known}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 AnySet: TypeAlias = Annotated[

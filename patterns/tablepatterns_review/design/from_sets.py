@@ -8,10 +8,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tablepatterns.errors import BadInput
-from tablepatterns.recipe import Pattern, SetProfile, set_profile_of
+from tablepatterns.recipe import Pattern, set_profile_of
 
-from ..kinds.periods import PERIOD_DAYS
-from ..kinds.series import SeriesKind
+from ..kinds import KINDS
+from ..kinds.log import OPTIONS, SECONDS
 from .model import (
     Access,
     ArchivePolicy,
@@ -62,7 +62,12 @@ def declare_set(
     :param retention: how long entities are kept; by default as declared by a `PeriodTables`
     :raises BadInput: the argument is not a set of entities
     """
-    declared_set = _read(entities)
+    set_profile = set_profile_of(entities)
+    if set_profile is None:
+        rule = f"a {type(entities).__name__} holds no set of entities"
+        kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
+        raise BadInput("entities", entities, rule, f"give {kinds}")
+    declared_set = KINDS[set_profile.pattern].declare(set_profile)
     return replace(
         declared_set,
         name=name or declared_set.table,
@@ -101,6 +106,8 @@ def declare_log(
     :param count: how many entries there are now; by default as many as are written while they are kept, else none
     :param retention_days: how many days entries are kept; by default indefinitely
     """
+    options: dict[str, Any] = {name: getattr(log, name) for name in OPTIONS}
+    options |= {name: getattr(log, recipe_name) / _SECOND for name, recipe_name in SECONDS.items()}
     return DeclaredLog(
         name=name or log.service,
         container=log.container.name,
@@ -108,46 +115,10 @@ def declare_log(
         size=size,
         count=count,
         retention_days=retention_days,
-        write_through=log.write_through,
-        flush_count=log.flush_count,
-        flush_bytes=log.flush_bytes,
-        flush_seconds=log.flush_age / _SECOND,
-        ahead_seconds=log.ahead / _SECOND,
-        blob_bytes=log.blob_bytes,
-        blob_blocks=log.blob_blocks,
         writes=tuple(writes),
         reads=tuple(reads),
+        **options,
     )
-
-
-def _read(entities: Pattern[Any]) -> DeclaredSet:
-    set_profile = set_profile_of(entities)
-    if set_profile is None:
-        rule = f"a {type(entities).__name__} holds no set of entities"
-        kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
-        raise BadInput("entities", entities, rule, f"give {kinds}")
-    if set_profile.settings.get("inner") == SeriesKind.pattern:
-        rule = "its tables hold data series, which a design does not describe by period"
-        raise BadInput("entities", entities, rule, "declare the DataSeries that of(moment) gives for one period")
-    return DeclaredSet(
-        "",
-        set_profile.table,
-        set_profile.key,
-        _NO_SHAPE,
-        set_profile.pattern,
-        set_profile.settings,
-        set_profile.derived,
-        set_profile.mappings,
-        retention=_retention(set_profile),
-    )
-
-
-def _retention(set_profile: SetProfile) -> Retention | None:
-    if set_profile.retention is None:
-        return None
-    if isinstance(set_profile.retention, int):
-        return Retention(set_profile.retention * PERIOD_DAYS[str(set_profile.settings["period"])], "table")
-    return Retention(set_profile.retention / timedelta(days=1), "table")
 
 
 def _with_log_fields(shape: Shape, declared_set: DeclaredSet) -> Shape:
@@ -159,6 +130,3 @@ def _with_log_fields(shape: Shape, declared_set: DeclaredSet) -> Shape:
         str(declared_set.settings["entry"]): Field("guid"),
     }
     return replace(shape, fields={**own, **shape.fields})
-
-
-_NO_SHAPE: Final = Shape("", 0, {})

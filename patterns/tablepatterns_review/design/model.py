@@ -26,6 +26,8 @@ FlawKind = Literal["unpadded", "both-keys", "overlap", "ambiguous", "forbidden",
 WriteOperation = Literal["insert", "update", "delete"]
 RetentionMethod = Literal["entity", "table"]
 
+DEFAULT_PATTERN: Final = "entity_set"
+"""The pattern of a set that names none."""
 _LARGE: Final = 2**31
 """An upper bound for sizes, larger than any property."""
 STRICT: Final[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
@@ -282,7 +284,7 @@ class DeclaredSet:
     :param table: the table of its entities
     :param key: the key of its entities
     :param shape: what the entities look like, and how many there are
-    :param pattern: the recipe that stores them, by its name in the catalogue
+    :param pattern: the recipe that stores them, by its name in the catalog
     :param settings: further arguments of that recipe, such as `buckets` of a `partition_spread`
     :param derived: the indexes, lists, copies and totals
     :param mappings: properties that are stored in another form, such as encrypted
@@ -294,7 +296,7 @@ class DeclaredSet:
     table: str
     key: Key
     shape: Shape
-    pattern: str = "entity_set"
+    pattern: str = DEFAULT_PATTERN
     settings: Mapping[str, object] = field(default_factory=dict[str, object])
     derived: tuple[Derived, ...] = ()
     mappings: tuple[PropertyMapping, ...] = ()

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..design.model import DeclaredSet
 from .kind import SetKind
 from .periods import PeriodsKind
 from .plain import PLAIN_KINDS, LogTailKind
 from .series import SeriesKind
 from .spread import SpreadKind
 from .wide import WideKind
-
-if TYPE_CHECKING:
-    from ..design.model import DeclaredSet
 
 _ALL: Final[Sequence[SetKind[Any]]] = (
     *PLAIN_KINDS,

@@ -5,20 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from tablepatterns.entity_set.derived import Derived, profile_of
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import Filter
 from tablepatterns.key import Key
+from tablepatterns.recipe import SetProfile
 from tablepatterns.recipes.entity_group_transaction import EntityGroupTransaction
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.storage import Storage
 
-if TYPE_CHECKING:
-    from ..design.model import DeclaredSet, Retention, Write
+from ..design.model import DeclaredSet, Shape, Write
+from ..python_source import CodeNames, call, literal, text
 
 Method = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
 """The method of a recipe."""
@@ -137,35 +137,6 @@ def changed(storage: Storage, entities: EntitySet[Storage], key: Mapping[str, An
     )
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The parameters of a recipe: a declared set without its shape and its access patterns."""
-
-    pattern: str
-    table: str
-    key: Key
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    derived: Sequence[Derived] = ()
-    mappings: Sequence[PropertyMapping] = ()
-    retention: Retention | None = None
-    names: Sequence[str] = ()
-    """The names of the entities' properties."""
-
-    @classmethod
-    def of(cls, declared_set: DeclaredSet) -> Plan:
-        """Return the plan of a declared set."""
-        return cls(
-            declared_set.pattern,
-            declared_set.table,
-            declared_set.key,
-            declared_set.settings,
-            declared_set.derived,
-            declared_set.mappings,
-            declared_set.retention,
-            tuple(declared_set.shape.fields),
-        )
-
-
 RecipeT = TypeVar("RecipeT")
 
 
@@ -175,8 +146,10 @@ class SetKind(ABC, Generic[RecipeT]):
     The defaults are those of an `EntitySet`.
     """
 
-    pattern: ClassVar[str]
+    pattern: str
     """Its name in a design file."""
+    has_own_recipe: bool = True
+    """Whether the recipe shows which pattern it is; others differ only in their keys."""
     groups_writes: ClassVar[bool] = False
     """Whether its writes can be part of an entity group transaction, and it has the methods of an `EntitySet`."""
     shares_tables: ClassVar[bool] = False
@@ -192,8 +165,36 @@ class SetKind(ABC, Generic[RecipeT]):
     visibility: ClassVar[tuple[str, str, str]] = ("the last write", "", "")
     """What a reader sees, what a crash leaves, and what repairs it."""
 
+    # -- In a design file, and in a program
+
+    def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of the recipe from the keys of a design file that only this pattern has."""
+        return dict(values)
+
+    def row_template(self, values: Mapping[str, Any]) -> str | None:
+        """Return the template of the RowKey if a design file leaves it out; None if it must not."""
+        return None
+
+    def declare(self, profile: SetProfile) -> DeclaredSet:
+        """Return the set that the recipe of a program stores, still without a name and a shape.
+
+        :raises BadInput: a design cannot describe it
+        """
+        return DeclaredSet(
+            "",
+            profile.table,
+            profile.key,
+            Shape("", 0, {}),
+            profile.pattern,
+            profile.settings,
+            profile.derived,
+            profile.mappings,
+        )
+
+    # -- Its recipe
+
     @abstractmethod
-    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> RecipeT:
+    def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> RecipeT:
         """Return the recipe that stores the entities of a set.
 
         :param derived: the derived data, whose sources are on the same account
@@ -204,13 +205,20 @@ class SetKind(ABC, Generic[RecipeT]):
     def sample(self, recipe: RecipeT, storage: Storage) -> SampleSet:
         """Return the adapter that fills a set with sample entities and calls it."""
 
+    # -- What rules and measurements ask
+
     def time_field(self, declared_set: DeclaredSet) -> str | None:
         """Return the field whose value selects the table of an entity; None if all entities are in one table."""
         return None
 
+    def period_days(self, declared_set: DeclaredSet) -> float | None:
+        """Return the length of the period of each table in days; None if there is one table."""
+        return None
+
     def tables(self, declared_set: DeclaredSet, days: float) -> int:
         """Return the number of tables of a set whose oldest entity has this age."""
-        return 1
+        period = self.period_days(declared_set)
+        return 1 if period is None else max(1, round(days / period))
 
     def buckets(self, declared_set: DeclaredSet) -> int:
         """Return the number of buckets of each partition."""
@@ -232,12 +240,70 @@ class SetKind(ABC, Generic[RecipeT]):
         """Return what to do about a query that asks all parts."""
         return ""
 
+    # -- What `review --code` writes
 
-def reject_parts(plan: Plan, derived: Sequence[Derived]) -> None:
+    @abstractmethod
+    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
+        """Return the type of a set, such as `EntitySet[Storage]`."""
+
+    @abstractmethod
+    def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
+        """Return the lines that make a set on an account named `storage`."""
+
+    def insert_code(
+        self, name: str, declared_set: DeclaredSet, entity: Mapping[str, Any], model: str | None, method: str = "insert"
+    ) -> str:
+        """Return the call that stores an entity.
+
+        :param name: the expression of the set
+        """
+        if model is None:
+            return call(f"{name}.{method}", literal(entity))
+        return call(f"{name}.{method}", call(model, **{field: literal(value) for field, value in entity.items()}))
+
+    def ask_code(
+        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
+    ) -> str | None:
+        """Return a call, with its entities in a list; None if it takes several calls.
+
+        :param name: the expression of the set
+        :param index: the constant of the derived data that is read
+        """
+        key, options = [*([index] if index else []), literal(sample_call.given)], condition_code(sample_call)
+        match sample_call.way:
+            case "get" | "find" | "find_all" | "totals":
+                return call(f"{name}.{sample_call.way}", *key)
+            case "range" if sample_call.take is not None:
+                return call(f"{name}.take", str(sample_call.take), *key, **options)
+            case "range":
+                return call("list", call(f"{name}.range", *key, **options))
+            case "scan" if sample_call.take is not None:
+                return None
+            case "scan" if not options:
+                return call("list", f"{name}.scan()")
+            case _ if not options:
+                return None
+            case _:
+                return call("list", call(f"{name}.query", options.pop("where"), **options))
+
+    def messages_code(self, name: str) -> str | None:
+        """Return the call that processes the messages of a set; None if it sends none."""
+        return None
+
+
+def condition_code(sample_call: SampleCall) -> dict[str, str]:
+    """Return the arguments of a call for its conditions on properties."""
+    if sample_call.where is None:
+        return {}
+    return {"where": call("parse", text(str(sample_call.where))), "allow": "QueryClass.TABLE_SCAN"}
+
+
+def reject_parts(declared_set: DeclaredSet, derived: Sequence[Derived]) -> None:
     """Reject derived data and mappings.
 
     :raises BadDesign: the set has some
     """
-    if derived or plan.mappings:
-        names = [derived.name for derived in derived] + [mapping.name for mapping in plan.mappings]
-        raise BadDesign("pattern", plan.pattern, f"it has no derived data, and {names} is given", "leave it out")
+    if derived or declared_set.mappings:
+        names = [*(via.name for via in derived), *(mapping.name for mapping in declared_set.mappings)]
+        rule = f"it has no derived data, and {names} is given"
+        raise BadDesign("pattern", declared_set.pattern, rule, "leave it out")

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.errors import BadDesign
+from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns.filters import QueryClass
 from tablepatterns.key.ranges import Between
+from tablepatterns.recipe import SetProfile
 from tablepatterns.recipes.period_tables.period import Period
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.storage import Storage
 
-from .kind import Plan, SampleCall, SampleSet, SetKind, changed
-from .plain import LogTailKind, Plain, call_entity_set
-
-if TYPE_CHECKING:
-    from ..design.model import DeclaredSet
+from ..design.model import DEFAULT_PATTERN, DeclaredSet, Retention
+from ..python_source import CodeNames, call, literal, text
+from .kind import SampleCall, SampleSet, SetKind, changed, condition_code
+from .plain import EntitySetKind, LogTailKind, Plain, call_entity_set
+from .series import SeriesKind
 
 PERIOD_DAYS: Final[Mapping[str, float]] = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
 """The length of each period, the shortest first."""
+_INNER: Final = {kind.pattern: kind for kind in (EntitySetKind(DEFAULT_PATTERN), LogTailKind())}
+"""The patterns that may store the entities of one table."""
 
 
 class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
@@ -34,38 +37,44 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
     parts = "period tables"
     visibility = ("the last write, in the periods that are retained", "", "")
 
+    def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return _INNER[values.get("inner", DEFAULT_PATTERN)].settings(values)
+
+    def row_template(self, values: Mapping[str, Any]) -> str | None:
+        return _INNER[values.get("inner", DEFAULT_PATTERN)].row_template(values)
+
+    def declare(self, profile: SetProfile) -> DeclaredSet:
+        if profile.settings.get("inner") == SeriesKind.pattern:
+            rule = "its tables hold data series, which a design does not describe by period"
+            hint = "declare the DataSeries that of(moment) gives for one period"
+            raise BadInput("entities", profile.table, rule, hint)
+        declared_set, kept = super().declare(profile), profile.retention
+        if kept is None:
+            return declared_set
+        days = kept * self.period_days(declared_set) if isinstance(kept, int) else kept / timedelta(days=1)
+        return replace(declared_set, retention=Retention(days, "table"))
+
     def make(
-        self, account: Storage, plan: Plan, derived: Sequence[Derived]
+        self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]
     ) -> PeriodTables[Storage, EntitySet[Storage]]:
-        inner = Plan(
-            str(plan.settings.get("inner", "entity_set")),
-            plan.table,
-            plan.key,
-            {name: plan.settings[name] for name in ("at", "entry") if name in plan.settings},
-            mappings=plan.mappings,
-        )
-        if inner.pattern not in ("entity_set", "log_tail"):
-            raise BadDesign(
-                "inner", inner.pattern, "one of two patterns keeps the table of a period", "use entity_set, log_tail"
-            )
-        keep = plan.retention if plan.retention is not None and plan.retention.by == "table" else None
+        inner = _inner(declared_set)
         return PeriodTables(
             account,
-            plan.table,
-            Period(plan.settings.get("period", "day")),
-            factory=partial(_inner, inner, derived),
-            at=str(plan.settings.get("at", "At")),
-            retention=None if keep is None else timedelta(days=keep.days),
+            declared_set.table,
+            Period(str(declared_set.settings.get("period", "day"))),
+            factory=lambda on, table: inner.make(on, replace(declared_set, table=table), derived),
+            at=self.time_field(declared_set),
+            retention=None if (days := _kept_days(declared_set)) is None else timedelta(days=days),
         )
 
     def sample(self, recipe: PeriodTables[Storage, EntitySet[Storage]], storage: Storage) -> SampleSet:
         return Periods(storage, recipe)
 
-    def time_field(self, declared_set: DeclaredSet) -> str | None:
+    def time_field(self, declared_set: DeclaredSet) -> str:
         return str(declared_set.settings.get("at", "At"))
 
-    def tables(self, declared_set: DeclaredSet, days: float) -> int:
-        return max(1, round(days / PERIOD_DAYS[str(declared_set.settings.get("period", "day"))]))
+    def period_days(self, declared_set: DeclaredSet) -> float:
+        return PERIOD_DAYS[str(declared_set.settings.get("period", "day"))]
 
     def fewer_parts(self, declared_set: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
         longer = list(PERIOD_DAYS)
@@ -76,12 +85,54 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
         at = self.time_field(declared_set)
         return f"Include {at} in the query, for example as part of the id that callers get, or use longer periods."
 
+    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
+        return f"PeriodTables[Storage, {_inner(declared_set).code_type(declared_set, None)}]"
 
-def _inner(plan: Plan, derived: Sequence[Derived], account: Storage, table: str) -> EntitySet[Storage]:
-    if plan.pattern == LogTailKind.pattern:
-        log = Plan(plan.pattern, table, plan.key, plan.settings, mappings=plan.mappings)
-        return LogTailKind().make(account, log, derived)
-    return EntitySet(account, table, plan.key, derived=derived, mappings=plan.mappings)
+    def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
+        inner, factory, days = _inner(declared_set), f"{names.set}_in", _kept_days(declared_set)
+        tables = call(
+            "PeriodTables",
+            "storage",
+            text(declared_set.table),
+            f"Period.{str(declared_set.settings['period']).upper()}",
+            factory=factory,
+            at=literal(declared_set.settings["at"]),
+            retention=None if days is None else call("timedelta", days=repr(days)),
+        )
+        return [
+            f"def {factory}(account: Storage, table: str) -> {inner.code_type(declared_set, None)}:",
+            f"    return {inner.make_code(declared_set, names, 'account', 'table')}",
+            "",
+            f"{names.set} = {tables}",
+        ]
+
+    def ask_code(
+        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
+    ) -> str | None:
+        at = self.time_field(declared_set)
+        when = sample_call.given.get(at)
+        if sample_call.way == "get" and at in sample_call.given and not isinstance(when, Between):
+            return super().ask_code(name, declared_set, sample_call)
+        is_range = sample_call.way == "range" and index is None and sample_call.take is None
+        if not is_range or not isinstance(when, Between):
+            return None
+        ends = [literal(end) for end in _span(when)]
+        key = literal({field: value for field, value in sample_call.given.items() if field != at})
+        return call("list", call(f"{name}.range", *ends, key, **condition_code(sample_call)))
+
+
+def _inner(declared_set: DeclaredSet) -> EntitySetKind:
+    """Return the kind of the set in each table."""
+    inner = str(declared_set.settings.get("inner", DEFAULT_PATTERN))
+    if inner not in _INNER:
+        raise BadDesign("inner", inner, "one of two patterns keeps the table of a period", f"use {', '.join(_INNER)}")
+    return _INNER[inner]
+
+
+def _kept_days(declared_set: DeclaredSet) -> float | None:
+    """Return the days after which the table of a period is dropped; None if it is not."""
+    retention = declared_set.retention
+    return retention.days if retention is not None and retention.by == "table" else None
 
 
 class Periods(SampleSet):

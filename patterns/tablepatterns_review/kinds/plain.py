@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tablepatterns.edm import Ticks
 from tablepatterns.entity import WRITE_ID, Entity
@@ -15,14 +15,15 @@ from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import intents_or_none, mappings_of, primary_layout
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import QueryClass
+from tablepatterns.key import Key
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.log_tail import LogTail
+from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns.storage import Storage
 
-from .kind import Plan, SampleCall, SampleSet, SetKind, changed, once
-
-if TYPE_CHECKING:
-    from ..design.model import Write
+from ..design.model import DeclaredSet, Write
+from ..python_source import CodeNames, call, literal, text
+from .kind import SampleCall, SampleSet, SetKind, changed, once
 
 _ID: Final = bytes(16)
 """The bytes of a write id, which every row has."""
@@ -125,51 +126,43 @@ class Plain(SampleSet):
 def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, sample_set: SampleSet) -> int:
     """Make a call of an `EntitySet`, and return the number of entities."""
     via: Any = ask.via
+    rows: Sequence[Entity | None]
     match ask.way:
         case "get":
-            return _one(entities.get(ask.given))
+            rows = [entities.get(ask.given)]
         case "find":
-            return _completed(entities, [entities.find(via, ask.given)], ask)
+            rows = [entities.find(via, ask.given)]
         case "find_all":
             return len(entities.find_all(via, ask.given))
         case "totals":
-            return _one(entities.totals(via, ask.given))
+            entities.totals(via, ask.given)
+            return 1
         case "scan":
-            return _scanned(entities, ask)
+            options: dict[str, Any] = {"allow": QueryClass.TABLE_SCAN, "select": ask.select}
+            found = entities.scan() if ask.where is None else entities.query(ask.where, **options)
+            rows = list(islice(found, ask.take))
         case "filter":
             return sample_set.raw(entities.table.name, ask.where, ask.select)
         case "range":
-            return _ranged(entities, ask)
-
-
-def _ranged(entities: EntitySet[Storage], ask: SampleCall) -> int:
-    via = ask.index(entities.key)
-    if ask.take is None:
-        found = list(entities.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select))
-    else:
-        found = entities.take(ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
-    return _completed(entities, found, ask)
-
-
-def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask: SampleCall) -> int:
-    """Read the entities of rows that do not have all requested fields."""
-    there = [entity for entity in found if entity is not None]
+            rows = range_of(entities, ask, entities.key)
+    stored = [entity for entity in rows if entity is not None]
     if ask.completes:
-        keys = [{name: entity[name] for name in entities.key.fields} for entity in there]
+        # Its rows do not have all requested fields
+        keys = [{name: entity[name] for name in entities.key.fields} for entity in stored]
         entities.get_many(keys, max_concurrency=1)
-    return len(there)
+    return len(stored)
 
 
-def _scanned(entities: EntitySet[Storage], ask: SampleCall) -> int:
-    if ask.where is None:
-        found = entities.scan()
-    else:
-        found = entities.query(ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
-    return sum(1 for _ in islice(found, ask.take))
+def range_of(recipe: EntitySet[Storage] | PartitionSpread[Storage], ask: SampleCall, key: Key) -> Sequence[Entity]:
+    """Return the entities of a range, or the first ones of it.
 
-
-def _one(found: object) -> int:
-    return int(found is not None)
+    :param key: the key of the primary rows
+    """
+    via = ask.index(key)
+    options: dict[str, Any] = {"where": ask.where, "allow": QueryClass.TABLE_SCAN, "select": ask.select}
+    if ask.take is None:
+        return list(recipe.range(via, ask.given, **options))
+    return recipe.take(ask.take, via, ask.given, **options)
 
 
 class EntitySetKind(SetKind[EntitySet[Storage]]):
@@ -179,45 +172,80 @@ class EntitySetKind(SetKind[EntitySet[Storage]]):
     shares_tables = True
 
     def __init__(self, pattern: str) -> None:
-        self.pattern = pattern  # type: ignore[misc]
+        self.pattern = pattern
+        self.has_own_recipe = pattern == "entity_set"
 
-    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> EntitySet[Storage]:
-        return EntitySet(account, plan.table, plan.key, derived=derived, mappings=plan.mappings)
+    def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> EntitySet[Storage]:
+        return EntitySet(account, declared_set.table, declared_set.key, derived=derived, mappings=declared_set.mappings)
 
     def sample(self, recipe: EntitySet[Storage], storage: Storage) -> SampleSet:
         return Plain(storage, recipe)
 
+    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
+        return f"EntitySet[Storage{f', {model}' if model else ''}]"
 
-class LogTailKind(SetKind[EntitySet[Storage]]):
+    def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
+        return [f"{names.set} = {self.make_code(declared_set, names, 'storage', text(declared_set.table))}"]
+
+    def make_code(self, declared_set: DeclaredSet, names: CodeNames, account: str, table: str) -> str:
+        """Return the call that makes the set in a table."""
+        return call("EntitySet", account, table, names.key, **names.options, model=names.model)
+
+    def messages_code(self, name: str) -> str | None:
+        return f"{name}.process_intents()"
+
+
+_LOG_FIELDS: Final = {"at": "At", "entry": "EntryId"}
+"""The default names of the timestamp and the id of an entry."""
+
+
+class LogTailKind(EntitySetKind):
     """A `LogTail`."""
 
-    pattern = "log_tail"
-    groups_writes = True
+    shares_tables = False
     has_unique_keys = True
 
-    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> LogTail[Storage]:
-        at, entry = plan.settings.get("at", "At"), plan.settings.get("entry", "EntryId")
-        prefix = plan.key.row_template.partition("{")[0]
+    def __init__(self) -> None:
+        super().__init__("log_tail")
+        self.has_own_recipe = True
+
+    def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        # The prefix is part of the key
+        return {**_LOG_FIELDS, **{name: value for name, value in values.items() if name != "row_prefix"}}
+
+    def row_template(self, values: Mapping[str, Any]) -> str | None:
+        named = {**_LOG_FIELDS, **values}
+        return f"{named.get('row_prefix', '')}{{{named['at']}:inverted}}_{{{named['entry']}:uuid}}"
+
+    def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> LogTail[Storage]:
+        key, settings = declared_set.key, {**_LOG_FIELDS, **declared_set.settings}
         log = LogTail(
             account,
-            plan.table,
-            plan.key.partition_template,
-            at=at,
-            entry=entry,
-            row_prefix=prefix,
+            declared_set.table,
+            key.partition_template,
+            at=str(settings["at"]),
+            entry=str(settings["entry"]),
+            row_prefix=key.row_template.partition("{")[0],
             derived=derived,
-            mappings=plan.mappings,
+            mappings=declared_set.mappings,
         )
-        if log.key != plan.key:
+        if log.key != key:
             rule = f"a log tail has the RowKey {log.key.row_template!r}"
-            raise BadDesign("key", plan.key.row_template, rule, "leave the row out, or use the pattern entity_set")
+            raise BadDesign("key", key.row_template, rule, "leave the row out, or use the pattern entity_set")
         return log
-
-    def sample(self, recipe: EntitySet[Storage], storage: Storage) -> SampleSet:
-        return Plain(storage, recipe)
 
     def write_call(self, write: Write) -> str | None:
         return "append(...)" if write.operation == "insert" else None
+
+    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
+        return f"LogTail[Storage{f', {model}' if model else ''}]"
+
+    def make_code(self, declared_set: DeclaredSet, names: CodeNames, account: str, table: str) -> str:
+        prefix = declared_set.key.row_template.partition("{")[0]
+        named = {key: literal(declared_set.settings[key]) for key in ("at", "entry") if key in declared_set.settings}
+        named |= {"row_prefix": text(prefix)} if prefix else {}
+        partition = text(declared_set.key.partition_template)
+        return call("LogTail", account, table, partition, **named, **names.options, model=names.model)
 
 
 PLAIN_KINDS: Final = tuple(map(EntitySetKind, ("entity_set", "compound_key", "one_to_many", "one_to_one")))

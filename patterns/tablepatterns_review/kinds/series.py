@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tablepatterns.edm import Int64
 from tablepatterns.entity_set.derived import Derived
@@ -11,12 +11,11 @@ from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.data_series import DataSeries
 from tablepatterns.storage import Storage
 
-from .kind import Plan, SampleCall, SampleSet, SetKind, once, reject_parts
+from ..design.model import DeclaredSet, Write
+from ..python_source import CodeNames, call, literal, text
+from .kind import SampleCall, SampleSet, SetKind, once, reject_parts
 
-if TYPE_CHECKING:
-    from ..design.model import DeclaredSet, Write
-
-POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float, "bool": bool}
+_POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float, "bool": bool}
 """The types that the points of a data series may have, by name."""
 
 
@@ -27,17 +26,23 @@ class SeriesKind(SetKind[DataSeries[Storage, Any]]):
     has_unique_keys = True
     visibility = ("the last write of each point, None if it was never set", "", "")
 
-    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> DataSeries[Storage, Any]:
-        reject_parts(plan, derived)
-        points, name, of, split = (plan.settings.get(key) for key in ("points", "name", "of", "split"))
+    def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {("name" if key == "point_name" else key): value for key, value in values.items()}
+
+    def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> DataSeries[Storage, Any]:
+        reject_parts(declared_set, derived)
+        settings: Mapping[str, Any] = declared_set.settings
+        points, name, of = (settings.get(key) for key in ("points", "name", "of"))
         if points is None or name is None:
-            raise BadDesign(
-                "data_series", dict(plan.settings), "it has a number of points and their name", "give points and name"
-            )
-        kind = POINTS.get(str(of or "int"))
+            rule = "it has a number of points and their name"
+            raise BadDesign(self.pattern, dict(settings), rule, "give points and name")
+        kind = _POINTS.get(str(of or "int"))
         if kind is None:
-            raise BadDesign("of", of, "points cannot have this type", f"use one of {', '.join(POINTS)}")
-        return DataSeries(account, plan.table, plan.key, points, prefix=name, value_type=kind, split=bool(split))
+            raise BadDesign("of", of, "points cannot have this type", f"use one of {', '.join(_POINTS)}")
+        split = bool(settings.get("split"))
+        return DataSeries(
+            account, declared_set.table, declared_set.key, points, prefix=name, value_type=kind, split=split
+        )
 
     def sample(self, recipe: DataSeries[Storage, Any], storage: Storage) -> SampleSet:
         return Series(storage, recipe)
@@ -48,6 +53,29 @@ class SeriesKind(SetKind[DataSeries[Storage, Any]]):
 
     def write_call(self, write: Write) -> str | None:
         return None if write.operation == "delete" else "set(slot, value)"
+
+    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
+        return f"DataSeries[Storage, {declared_set.settings['of']}]"
+
+    def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
+        settings, table = declared_set.settings, text(declared_set.table)
+        options = {"prefix": literal(settings["name"]), "value_type": str(settings["of"])}
+        options |= {"split": "True"} if settings.get("split") else {}
+        return [f"{names.set} = {call('DataSeries', 'storage', table, names.key, str(settings['points']), **options)}"]
+
+    def insert_code(
+        self, name: str, declared_set: DeclaredSet, entity: Mapping[str, Any], model: str | None, method: str = "insert"
+    ) -> str:
+        point = literal(_POINTS[str(declared_set.settings["of"])](1))
+        return call(f"{name}.set", "0", point, literal({field: entity[field] for field in declared_set.key.fields}))
+
+    def ask_code(
+        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
+    ) -> str | None:
+        if sample_call.where is not None or sample_call.way not in ("get", "range"):
+            return None
+        key = literal(sample_call.given)
+        return call(f"{name}.read", key) if sample_call.way == "get" else call("list", call(f"{name}.range", key))
 
 
 class Series(SampleSet):

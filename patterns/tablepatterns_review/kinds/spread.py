@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns.storage import Storage
 
-from .kind import Plan, SampleCall, SampleSet, SetKind, changed
-from .plain import Plain
-
-if TYPE_CHECKING:
-    from ..design.model import DeclaredSet
+from ..design.model import DeclaredSet
+from ..python_source import CodeNames, call, literal, text
+from .kind import SampleCall, SampleSet, SetKind, changed
+from .plain import Plain, range_of
 
 _BUCKETS: Final = 16
 """The default of the recipe."""
@@ -31,13 +29,15 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
     parts = "buckets"
     visibility = ("the last write, in every bucket", "", "")
 
-    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> PartitionSpread[Storage]:
+    def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> PartitionSpread[Storage]:
         def make(on: Storage, table: str, key: Key) -> EntitySet[Storage]:
-            return EntitySet(on, table, key, derived=derived, mappings=plan.mappings)
+            return EntitySet(on, table, key, derived=derived, mappings=declared_set.mappings)
 
-        options = {name: plan.settings[name] for name in ("buckets", "by", "bucket") if name in plan.settings}
+        options = _options(declared_set)
         # Reads the buckets in order, so that the ledger of a review is the same in every run
-        return PartitionSpread(account, plan.table, plan.key, factory=make, max_concurrency=1, **options)
+        return PartitionSpread(
+            account, declared_set.table, declared_set.key, factory=make, max_concurrency=1, **options
+        )
 
     def sample(self, recipe: PartitionSpread[Storage], storage: Storage) -> SampleSet:
         return Spread(storage, recipe)
@@ -54,6 +54,34 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
 
     def advice_on_parts(self, declared_set: DeclaredSet) -> str:
         return "Choose the bucket by fields that the query knows (by), or use fewer buckets."
+
+    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
+        return "PartitionSpread[Storage]"
+
+    def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
+        factory = f"{names.set}_in"
+        options = {name: literal(value) for name, value in _options(declared_set).items()}
+        spread = call("PartitionSpread", "storage", text(declared_set.table), names.key, **options, factory=factory)
+        return [
+            f"def {factory}(account: Storage, table: str, key: Key) -> EntitySet[Storage]:",
+            f"    return {call('EntitySet', 'account', 'table', 'key', **names.options)}",
+            "",
+            f"{names.set} = {spread}",
+        ]
+
+    def ask_code(
+        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
+    ) -> str | None:
+        is_simple = sample_call.way in ("get", "range")
+        return super().ask_code(name, declared_set, sample_call, index) if is_simple else None
+
+    def messages_code(self, name: str) -> str | None:
+        return f"{name}.entity_set.process_intents()"
+
+
+def _options(declared_set: DeclaredSet) -> dict[str, Any]:
+    settings = declared_set.settings
+    return {name: settings[name] for name in ("buckets", "by", "bucket") if name in settings}
 
 
 class Spread(SampleSet):
@@ -76,21 +104,11 @@ class Spread(SampleSet):
         self.ask(replace(ask, take=1))
 
     def ask(self, ask: SampleCall) -> int:
-        via = ask.index(self.inner.entities.key)
         if ask.way == "get":
             return int(self.spread.get(ask.given) is not None)
         if ask.way not in ("range", "find"):
             return self.inner.ask(ask)
-        if ask.take is not None:
-            return len(
-                self.spread.take(
-                    ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
-                )
-            )
-        return sum(
-            1
-            for _ in self.spread.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
-        )
+        return len(range_of(self.spread, ask, self.inner.entities.key))
 
     def insert(self, fields: Mapping[str, Any]) -> None:
         self.spread.insert(fields)

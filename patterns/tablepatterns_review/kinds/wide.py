@@ -9,7 +9,9 @@ from tablepatterns.entity_set.derived import Derived
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.storage import Storage
 
-from .kind import Plan, SampleCall, SampleSet, SetKind, once, reject_parts
+from ..design.model import DeclaredSet
+from ..python_source import CodeNames, array, call, text
+from .kind import SampleCall, SampleSet, SetKind, once, reject_parts
 
 
 class WideKind(SetKind[WideEntity[Storage]]):
@@ -24,13 +26,30 @@ class WideKind(SetKind[WideEntity[Storage]]):
         "the next full write, or sweep",
     )
 
-    def make(self, account: Storage, plan: Plan, derived: Sequence[Derived]) -> WideEntity[Storage]:
-        reject_parts(plan, derived)
-        names = [name for name in plan.names if name not in plan.key.fields] if plan.settings.get("fixed") else ()
-        return WideEntity(account, plan.table, plan.key, properties=names)
+    def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> WideEntity[Storage]:
+        reject_parts(declared_set, derived)
+        names = _properties(declared_set) if declared_set.settings.get("fixed") else ()
+        return WideEntity(account, declared_set.table, declared_set.key, properties=names)
 
     def sample(self, recipe: WideEntity[Storage], storage: Storage) -> SampleSet:
         return Wide(storage, recipe)
+
+    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
+        return "WideEntity[Storage]"
+
+    def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
+        names_of_all = array(map(text, _properties(declared_set))) if declared_set.settings["fixed"] else None
+        table = text(declared_set.table)
+        return [f"{names.set} = {call('WideEntity', 'storage', table, names.key, properties=names_of_all)}"]
+
+    def ask_code(
+        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
+    ) -> str | None:
+        return super().ask_code(name, declared_set, sample_call) if sample_call.way == "get" else None
+
+
+def _properties(declared_set: DeclaredSet) -> list[str]:
+    return [name for name in declared_set.shape.fields if name not in declared_set.key.fields]
 
 
 class Wide(SampleSet):

@@ -35,7 +35,7 @@ from ..design.archives import archive_set
 from ..design.model import YEAR_DAYS, DeclaredSet, Design, Moves, Shape
 from ..estimate import SizedDesign
 from ..kinds import KINDS, kind_of
-from ..kinds.kind import Plan, SampleSet
+from ..kinds.kind import SampleSet
 from .sample import (
     FEW_VALUES,
     Sample,
@@ -78,10 +78,8 @@ def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
     """
     recipes: dict[str, SetRecipe] = {}
     for declared_set in sorted(design.sets, key=holds_copies):
-        plan = Plan.of(declared_set)
-        recipes[declared_set.name] = recipe_of_set(
-            storage, plan, [_bound(declared_set, derived, recipes) for derived in plan.derived]
-        )
+        derived = [_bound(declared_set, via, recipes) for via in declared_set.derived]
+        recipes[declared_set.name] = recipe_of_set(storage, declared_set, derived)
     return {declared_set.name: recipes[declared_set.name] for declared_set in design.sets}
 
 
@@ -106,16 +104,16 @@ def archive_of(
     return Archive(cast("EntitySet[Storage]", source), cast("EntitySet[Storage]", target))
 
 
-def recipe_of_set(account: Storage, plan: Plan, derived: Sequence[Derived]) -> SetRecipe:
+def recipe_of_set(account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> SetRecipe:
     """Return the recipe that stores the entities of a set.
 
     :param derived: the derived data, whose sources are on the same account
     :raises BadDesign: the pattern is unknown, or its parts cannot work together
     """
-    kind = KINDS.get(plan.pattern)
+    kind = KINDS.get(declared_set.pattern)
     if kind is None:
-        raise BadDesign("pattern", plan.pattern, "no set uses it", f"use one of {', '.join(KINDS)}")
-    recipe: SetRecipe = kind.make(account, plan, derived)
+        raise BadDesign("pattern", declared_set.pattern, "no set uses it", f"use one of {', '.join(KINDS)}")
+    recipe: SetRecipe = kind.make(account, declared_set, derived)
     return recipe
 
 
@@ -144,43 +142,27 @@ _LARGE: Final = 1_000_000
 
 
 @dataclass(frozen=True)
-class SampleDesign:
+class SampleDesign(SizedDesign):
     """A design with as few entities as its sample: all that measuring reads, so equal ones have equal costs.
 
-    :param design: the design, with the number of entities of the sample, and without rates, growth and readers
-    :param tables: the number of period tables of each set, by its name
+    It has no rates, growth and readers.
+
     :param spans: the age of the oldest entity of each set, by its name
     """
 
-    design: Design
-    tables: Mapping[str, int]
     spans: Mapping[str, timedelta]
 
     def part(self, names: Collection[str]) -> SampleDesign:
         """Return the sample of some sets, by their names."""
         sets = tuple(declared_set for declared_set in self.design.sets if declared_set.name in names)
         tables = {declared_set.name: self.tables[declared_set.name] for declared_set in sets}
-        return SampleDesign(
-            replace(self.design, sets=sets),
-            tables,
-            {declared_set.name: self.spans[declared_set.name] for declared_set in sets},
-        )
-
-    @property
-    def sizes(self) -> SizedDesign:
-        """The number of entities and tables of each set."""
-        return SizedDesign(
-            self.design, {declared_set.name: declared_set.shape for declared_set in self.design.sets}, self.tables
-        )
+        spans = {declared_set.name: self.spans[declared_set.name] for declared_set in sets}
+        return SampleDesign(replace(self.design, sets=sets), tables, spans)
 
 
 def declared_sizes(design: Design) -> SizedDesign:
-    """Return the declared number of entities and tables of each set."""
-    return SizedDesign(
-        design,
-        {declared_set.name: declared_set.shape for declared_set in design.sets},
-        {declared_set.name: _tables(declared_set) for declared_set in design.sets},
-    )
+    """Return a design with the declared number of tables of each set."""
+    return SizedDesign(design, {declared_set.name: _tables(declared_set) for declared_set in design.sets})
 
 
 def sample_design(design: Design, most: int, *, fewest_values: int = FEW_VALUES) -> SampleDesign:
@@ -192,24 +174,11 @@ def sample_design(design: Design, most: int, *, fewest_values: int = FEW_VALUES)
     """
     with connect() as storage:
         sample_sets = _sample_sets(design, storage, create_sets(design, storage))
-    tables = {declared_set.name: _tables(declared_set) for declared_set in design.sets}
+    sampled_sets = (_sampled(of, sample_sets[of.name], most, fewest_values) for of in design.sets)
+    tables = declared_sizes(design).tables
     fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
-    return SampleDesign(
-        Design(
-            design.name,
-            tuple(
-                _sampled(declared_set, sample_sets[declared_set.name], most, fewest_values)
-                for declared_set in design.sets
-            ),
-        ),
-        fewer,
-        {
-            declared_set.name: timedelta(
-                days=_span(declared_set) * fewer[declared_set.name] / tables[declared_set.name]
-            )
-            for declared_set in design.sets
-        },
-    )
+    spans = {of.name: timedelta(days=_span(of) * fewer[of.name] / tables[of.name]) for of in design.sets}
+    return SampleDesign(Design(design.name, tuple(sampled_sets)), fewer, spans)
 
 
 def _sampled(declared_set: DeclaredSet, sample_set: SampleSet, most: int, fewest_values: int) -> DeclaredSet:
@@ -244,7 +213,7 @@ class SampleAccount:
     """
 
     storage: Storage
-    made: SizedDesign
+    made: SampleDesign
     kept: dict[str, SampleSet]
     samples: dict[str, Sample]
     rejected: dict[str, str]
@@ -259,28 +228,28 @@ def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> Sam
     :raises BadInput: declared values cannot be stored
     """
     design = of.design
-    keepers = create_sets(design, storage)
-    sample_sets = _sample_sets(design, storage, keepers)
+    recipes = create_sets(design, storage)
+    sample_sets = _sample_sets(design, storage, recipes)
     samples = {declared_set.name: _sample_of(of, declared_set, readable) for declared_set in design.sets}
     samples = _without_archived(design, referring(design, samples))
-    rejected = dict[str, str]()
+    archives = {declared_set.name: archive_of(storage, declared_set, recipes) for declared_set in design.sets}
+    account = SampleAccount(
+        storage, of, sample_sets, samples, {}, {name: archive for name, archive in archives.items() if archive}
+    )
     for declared_set in sorted(design.sets, key=holds_copies):
+        name = declared_set.name
         # An entity that cannot be stored is a finding, not the end of the review
-        if (
-            reason := rejection(partial(sample_sets[declared_set.name].load, samples[declared_set.name].stored))
-        ) is not None:
-            rejected[declared_set.name] = reason
-    archives = {
-        declared_set.name: archive
-        for declared_set in design.sets
-        if (archive := archive_of(storage, declared_set, keepers)) is not None
-    }
+        reason = rejection(partial(sample_sets[name].load, samples[name].stored))
+        if reason is not None:
+            account.rejected[name] = reason
     for declared_set in design.sets:
-        if any(query.archived for query in declared_set.queries) and declared_set.name not in rejected:
-            _archive_one(
-                storage, sample_sets[declared_set.name], samples[declared_set.name], archives[declared_set.name]
-            )
-    return SampleAccount(storage, of.sizes, sample_sets, samples, rejected, archives)
+        name = declared_set.name
+        if any(query.archived for query in declared_set.queries) and name not in account.rejected:
+            # Queries of the archive have an entity to read
+            with suppress(TablePatternsError, HttpResponseError):
+                sample_sets[name].insert(samples[name].spare[-1])
+                archive_now(storage, account.archives[name], sample_sets[name].key_of(samples[name].spare[-1]))
+    return account
 
 
 def _sample_of(of: SampleDesign, declared_set: DeclaredSet, readable: bool) -> Sample:
@@ -297,13 +266,6 @@ def _sample_of(of: SampleDesign, declared_set: DeclaredSet, readable: bool) -> S
         large=declared_set.in_blobs(),
         readable=readable,
     )
-
-
-def _archive_one(storage: Storage, sample_set: SampleSet, sample: Sample, archive: Archive[Storage]) -> None:
-    """Archive an entity, so that queries of the archive have one to read."""
-    with suppress(TablePatternsError, HttpResponseError):
-        sample_set.insert(sample.spare[-1])
-        archive_now(storage, archive, sample_set.key_of(sample.spare[-1]))
 
 
 def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:

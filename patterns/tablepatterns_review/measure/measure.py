@@ -15,23 +15,21 @@ from itertools import chain
 from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityNotFound
+from tablepatterns.errors import EntityAlreadyExists, EntityNotFound
 from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
-from ..capacity.contention import RETRY_REQUESTS, retries_of
-from ..capacity.day import SECONDS
-from ..capacity.load import key_of, touched
+from ..capacity.load import RETRY_REQUESTS, retries_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, with_moves
-from ..design.model import RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..design.model import DAY, RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS, SizedDesign
-from ..kinds.periods import PERIOD_DAYS
+from ..kinds import kind_of
+from ..kinds.log import measured_log
 from ..model import Measured
 from ..planner import Way, best_way
 from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
-from .logs import measured_log
 from .questions import Question, questions, sample_call
 from .sample import NOW, equal, found_by, scaled_results, width_of
 from .scaling import CallCost, class_of, mean, metered, scaled
@@ -130,8 +128,16 @@ def calls_of(design: Design, *, most: int = MOST, measurements: Measurements | N
     design = with_implied_writes(design)
     sample, sized_design = sample_design(design, most), declared_sizes(design)
     costs = (measurements or Measurements()).of(sample)
-    sizes, pairs = sample.sizes, zip(_pairs(design), costs, strict=True)
-    return (*(_scaled(sized_design, sizes, of, access, cost) for (of, access), cost in pairs), *_of_logs(design))
+    pairs = zip(_accesses_of_sets(design), costs, strict=True)
+    return (*(_scaled(sized_design, sample, of, access, cost) for (of, access), cost in pairs), *_of_logs(design))
+
+
+def _accesses_of_sets(design: Design) -> Iterator[tuple[DeclaredSet, Query | Write]]:
+    return ((part, access) for part, access in design.accesses() if isinstance(part, DeclaredSet))
+
+
+def _of_logs(design: Design) -> Iterator[Measured]:
+    return chain.from_iterable(map(measured_log, design.logs))
 
 
 def independent(design: Design) -> list[set[str]]:
@@ -166,31 +172,16 @@ def _uses(declared_set: DeclaredSet, atomic: Collection[str]) -> set[object]:
     return {*found, *copied, *writes, *(("set", name) for name in (declared_set.name, *archives))}
 
 
-def _pairs(design: Design) -> Iterator[tuple[DeclaredSet, Query | Write]]:
-    for declared_set in design.sets:
-        yield from ((declared_set, query) for query in declared_set.queries)
-        yield from ((declared_set, write) for write in declared_set.writes)
-
-
-def _of_logs(design: Design) -> Iterator[Measured]:
-    return chain.from_iterable(map(measured_log, design.logs))
-
-
 def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
     """Return what was measured of calls at the rates of a design: with their retries, and counted once.
 
     :param design: the design that was measured, maybe with other rates
     """
     design = with_implied_writes(design)
-    of_sets = replace(design, logs=())
-    pairs = zip(
-        of_sets.accesses(),
-        (measured_set for measured_set in calls if isinstance(measured_set.of, DeclaredSet)),
-        strict=True,
-    )
+    of_sets = (call for call in calls if isinstance(call.of, DeclaredSet))
     measured_sets = (
-        _counted_once(_retried(replace(call, of=declared_part, access=access)), design)
-        for (declared_part, access), call in pairs
+        _counted_once(_retried(replace(call, of=declared_set, access=access)), design)
+        for (declared_set, access), call in zip(_accesses_of_sets(design), of_sets, strict=True)
     )
     # How many entries a flush of a log has depends on the rates
     return (*measured_sets, *_of_logs(design))
@@ -213,34 +204,28 @@ def _retried(call: Measured) -> Measured:
 
 def with_implied_writes(design: Design) -> Design:
     """Return a design with the deletes of its retentions, unless it declares them, and the moves of its archives."""
-    return replace(
-        design, sets=tuple(_with_move(_with_deletes(declared_set)) for declared_set in with_moves(design).sets)
-    )
+    sets = (replace(of, writes=(*of.writes, *_implied_writes(of))) for of in with_moves(design).sets)
+    return replace(design, sets=tuple(sets))
 
 
-def _with_move(declared_set: DeclaredSet) -> DeclaredSet:
-    write = archive_write(declared_set)
-    return declared_set if write is None else replace(declared_set, writes=(*declared_set.writes, write))
-
-
-def _with_deletes(declared_set: DeclaredSet) -> DeclaredSet:
-    retention = declared_set.retention
-    if retention is None:
-        return declared_set
-    inserted, deleted = (
-        sum(write.rate for write in declared_set.writes if write.operation == operation)
-        for operation in ("insert", "delete")
-    )
-    inserted += declared_set.shape.moves.received_rate
-    deleted += declared_set.shape.moves.archived_rate
-    # As many entities are deleted as inserted; without declared inserts, the existing ones are deleted evenly
-    expired = inserted - deleted if inserted or deleted else declared_set.shape.count / retention.days / SECONDS
-    if retention.by == "table":
-        expired = 1 / PERIOD_DAYS[str(declared_set.settings.get("period", "day"))] / SECONDS
-    if expired <= 0:
-        return declared_set
-    implied = Write(RETENTION.format(f"{retention.days:g}"), "delete", rate=expired)
-    return replace(declared_set, writes=(*declared_set.writes, implied))
+def _implied_writes(declared_set: DeclaredSet) -> Iterator[Write]:
+    retention, moves, move = declared_set.retention, declared_set.shape.moves, archive_write(declared_set)
+    if retention is not None:
+        inserted, deleted = (
+            sum(write.rate for write in declared_set.writes if write.operation == operation)
+            for operation in ("insert", "delete")
+        )
+        expired = (inserted + moves.received_rate) - (deleted + moves.archived_rate)
+        if not (inserted or deleted or moves.received_rate or moves.archived_rate):
+            # Without declared inserts, the existing ones are deleted evenly
+            expired = declared_set.shape.count / retention.days / DAY
+        period = kind_of(declared_set).period_days(declared_set)
+        if retention.by == "table" and period is not None:
+            expired = 1 / period / DAY
+        if expired > 0:
+            yield Write(RETENTION.format(f"{retention.days:g}"), "delete", rate=expired)
+    if move is not None:
+        yield move
 
 
 def is_of_retention(declared_part: DeclaredSet | DeclaredLog, access: Query | Write) -> bool:
@@ -266,76 +251,53 @@ def _counted_once(measured_set: Measured, design: Design) -> Measured:
 
 
 def _scaled(
-    sized_design: SizedDesign, made: SizedDesign, of: DeclaredSet, access: Query | Write, cost: SampleCost
+    declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, access: Query | Write, cost: SampleCost
 ) -> Measured:
     """Return what a call takes with the declared number of entities, from its cost with a sample."""
-    if isinstance(access, Write):
-        return _write(sized_design, made, of, access, cost)
-    if access.archived:
-        return _archived(of, access, cost)
-    way, call_cost = best_way(of, access), cost.took
-    of_sample = replace(way, query=scaled_results(access, of.shape, made.shapes[of.name]))
-    likely, expected = made.estimate(of, of_sample), sized_design.estimate(of, way)
-    all_of_it = scaled(way, call_cost, likely, expected, cost.empty, has_declared_results=access.results is not None)
-    if way.method == "totals" and way.via is not None:
-        all_of_it = replace(all_of_it, bytes_out=all_of_it.bytes_out + _longer(sized_design, made, of, way.via))
-    all_of_it = replace(all_of_it, partitions=all_of_it.partitions if call_cost.partitions else expected.partitions)
-    return Measured(
+    call = Measured(
         of=of,
         access=access,
-        how=way.call,
-        via=None if way.via is None else way.via.name,
-        query_class=class_of(way, call_cost),
-        follows=way.is_eventual,
-        sample=cost.sample,
-        rejected=cost.rejected,
-        matching=found_by(of.shape, access) if way.client else None,
-        **all_of_it.figures,
-    )
-
-
-def _archived(declared_set: DeclaredSet, query: Query, cost: SampleCost) -> Measured:
-    """Return the cost of reading an entity from the archive."""
-    return Measured(
-        of=declared_set,
-        access=query,
         how="Archive.get(...)",
         via=None,
         query_class=QueryClass.POINT,
-        follows=True,
+        follows=cost.follows,
         sample=cost.sample,
         rejected=cost.rejected,
         **cost.took.figures,
     )
-
-
-def _write(sized_design: SizedDesign, made: SizedDesign, of: DeclaredSet, write: Write, cost: SampleCost) -> Measured:
-    others, call_cost = atomic_writes(sized_design.design, of, write), cost.took
-    is_archived = is_of_archive(of, write)
-    if _drops_tables(of, write):
-        call = "drop_expired()"
-    else:
-        call = how(of, write, [declared_set for declared_set, _ in others])
-        writes = [(of, write), *others]
-        more = sum(
-            _longer(sized_design, made, declared_set, via)
-            for declared_set, one in writes
-            for via in touched(declared_set, one)
-        )
-        # A list is read and written in full
-        call_cost = replace(call_cost, bytes_in=call_cost.bytes_in + more, bytes_out=call_cost.bytes_out + more)
-    return Measured(
-        of=of,
-        access=write,
-        how=call,
-        via=None,
-        query_class=None,
-        follows=cost.follows,
-        sample=cost.sample,
-        is_implied=is_archived or is_of_retention(of, write),
-        rejected=cost.rejected,
-        **call_cost.figures,
+    if isinstance(access, Write):
+        return _scaled_write(declared, sample, call, of, access)
+    if access.archived:
+        return call
+    way = best_way(of, access)
+    of_sample = replace(way, query=scaled_results(access, of.shape, sample.shapes[of.name]))
+    likely, expected = sample.estimate(of, of_sample), declared.estimate(of, way)
+    figures = scaled(way, cost.took, likely, expected, cost.empty, has_declared_results=access.results is not None)
+    if way.method == "totals" and way.via is not None:
+        figures = replace(figures, bytes_out=figures.bytes_out + _longer(declared, sample, of, way.via))
+    return replace(
+        call,
+        how=way.call,
+        via=None if way.via is None else way.via.name,
+        query_class=class_of(way, cost.took),
+        matching=found_by(of.shape, access) if way.client_fields else None,
+        **{**figures.figures, **({} if cost.took.partitions else {"partitions": expected.partitions})},
     )
+
+
+def _scaled_write(
+    declared: SizedDesign, sample: SizedDesign, call: Measured, of: DeclaredSet, write: Write
+) -> Measured:
+    is_implied = is_of_archive(of, write) or is_of_retention(of, write)
+    call = replace(call, query_class=None, is_implied=is_implied)
+    if _drops_tables(of, write):
+        return replace(call, how="drop_expired()")
+    others = atomic_writes(declared.design, of, write)
+    lists = ((each, via) for each, other_write in [(of, write), *others] for via in touched(each, other_write))
+    # A list is read and written in full
+    more = sum(_longer(declared, sample, each, via) for each, via in lists)
+    text = how(of, write, [other_set for other_set, _ in others])
+    return replace(call, how=text, bytes_in=call.bytes_in + more, bytes_out=call.bytes_out + more)
 
 
 def _drops_tables(declared_set: DeclaredSet, write: Write) -> bool:
@@ -345,14 +307,14 @@ def _drops_tables(declared_set: DeclaredSet, write: Write) -> bool:
     return declared_set.retention is not None and declared_set.retention.by == "table"
 
 
-def _longer(sized_design: SizedDesign, made: SizedDesign, of: DeclaredSet, via: Derived) -> float:
+def _longer(declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, via: Derived) -> float:
     """Return how many more bytes a list of entities takes with all entities than in the sample."""
-    key = key_of(via, of.key)
+    key = of.profile(via).table_key
     size = entry_size(of, via)
     if key is None or not size:
         return 0.0
     names = [name for name in key.fields if name in of.shape.fields]
-    there, here = (equal(world.shapes[of.name], names, 0.0, names) for world in (sized_design, made))
+    there, here = (equal(world.shapes[of.name], names, 0.0, names) for world in (declared, sample))
     # Sent as UTF-8, but stored as UTF-16
     return max(0.0, there - here) * size / 2
 
@@ -481,15 +443,8 @@ def parts_of(
 
 def atomic_writes(design: Design, declared_set: DeclaredSet, write: Write) -> list[tuple[DeclaredSet, Write]]:
     """Return the writes of other sets that must succeed or fail with this one."""
-    return [_named(design, declared_set, name) for name in write.atomic_with]
-
-
-def _named(design: Design, declared_set: DeclaredSet, name: str) -> tuple[DeclaredSet, Write]:
-    for each in design.sets:
-        for write in each.writes:
-            if write.name == name and each is not declared_set:
-                return each, write
-    raise BadInput("atomic_with", name, "no other set has a write of this name", "name one of another set")
+    others = [(other, one) for other in design.sets if other is not declared_set for one in other.writes]
+    return [pair for name in write.atomic_with for pair in others if pair[1].name == name]
 
 
 def _follows(stand: SampleAccount, sets: Sequence[DeclaredSet]) -> bool:

@@ -47,17 +47,10 @@ def shrunk(shape: Shape, most: int, key: Collection[str] = (), fewest_values: in
     smaller = replace(shape, count=most, fields=fields, growth=shape.growth * factor)
     for name in sorted(key, key=lambda field_name: -values_of(shape, field_name).count):
         field, declared = fields.get(name), shape.fields.get(name, Field()).distinct
-        missing = _COLLISIONS * most / max(1.0, _combinations(smaller, key))
+        missing = 0.0 if names_one(smaller, key) else _COLLISIONS * most / max(1.0, _combinations(smaller, key))
         if field is not None and field.distinct is not None and declared is not None and missing > 1:
             fields[name] = replace(field, distinct=min(declared, math.ceil(field.distinct * missing)))
     return smaller
-
-
-def _combinations(shape: Shape, names: Collection[str]) -> float:
-    """Return how many keys these fields can form; more than enough if one is unique."""
-    if names_one(shape, names):
-        return math.inf
-    return float(math.prod(values_of(shape, name).count for name in _distinguishing(shape, names)))
 
 
 def _shrunk(field: Field, factor: float, fewest_values: int) -> Field:
@@ -148,26 +141,30 @@ def _distinguishing(shape: Shape, names: Collection[str]) -> list[str]:
     return [name for name in names if name not in rising or name == finest]
 
 
+def _equal_names(query: Query) -> list[str]:
+    return [name for name, how in query.known.items() if how == "="]
+
+
 def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -> float:
     """Return how many entities a call finds, on average.
 
     :param names: the fields to consider; None for all fields of the call
     """
     matches = {name: how for name, how in query.known.items() if names is None or name in names}
-    equal_names = [name for name, how in query.known.items() if how == "="]
-    found = equal(shape, [name for name, how in matches.items() if how == "="], query.skew, equal_names)
-    ranges = [how for how in matches.values() if how != "="]
+    equal_names = _equal_names(query)
+    found = equal(shape, [name for name in matches if name in equal_names], query.skew, equal_names)
+    ranges = len(set(matches).difference(equal_names))
     if not ranges or not shape.count:
         return found
-    return min(found, max(1.0, found * range_share(shape, query) ** len(ranges)))
+    return min(found, max(1.0, found * range_share(shape, query) ** ranges))
 
 
 def range_share(shape: Shape, query: Query) -> float:
     """Return the share of each range in the entities that match the single values."""
-    ranges = sum(how != "=" for how in query.known.values())
+    equal_names = _equal_names(query)
+    ranges = len(query.known) - len(equal_names)
     if query.results is None or not ranges:
         return RANGE_SHARE
-    equal_names = [name for name, how in query.known.items() if how == "="]
     rest = equal(shape, equal_names, query.skew, equal_names)
     return float(min(1.0, query.results / max(1.0, rest)) ** (1 / ranges))
 
@@ -176,8 +173,8 @@ def scaled_results(query: Query, declared: Shape, sample: Shape) -> Query:
     """Return the access pattern for a smaller shape, with ranges that contain the same share."""
     if query.results is None:
         return query
-    equal_names = [name for name, how in query.known.items() if how == "="]
-    rest, left = (equal(shape, equal_names, query.skew, equal_names) for shape in (declared, sample))
+    names = _equal_names(query)
+    rest, left = (equal(shape, names, query.skew, names) for shape in (declared, sample))
     return replace(query, results=max(1.0, query.results * left / max(1.0, rest)))
 
 
@@ -185,10 +182,11 @@ def values_in(shape: Shape, names: Collection[str]) -> float:
     """Return the number of different combinations of values of these fields."""
     if names_one(shape, names):
         return float(shape.count)
-    found = 1.0
-    for name in _distinguishing(shape, names):
-        found *= values_of(shape, name).count
-    return min(found, float(max(1, shape.count)))
+    return min(_combinations(shape, names), float(max(1, shape.count)))
+
+
+def _combinations(shape: Shape, names: Collection[str]) -> float:
+    return float(math.prod(values_of(shape, name).count for name in _distinguishing(shape, names)))
 
 
 NOW: Final = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
@@ -419,18 +417,11 @@ class _Maker:
         self._step = span / max(1, min(values, count))
         self._values = max(1, min(values, count))
         self._length = min(field.size, _KEY_UNITS if piece else _LARGEST if is_large else MAX_STRING_UNITS)
-        self._readable = None if separators is None else self._named(separators)
-
-    def _named(self, separators: Collection[str]) -> SampleTexts:
-        in_key = self._spec is not None
-        return SampleTexts(
-            self._name,
-            self._length,
-            self._values + SPARE,
-            NOW.date() + timedelta(days=SPARE) if self._field.order == "rising" else None,
-            separators if in_key else (),
-            in_key=in_key,
-        )
+        self._readable: SampleTexts | None = None
+        if separators is not None:
+            in_key = piece is not None
+            between = separators if in_key else ()
+            self._readable = SampleTexts(name, self._length, self._values + SPARE, between, in_key)
 
     def values(self, ranks: Sequence[int]) -> list[Any]:
         """Return the values of these ranks; entities with the same rank share one."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from tablepatterns.figures import money, number, plural, short_share
 
 from ..model import Reviewed, TableLoad
-from .formatting import class_of, cost_sentence, costs, heat_sentence, hottest_first, peak_of
+from .formatting import class_of, cost_sentence, costs, heat_sentence, hottest_first
 
 _MAX_BARS: Final = 15
 _MAX_ROWS: Final = 24
@@ -20,7 +20,7 @@ HEAT: Final = ((1.0, "over", "over the target"), (0.5, "hot", "over half"), (_WA
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of a chart.
+    """The bar of an access pattern.
 
     :param value: the figure, as text
     :param percent: its length
@@ -34,20 +34,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class CostChart:
-    """The monthly cost of the most expensive access patterns.
-
-    :param title: what it shows, as a sentence
-    :param reading: how to read it
-    """
-
-    title: str
-    reading: str
-    bars: tuple[Bar, ...]
-
-
-@dataclass(frozen=True)
-class HeatRow:
+class Day:
     """A day of one partition.
 
     :param hours: the class of each hour by its highest rate; empty for an hour without load
@@ -59,9 +46,12 @@ class HeatRow:
     peak: str
 
 
+Row = TypeVar("Row", Bar, Day)
+
+
 @dataclass(frozen=True)
-class HeatChart:
-    """The load of the busiest partitions of a table over a day.
+class Chart(Generic[Row]):
+    """A chart of rows.
 
     :param title: what it shows, as a sentence
     :param reading: how to read it
@@ -69,41 +59,43 @@ class HeatChart:
 
     title: str
     reading: str
-    rows: tuple[HeatRow, ...]
+    rows: tuple[Row, ...]
 
 
-def cost_chart(reviewed: Reviewed) -> CostChart | None:
-    """Return the chart of the costs, or None if there are none."""
-    all_costs = costs(reviewed)
-    in_money = any(cost.money for cost in all_costs)
-    amounts = [(cost, (cost.money or 0.0) if in_money else cost.transactions) for cost in all_costs]
-    amounts = sorted(((cost, amount) for cost, amount in amounts if amount > 0), key=lambda pair: -pair[1])
+def cost_chart(reviewed: Reviewed) -> Chart[Bar] | None:
+    """Return the chart of the monthly cost of the most expensive access patterns, or None if there are none."""
+    in_money = any(call.cost_a_month for call in reviewed.measured)
+    amounts = [
+        (name, call, (call.cost_a_month or 0.0) if in_money else call.transactions_a_month)
+        for name, call in costs(reviewed)
+    ]
+    amounts = sorted((cost for cost in amounts if cost[2] > 0), key=lambda cost: -cost[2])
     if not amounts:
         return None
-    currency, largest = reviewed.bill.currency, amounts[0][1]
+    currency, largest = reviewed.bill.currency, amounts[0][2]
     unit = f"{currency} a month" if in_money else "transactions a month"
     more = f" The {len(amounts) - _MAX_BARS} cheapest are left out." if len(amounts) > _MAX_BARS else ""
     bars = (
         Bar(
-            cost.name,
-            f"{class_of(cost.of)}, {money(amount, currency) if in_money else number(amount)}",
+            name,
+            f"{class_of(call)}, {money(amount, currency) if in_money else number(amount)}",
             100 * amount / largest,
-            "write" if cost.of.query_class is None else cost.of.query_class.name.lower().replace("_", "-"),
+            "write" if call.query_class is None else call.query_class.name.lower().replace("_", "-"),
         )
-        for cost, amount in amounts[:_MAX_BARS]
+        for name, call, amount in amounts[:_MAX_BARS]
     )
     reading = f"A bar for each access pattern: {unit}, at its average rate.{more}"
-    return CostChart(f"{cost_sentence(reviewed)}.", reading, tuple(bars))
+    return Chart(f"{cost_sentence(reviewed)}.", reading, tuple(bars))
 
 
-def heat_charts(reviewed: Reviewed) -> Iterator[HeatChart]:
+def heat_charts(reviewed: Reviewed) -> Iterator[Chart[Day]]:
     """Yield the chart of the hottest table, and of each other that reaches a tenth of its target."""
     for place, heat in enumerate(hottest_first(reviewed)):
-        if any(partition.peak for partition in heat.partitions) and (not place or peak_of(heat) >= _WARM * heat.target):
+        if any(partition.peak for partition in heat.partitions) and (not place or heat.peak >= _WARM * heat.target):
             yield _heat_chart(heat)
 
 
-def _heat_chart(heat: TableLoad) -> HeatChart:
+def _heat_chart(heat: TableLoad) -> Chart[Day]:
     loaded = [partition for partition in heat.partitions if partition.peak]
     rows = loaded[:_MAX_ROWS]
     if heat.follows_time:
@@ -115,20 +107,15 @@ def _heat_chart(heat: TableLoad) -> HeatChart:
         "Each row is the day of one partition, by the hour, with its peak at the right, as shares of the target of "
         f"{number(heat.target)} entities a second. Blank: no load.{more}"
     )
-    return HeatChart(
-        f"{heat_sentence(heat)}.",
-        reading,
-        tuple(
-            HeatRow(row.partition, heat_classes(row.peaks_by_hour, heat.target), short_share(row.peak / heat.target))
-            for row in rows
-        ),
+    days = (
+        Day(row.partition, heat_classes(row.peaks_by_hour, heat.target), short_share(row.peak / heat.target))
+        for row in rows
     )
+    return Chart(f"{heat_sentence(heat)}.", reading, tuple(days))
 
 
 def heat_classes(rates: Sequence[float], target: float) -> tuple[str, ...]:
     """Return the class of each rate, by its share of the target; empty if there is no load."""
-    return tuple(_heat_class(rate / target) if rate > 0 else "" for rate in rates)
-
-
-def _heat_class(portion: float) -> str:
-    return next((name for least, name, _ in HEAT if portion > least), "cool")
+    return tuple(
+        next((name for least, name, _ in HEAT if rate / target > least), "cool") if rate > 0 else "" for rate in rates
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from tablepatterns.figures import money, number, share, sum_of_money
@@ -9,9 +10,10 @@ from tablepatterns.figures import money, number, share, sum_of_money
 from ..measure.measure import is_of_retention
 from ..model import Finding, Measured, Reviewed
 from .formatting import SEVERITIES, class_of, name_of, plain
-from .tables import Cell, Column, Sheet
+from .tables import Cell, Sheet, columns, row
 
-_FIGURES: Final = ("Requests", "Billed", "Examined", "A month")
+_FIGURES: Final = {">Requests": "requests", ">Billed": "transactions", ">Examined": "examined"}
+"""The attributes of the figures, by their headings."""
 
 
 def comparison(before: Reviewed, after: Reviewed) -> tuple[Sheet, ...]:
@@ -28,7 +30,7 @@ def _accesses(before: Reviewed, after: Reviewed) -> Sheet:
         "access-patterns",
         f"{plain(before.design.name)} → {plain(after.design.name)}",
         "The figures of one call of each access pattern, before and after.",
-        (Column("Access pattern"), Column("Class"), *(Column(name, figures=True) for name in _FIGURES)),
+        columns("Access pattern", "Class", *_FIGURES, ">A month"),
         tuple(_row(old.get(key), new.get(key)) for key in keys),
     )
 
@@ -42,66 +44,50 @@ def _identity(measured_set: Measured) -> tuple[str, str, bool]:
 
 
 def _row(old: Measured | None, new: Measured | None) -> tuple[Cell, ...]:
-    names = [name_of(measured_set) for measured_set in (old, new) if measured_set is not None]
-    return (
-        _pair(names[0], names[-1]),
-        _pair(_class(old), _class(new)),
-        *(_pair(_figure(old, field), _figure(new, field)) for field in ("requests", "transactions", "examined")),
-        _pair(_cost(old), _cost(new)),
-    )
+    names = [name_of(call) for call in (old, new) if call is not None]
+    figures = (_figures(old), _figures(new))
+    return row(_pair(names[0], names[-1]), *map(_pair, *figures))
 
 
-def _class(measured_set: Measured | None) -> str:
-    return "none" if measured_set is None else class_of(measured_set)
+def _figures(call: Measured | None) -> list[str]:
+    """Return the class, the figures and the cost of an access pattern."""
+    if call is None:
+        return ["none"] * (2 + len(_FIGURES))
+    cost = "none" if call.cost_a_month is None else sum_of_money(call.cost_a_month)
+    return [class_of(call), *(number(getattr(call, name)) for name in _FIGURES.values()), cost]
 
 
-def _figure(measured_set: Measured | None, field: str) -> str:
-    return "none" if measured_set is None else number(getattr(measured_set, field))
-
-
-def _cost(measured_set: Measured | None) -> str:
-    return (
-        "none" if measured_set is None or measured_set.cost_a_month is None else sum_of_money(measured_set.cost_a_month)
-    )
-
-
-def _pair(old: str, new: str) -> Cell:
-    return Cell(old if old == new else f"{old} → {new}")
+def _pair(old: str, new: str) -> str:
+    return old if old == new else f"{old} → {new}"
 
 
 def _totals(before: Reviewed, after: Reviewed) -> Sheet:
-    rows = (
-        ("Cost a month", *(money(reviewed.bill.total, reviewed.bill.currency) for reviewed in (before, after))),
-        ("Cost after growth", *(money(reviewed.bill.then, reviewed.bill.currency) for reviewed in (before, after))),
-        ("Busiest partition", *(share(reviewed.busiest) for reviewed in (before, after))),
-        (
-            "Peak of the account",
-            *(share(reviewed.account.peak / reviewed.account.target) for reviewed in (before, after)),
-        ),
-    )
+    figures: dict[str, Callable[[Reviewed], str]] = {
+        "Cost a month": lambda reviewed: money(reviewed.bill.total, reviewed.bill.currency),
+        "Cost after growth": lambda reviewed: money(reviewed.bill.then, reviewed.bill.currency),
+        "Busiest partition": lambda reviewed: share(reviewed.busiest),
+        "Peak of the account": lambda reviewed: share(reviewed.account.peak / reviewed.account.target),
+    }
     return Sheet(
         "totals",
         "Totals",
         "Shares are of the target of a partition or of the account.",
-        (Column("Figure"), Column("Before", figures=True), Column("After", figures=True)),
-        tuple((Cell(name), Cell(old), Cell(new)) for name, old, new in rows),
+        columns("Figure", ">Before", ">After"),
+        tuple(row(name, figure(before), figure(after)) for name, figure in figures.items()),
     )
 
 
 def _findings(before: Reviewed, after: Reviewed) -> Sheet:
     old, new = (_by_subject(reviewed) for reviewed in (before, after))
-    rows = [("resolved", key, old[key]) for key in old if key not in new]
-    rows += [("new", key, new[key]) for key in new if key not in old]
-    rows += [("still there", key, new[key]) for key in new if key in old]
+    changes = [("resolved", key, old[key]) for key in old if key not in new]
+    changes += [("new", key, new[key]) for key in new if key not in old]
+    changes += [("still there", key, new[key]) for key in new if key in old]
     return Sheet(
         "findings",
         "Findings",
-        "Findings that are resolved, new or unchanged." if rows else "Neither design has findings.",
-        (Column("Change"), Column("Severity"), Column("Subject"), Column("Rule")),
-        tuple(
-            (Cell(change), Cell(SEVERITIES[finding.severity]), Cell(plain(key[1])), Cell(key[0]))
-            for change, key, finding in rows
-        ),
+        "Findings that are resolved, new or unchanged." if changes else "Neither design has findings.",
+        columns("Change", "Severity", "Subject", "Rule"),
+        tuple(row(change, SEVERITIES[finding.severity], key[1], key[0]) for change, key, finding in changes),
     )
 
 

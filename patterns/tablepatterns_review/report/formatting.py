@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.catalogue import entry
+from tablepatterns.catalog import entry
 from tablepatterns.errors import BadInput
-from tablepatterns.figures import money, number, of_target, plural, share, sum_of_money, time_of_day, years_from_now
+from tablepatterns.figures import (
+    listed,
+    money,
+    number,
+    of_target,
+    plural,
+    share,
+    sum_of_money,
+    time_of_day,
+    years_from_now,
+)
 from tablepatterns.filters import QueryClass
 
 from ..design.model import Write
-from ..model import Effect, Finding, Measured, Reviewed, Severity, TableLoad
-from ..rules.rule import listed
+from ..model import Consistency, Effect, Finding, Measured, Reviewed, Severity, TableLoad
 
+_LITTLE: Final = 0.001
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
@@ -29,19 +38,6 @@ def plain(text: str) -> str:
     return "".join("\ufffd" if unicodedata.category(character) in _CONTROLS else character for character in seen)
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text of at most `most` characters, shortened in the middle.
-
-    >>> shortened("2014-08-22T18:05", 9)
-    '2014…8:05'
-    """
-    text = plain(text)
-    if len(text) <= most:
-        return text
-    head = most // 2
-    return f"{text[:head]}…{text[head + 1 - most :]}"
-
-
 def reached(years: float | None, horizon: float) -> str:
     """Return when a limit is reached, if it is within the declared growth.
 
@@ -51,68 +47,13 @@ def reached(years: float | None, horizon: float) -> str:
     return f"not within {plural(horizon, 'year')}" if years is None else years_from_now(years)
 
 
-_LITTLE: Final = 0.001
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The monthly cost of one access pattern.
-
-    :param name: the name of the access pattern, with that of its set if it is ambiguous
-    """
-
-    of: Measured
-    name: str
-
-    @property
-    def transactions(self) -> float:
-        """Storage transactions per month."""
-        return self.of.transactions_a_month
-
-    @property
-    def money(self) -> float | None:
-        """The monthly amount; None if the bill has no line for it."""
-        return self.of.cost_a_month
-
-
-@dataclass(frozen=True)
-class Load:
-    """The load of a table's busiest partition or of the account, compared with its target.
-
-    :param name: the name of the table, or `Account`
-    :param peak: the highest load per second
-    :param unit: the unit of the load
-    :param spread_peak: the peak after spreading the partition; None if spreading is not needed
-    :param buckets: the number of buckets for that
-    """
-
-    name: str
-    peak: float
-    target: float
-    unit: str
-    spread_peak: float | None = None
-    buckets: int = 1
-
-    @property
-    def share(self) -> float:
-        """The peak as a share of the target."""
-        return self.peak / self.target
-
-
 def verdict(reviewed: Reviewed) -> str:
     """Return the number of findings of each severity."""
     counts = Counter(finding.severity for finding in reviewed.findings)
     if not counts:
         return "no findings"
-    return ", ".join(
-        plural(counts[severity], word)
-        for severity, word in (
-            (Severity.SERIOUS, "serious finding"),
-            (Severity.WARNING, "warning"),
-            (Severity.NOTE, "note"),
-        )
-        if counts[severity]
-    )
+    words = {Severity.SERIOUS: "serious finding", Severity.WARNING: "warning", Severity.NOTE: "note"}
+    return ", ".join(plural(counts[severity], word) for severity, word in words.items() if counts[severity])
 
 
 def subject_of(finding: Finding) -> str:
@@ -130,9 +71,9 @@ def subject_of(finding: Finding) -> str:
     return subject
 
 
-def name_of(measured_set: Measured) -> str:
+def name_of(call: Measured | Consistency) -> str:
     """Return the name of an access pattern with its set."""
-    return f"{plain(measured_set.of.name)}: {plain(measured_set.access.name)}"
+    return f"{plain(call.of.name)}: {plain(call.access.name)}"
 
 
 def class_of(measured_set: Measured) -> str:
@@ -142,56 +83,42 @@ def class_of(measured_set: Measured) -> str:
     return measured_set.query_class.label
 
 
-def costs(reviewed: Reviewed) -> tuple[Cost, ...]:
-    """Return the monthly cost of each access pattern, the most expensive first."""
-    named = Counter(measured_set.access.name for measured_set in reviewed.measured)
+def costs(reviewed: Reviewed) -> list[tuple[str, Measured]]:
+    """Return each access pattern with its name, and that of its set if it is ambiguous; the most expensive first."""
+    counts = Counter(measured_set.access.name for measured_set in reviewed.measured)
     costs = [
-        Cost(
-            measured_set,
-            plain(measured_set.access.name) if named[measured_set.access.name] == 1 else name_of(measured_set),
-        )
-        for measured_set in reviewed.measured
+        (plain(call.access.name) if counts[call.access.name] == 1 else name_of(call), call)
+        for call in reviewed.measured
     ]
-    return tuple(sorted(costs, key=lambda cost: (-(cost.money or 0.0), -cost.transactions)))
+    return sorted(costs, key=lambda cost: (-(cost[1].cost_a_month or 0.0), -cost[1].transactions_a_month))
 
 
-def loads(reviewed: Reviewed) -> tuple[Load, ...]:
-    """Return the load of each table and of the account, the nearest to its target first."""
-    loads = [
-        Load(
-            plain(heat.table),
-            peak_of(heat),
-            heat.target,
-            "entities",
-            heat.spread_peak if heat.buckets > 1 else None,
-            heat.buckets,
-        )
-        for heat in reviewed.heats
-    ]
-    account = reviewed.account
-    loads.append(Load("Account", max(account.rates, default=0.0), account.target, "requests"))
-    return tuple(sorted(loads, key=lambda load: -load.share))
+def nearest_to_target(reviewed: Reviewed) -> tuple[float, str]:
+    """Return the peak of a table's busiest partition or of the account, as a share of its target, and its name."""
+    tables = ((heat.peak / heat.target, plain(heat.table)) for heat in reviewed.heats)
+    account = reviewed.account.peak / reviewed.account.target, "Account"
+    return max([*tables, account], key=lambda load: load[0])
 
 
 def hottest_first(reviewed: Reviewed) -> tuple[TableLoad, ...]:
     """Return the load of each table, the nearest to its target first."""
-    return tuple(sorted(reviewed.heats, key=lambda heat: (-peak_of(heat) / heat.target, heat.table)))
+    return tuple(sorted(reviewed.heats, key=lambda heat: (-heat.peak / heat.target, heat.table)))
 
 
 def cost_sentence(reviewed: Reviewed) -> str:
     """Return a sentence about the most expensive access pattern."""
-    found = costs(reviewed)
-    if not found:
+    if not reviewed.measured:
         return "The design has no access patterns"
-    first, whole = found[0], sum(cost.money or 0.0 for cost in found)
-    if whole > 0 and first.money:
+    all_costs = costs(reviewed)
+    (first, call), whole = all_costs[0], sum(call.cost_a_month or 0.0 for call in reviewed.measured)
+    if whole > 0 and call.cost_a_month:
         total = money(whole, plain(reviewed.bill.currency))
-        return f"“{first.name}” takes {share(first.money / whole)} of the {total} that transactions cost a month"
-    sent = sum(cost.transactions for cost in found)
-    most = max(found, key=lambda cost: cost.transactions)
+        return f"“{first}” takes {share(call.cost_a_month / whole)} of the {total} that transactions cost a month"
+    sent = sum(call.transactions_a_month for call in reviewed.measured)
+    most, call = max(all_costs, key=lambda cost: cost[1].transactions_a_month)
     if not sent:
         return "No access pattern has a rate, so none has a cost"
-    return f"“{most.name}” takes {share(most.transactions / sent)} of the transactions of a month"
+    return f"“{most}” takes {share(call.transactions_a_month / sent)} of the transactions of a month"
 
 
 def heat_sentence(heat: TableLoad) -> str:
@@ -211,11 +138,11 @@ def heat_sentence(heat: TableLoad) -> str:
 def target_sentence(reviewed: Reviewed) -> str:
     """Return sentences about the tables with a partition over its target, and about the account."""
     account = reviewed.account
-    whole = of_target(max(account.rates, default=0.0) / account.target)
+    whole = of_target(account.peak / account.target)
     sentence = f"The account takes {whole} of {number(account.target)} requests a second."
     if not reviewed.heats:
         return sentence
-    over = sum(1 for table_load in reviewed.heats if peak_of(table_load) > table_load.target)
+    over = sum(1 for table_load in reviewed.heats if table_load.peak > table_load.target)
     if len(reviewed.heats) == 1:
         tables = f"{'A' if over else 'No'} partition of the table"
     else:
@@ -234,16 +161,11 @@ def scans(reviewed: Reviewed) -> int:
     )
 
 
-def peak_of(heat: TableLoad) -> float:
-    """Return the peak load of a table's busiest partition, in entities per second."""
-    return max((partition_load.peak for partition_load in heat.partitions), default=0.0)
-
-
 SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
 def pattern_title(name: str) -> str:
-    """Return the title and the name of a pattern; only the name if it is not in the catalogue."""
+    """Return the title and the name of a pattern; only the name if it is not in the catalog."""
     try:
         return f"{entry(name).title} ({entry(name).name})"
     except BadInput:

@@ -9,19 +9,32 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import groupby
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from tablepatterns import figures
 
 from ..capacity.growth import grown
 from ..design.model import Design, Field
-from ..measure.log_pace import entries_of
-from ..model import Consistency, Finding, Measured, Place, Reviewed, Simulation, Step, StoredRow, Walkthrough, part_of
+from ..kinds.log import entries_of
+from ..model import (
+    Consistency,
+    Finding,
+    Measured,
+    Place,
+    Reviewed,
+    Simulation,
+    Step,
+    StoredRow,
+    StoredTable,
+    Walkthrough,
+    part_of,
+)
+from ..templates import environment
 from .charts import HEAT, cost_chart, heat_charts
-from .formatting import SEVERITIES, lines, loads, plain, subject_of, verdict
+from .formatting import SEVERITIES, lines, nearest_to_target, plain, subject_of, verdict
 from .tables import Cell, sheets
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
@@ -95,19 +108,12 @@ def _file(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(__name__.rpartition(".")[0], "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
+    formats = {name: getattr(figures, name) for name in ("number", "plural", "counted", "rate", "sum_of_money")}
+    return environment(
+        __name__,
+        is_html=True,
         finalize=_without_controls,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    for name in ("number", "plural", "counted", "rate", "sum_of_money"):
-        environment.filters[name] = getattr(figures, name)
-    # Its type is that of the globals which every template has
-    cast("dict[str, Any]", environment.globals).update(
+        **formats,
         SEVERITIES=SEVERITIES,
         SYMBOLS=SYMBOLS,
         HEAT=HEAT,
@@ -117,9 +123,8 @@ def _environment() -> Environment:
         class_of_call=_class_of_call,
         touched=_touched,
         rows_touched=_rows_touched,
-        place_kind=_place_kind,
+        place_kind=lambda place: _PLACES.get(place.kind, place.kind),
     )
-    return environment
 
 
 def _without_controls(value: object) -> object:
@@ -133,7 +138,7 @@ def _facts(reviewed: Reviewed) -> Iterator[tuple[str, str, str]]:
     horizon = f"after {figures.plural(design.years, 'year')}"
     entities = sum(declared_set.shape.count for declared_set in design.sets)
     then = sum(grown(declared_set.shape, design.years) for declared_set in design.sets)
-    hottest, *_ = loads(reviewed)
+    portion, name = nearest_to_target(reviewed)
     yield "Sets", figures.number(len(design.sets)), figures.plural(len(reviewed.measured), "access pattern")
     if design.logs:
         now, later = (figures.number(sum(entries_of(log, at) for log in design.logs)) for at in (0.0, design.years))
@@ -141,7 +146,7 @@ def _facts(reviewed: Reviewed) -> Iterator[tuple[str, str, str]]:
     yield "Entities", figures.number(entities), f"{figures.number(then)} {horizon}"
     cost, grown_cost = (figures.money(value, bill.currency) for value in (bill.total, bill.then))
     yield "Cost a month", cost, f"{grown_cost} {horizon}"
-    yield "Nearest to its target", figures.share(hottest.share), hottest.name
+    yield "Nearest to its target", figures.share(portion), name
 
 
 def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:
@@ -198,32 +203,28 @@ def _tables(design: Design, simulation: Simulation) -> Iterator[ShownTable]:
     sets = {declared_set.name: declared_set for declared_set in design.sets}
     late = {(place.of, place.name) for place in simulation.places if place.is_eventual}
 
-    def family(name: str, rows: Sequence[StoredRow]) -> str:
-        owners = {row.of for row in rows}
+    def family(table: StoredTable) -> str:
+        owners = {row.of for row in table.rows}
         declared_set = sets.get(owners.pop()) if len(owners) == 1 else None
-        return declared_set.table if declared_set is not None and name.startswith(declared_set.table) else name
+        is_period = declared_set is not None and table.name.startswith(declared_set.table)
+        return declared_set.table if declared_set is not None and is_period else table.name
 
-    for name, group in groupby(simulation.tables, key=lambda table: family(table.name, table.rows)):
-        tables = list(group)
-        rows = [(table.name, row) for table in tables for row in table.rows]
+    for name, group in groupby(simulation.tables, key=family):
+        rows = [(table.name, row) for table in group for row in table.rows]
+        is_one = len({table for table, _ in rows}) <= 1
         kinds = dict.fromkeys((row.kind, row.of, row.derived, row.template) for _, row in rows)
-        owners = dict.fromkeys(row.of for _, row in rows if row.of in sets)
         yield ShownTable(
-            f"Table {name}" if len(tables) == 1 else f"Tables {name}…, one for each period",
+            f"Table {name}" if is_one else f"Tables {name}…, one for each period",
             tuple(
                 (kind, part_of(of, derived) if derived else of, template, (of, derived or of) in late)
                 for kind, of, derived, template in kinds
             ),
-            {owner: sets[owner].shape.fields for owner in owners},
+            {row.of: sets[row.of].shape.fields for _, row in rows if row.of in sets},
             tuple(
-                (partition if len(tables) == 1 else f"{table} · {partition}", tuple(row for _, row in band))
+                (partition if is_one else f"{table} · {partition}", tuple(row for _, row in band))
                 for (table, partition), band in groupby(rows, key=lambda pair: (pair[0], pair[1].partition))
             ),
         )
-
-
-def _place_kind(place: Place) -> str:
-    return _PLACES.get(place.kind, place.kind)
 
 
 def _field_text(field: Field) -> str:

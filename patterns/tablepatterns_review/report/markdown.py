@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final, cast
+from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from ..model import Reviewed
+from ..templates import environment
 from .formatting import SEVERITIES, lines, plain, subject_of, verdict
 from .tables import Cell, Sheet, sheets
 
@@ -38,24 +39,18 @@ def comparison_markdown(compared: Iterable[Sheet]) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(__name__.rpartition(".")[0], "templates"),
-        # Markdown is escaped by `finalize`, in the same place as HTML
-        autoescape=False,  # noqa: S701
-        undefined=StrictUndefined,
+    return environment(
+        __name__,
+        # Markdown is escaped in the same place as HTML
         finalize=_escape_text,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        literally=Markup,
+        escaped=escaped,
+        cell=_cell,
+        total=lambda cell: f"**{text}**" if (text := _cell(cell)) else "",
+        SEVERITIES=SEVERITIES,
+        lines=lines,
+        subject_of=subject_of,
     )
-    environment.filters |= {
-        "literally": Markup,
-        "escaped": escaped,
-        "cell": _cell,
-        "total": _total_cell,
-    }
-    # Its type is that of the globals which every template has
-    cast("dict[str, Any]", environment.globals).update(SEVERITIES=SEVERITIES, lines=lines, subject_of=subject_of)
-    return environment
 
 
 def _escape_text(value: object) -> object:
@@ -66,11 +61,6 @@ def _escape_text(value: object) -> object:
 def _cell(cell: Cell) -> str:
     parts = [escaped(cell.text), code(cell.code) if cell.code else "", escaped(cell.note)]
     return "<br>".join(filter(None, parts))
-
-
-def _total_cell(cell: Cell) -> str:
-    text = _cell(cell)
-    return f"**{text}**" if text else ""
 
 
 def code(text: str) -> str:

@@ -6,14 +6,13 @@ module; `Rule.severity` describes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from ..design.model import Design
-from ..model import About, AccountLoad, Bill, Consistency, Finding, LimitUse, Measured, TableLoad
+from ..model import About, Finding
 from . import (
-    archives,
     consistency,
     cost,
     hot_partitions,
@@ -27,7 +26,7 @@ from . import (
     usage,
 )
 from .context import RuleContext
-from .rule import Check, Rule
+from .rule import Rule
 
 __all__ = ["RULES", "Rule", "RuleContext", "findings"]
 
@@ -37,7 +36,6 @@ _CONCERNS: Final = (
     indexes,
     limits,
     lifecycle,
-    archives,
     logs,
     consistency,
     security,
@@ -45,41 +43,27 @@ _CONCERNS: Final = (
     keys,
     cost,
 )
-RULES: Final[tuple[Rule, ...]] = tuple(rule for concern in _CONCERNS for rule in concern.RULES)
+RULES: Final = tuple(
+    dict.fromkeys(rule for concern in _CONCERNS for rule in vars(concern).values() if isinstance(rule, Rule))
+)
 """All rules, by concern."""
-_CHECKS: Final[tuple[Check, ...]] = tuple(concern.find_problems for concern in _CONCERNS)
 
 
-def findings(
-    design: Design,
-    measured_sets: Iterable[Measured],
-    heats: Iterable[TableLoad],
-    account: AccountLoad,
-    in_sight: Iterable[LimitUse],
-    bill: Bill,
-    promises: Iterable[Consistency],
-) -> tuple[Finding, ...]:
+def findings(context: RuleContext) -> tuple[Finding, ...]:
     """Return the findings, ordered by severity and then by subject.
 
     Nothing is reported twice: if a scan makes a partition hot, only the scan is reported, and a high cost with another
     cause is reported only as that cause.
-
-    :param design: the design
-    :param measured_sets: the access patterns as measured
-    :param heats: the load on the partitions of each table
-    :param account: the requests of the account
-    :param in_sight: the limits that the design approaches
-    :param bill: the monthly cost
-    :param promises: the consistency of each access pattern
     """
-    context = RuleContext(design, tuple(measured_sets), tuple(heats), account, tuple(in_sight), bill, tuple(promises))
-    found = dict.fromkeys(finding for check in _CHECKS for finding in check(context))
-    found |= dict.fromkeys(limits.unreported(context, found))
-    reported = {finding.subject for finding in found if finding.rule != cost.MOST_OF_THE_BILL.name}
+    all_findings = dict.fromkeys(finding for concern in _CONCERNS for finding in concern.find_problems(context))
+    all_findings |= dict.fromkeys(limits.unreported(context, all_findings))
+    expensive = cost.MOST_OF_THE_BILL.name
+    explained = {finding.subject for finding in all_findings if finding.rule != expensive}
     findings = [
-        finding for finding in found if finding.rule != cost.MOST_OF_THE_BILL.name or finding.subject not in reported
+        _named(context.design, finding)
+        for finding in all_findings
+        if finding.rule != expensive or finding.subject not in explained
     ]
-    findings = [_named(design, finding) for finding in findings]
     return tuple(sorted(findings, key=lambda finding: (-finding.severity, finding.subject, finding.rule)))
 
 

@@ -14,9 +14,10 @@ from tablepatterns.key import Key
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 
 from ..capacity.growth import grown
+from ..capacity.load import via_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
 from ..measure.sample import asked_values, values_of
-from ..model import AccountLoad, Bill, Consistency, LimitUse, Measured, Severity, TableLoad
+from ..model import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 from ..planner import is_in_order, known_fields, knows_partition
 from ..zipf import Zipf
 
@@ -32,7 +33,7 @@ class MeasuredQuery:
     @property
     def via(self) -> Derived | None:
         """The derived data that the query reads; None for the primary rows."""
-        return next((derived for derived in self.of.derived if derived.name == self.measured.via), None)
+        return via_of(self.of, self.measured)
 
     @property
     def known(self) -> Mapping[str, Match]:
@@ -59,7 +60,6 @@ class RuleContext:
     account: AccountLoad
     in_sight: tuple[LimitUse, ...]
     bill: Bill
-    promises: tuple[Consistency, ...]
 
     def queries(self) -> Iterator[MeasuredQuery]:
         """Yield the queries of sets, in the order of the design."""

@@ -7,8 +7,7 @@ from typing import Final
 
 from tablepatterns.figures import money, number, share
 
-from ..design.model import Query
-from ..model import About, Finding, Severity
+from ..model import Finding, Severity
 from .context import RuleContext
 from .rule import Rule, part_of
 
@@ -22,30 +21,25 @@ MOST_OF_THE_BILL: Final = Rule(
     severity=f"a note if it is half of a bill of at least {number(2 * _WORTH)} a month",
     why="Estimate both capacity and transactions: storing data twice may cost less than reading it twice.",
     guide="Cost considerations",
+    says="{access} of {set} is {share} of the bill: {transactions} transactions per call, {amount} a month.",
+    better=(
+        "Check what each of its transactions is for: keep fewer copies elsewhere, return fewer results, or cache the "
+        "answer."
+    ),
     why_not_automatic="what the call may leave out is a decision of the program",
 )
-RULES: Final = (MOST_OF_THE_BILL,)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the access pattern that makes up most of the bill and could cost less."""
-    by_access: dict[str, float] = {}
-    for line in context.bill.lines:
-        by_access[line.subject] = by_access.get(line.subject, 0.0) + line.amount
-    for measured_set in context.measured:
-        subject = part_of(measured_set.of.name, measured_set.access.name)
-        amount = by_access.get(subject, 0.0)
-        if measured_set.transactions < _SEVERAL or amount < _WORTH or amount < _MOST * context.bill.total:
+    bill, amounts = context.bill, context.bill.by_subject
+    for call in context.measured:
+        amount = amounts.get(part_of(call.of.name, call.access.name), 0.0)
+        if call.transactions < _SEVERAL or amount < _WORTH or amount < _MOST * bill.total:
             continue
-        says = (
-            f"{measured_set.access.name!r} of {measured_set.of.name} is {share(amount / context.bill.total)} "
-            "of the bill: "
-            f"{number(measured_set.transactions)} transactions per call, "
-            f"{money(amount, context.bill.currency)} a month."
-        )
-        about: About = "query" if isinstance(measured_set.access, Query) else "write"
-        better = (
-            "Check what each of its transactions is for: keep fewer copies elsewhere, return "
-            "fewer results, or cache the answer."
-        )
-        yield MOST_OF_THE_BILL.finding(Severity.NOTE, subject, says, better, about=about)
+        words = {
+            "share": share(amount / bill.total),
+            "transactions": number(call.transactions),
+            "amount": money(amount, bill.currency),
+        }
+        yield MOST_OF_THE_BILL.finding(Severity.NOTE, call, **words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -30,7 +31,9 @@ UNUSED_INDEX: Final = Rule(
     severity=_COSTS,
     why="Only add indexes for queries that the application runs.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
-    about="derived",
+    says="No query of {set} uses {index}: {cost}.",
+    better="Remove it, or declare the query that needs it; an index can be added later (backfill).",
+    about="index",
 )
 REDUNDANT_INDEX: Final = Rule(
     name="redundant-index",
@@ -38,7 +41,9 @@ REDUNDANT_INDEX: Final = Rule(
     severity=_COSTS,
     why="Each index is written with every change, and billed for its capacity.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
-    about="derived",
+    says="{index} sorts like {other}: {cost}.",
+    better="Remove it, and query {other}.",
+    about="index",
 )
 SECOND_READ: Final = Rule(
     name="second-read",
@@ -49,8 +54,9 @@ SECOND_READ: Final = Rule(
     ),
     why="A copy that answers a query on its own is better than a small index row that needs a second read.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
+    says="{index} does not include {missing}, so {access} reads each entity again: {more} extra reads a second.",
+    better="Include {missing} in {index}, or all properties.",
     pattern="intra_partition_index",
-    about="query",
 )
 INDEX_NOT_UNIQUE: Final = Rule(
     name="index-not-unique",
@@ -58,8 +64,13 @@ INDEX_NOT_UNIQUE: Final = Rule(
     severity="a warning",
     why="If two entities have the same index key, the first keeps the copy and the second is not found.",
     guide="Inter-partition secondary index pattern (the RowKey must be unique)",
+    says="{index} finds {set} by {names}, but does not enforce that it is unique.",
+    better=(
+        "Declare the index with unique=True: a duplicate is rejected, at the cost of 1 more transaction for a new "
+        "value."
+    ),
     pattern="inter_partition_index",
-    about="derived",
+    about="index",
 )
 COLLIDING_INDEX_KEYS: Final = Rule(
     name="colliding-index-keys",
@@ -67,17 +78,19 @@ COLLIDING_INDEX_KEYS: Final = Rule(
     severity="serious",
     why="The key of a row must be unique: a second insert is rejected, or the second entity has no copy.",
     guide="Intra-partition secondary index pattern (the RowKey must be unique; compound keys)",
+    says="{index} has {keys} keys, of {names}, for {entities}: {loss}.",
+    better="Append {rest} to the RowKey of the index, so that each entity has its own key.",
     pattern="compound_key",
-    about="derived",
+    about="index",
 )
+_GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate|ssn|account|isbn|barcode|ean", re.I)
+"""Names of numeric fields whose values come from outside the program."""
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield findings about the indexes of each set."""
     for declared_set in context.design.sets:
-        redundant = dict(_redundant(context, declared_set))
-        yield from redundant.values()
-        yield from (finding for name, finding in _unused(context, declared_set) if name not in redundant)
+        yield from _needless(context, declared_set)
         for index, profile in declared_set.profiles():
             if profile.layout is not None:
                 yield from _keys_of(declared_set, index, profile.layout.key)
@@ -85,80 +98,68 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         yield from _second_read(query)
 
 
-def _weight(context: RuleContext, declared_set: DeclaredSet) -> Severity:
-    writes = sum(write.write.busiest for write in context.writes_of(declared_set))
-    return Severity.WARNING if writes >= _BUSY or declared_set.shape.count >= _MANY else Severity.NOTE
-
-
-def _cost(context: RuleContext, declared_set: DeclaredSet) -> str:
-    return (
-        f"it stores {entities(context.entities_then(declared_set))} by the end, and costs "
-        f"{_written(context, declared_set)}"
-    )
-
-
-def _written(context: RuleContext, declared_set: DeclaredSet) -> str:
-    rate = sum(write.write.rate for write in context.writes_of(declared_set))
-    return f"an extra row {often(rate)}" if rate else "an extra row with each write"
-
-
-def _unused(context: RuleContext, declared_set: DeclaredSet) -> Iterator[tuple[str, Finding]]:
-    used_names = {query.measured.via for query in context.queries_of(declared_set)}
+def _needless(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    """Yield the indexes that sort like others, and the others that no query uses."""
+    writes = [write.write for write in context.writes_of(declared_set)]
+    rate, count = sum(write.rate for write in writes), entities(context.entities_then(declared_set))
+    written = f"an extra row {often(rate)}" if rate else "an extra row with each write"
+    is_costly = sum(write.busiest for write in writes) >= _BUSY or declared_set.shape.count >= _MANY
+    severity = Severity.WARNING if is_costly else Severity.NOTE
+    cost = f"it stores {count} by the end, and costs {written}"
+    redundant = _redundant(context, declared_set)
+    for name, other in redundant.items():
+        words = {"index": repr(name), "other": repr(other.name) if other else "the entities themselves", "cost": cost}
+        yield REDUNDANT_INDEX.finding(severity, part_of(declared_set.name, name), **words)
+    used_names = {query.measured.via for query in context.queries_of(declared_set)} | redundant.keys()
     for index, profile in declared_set.profiles():
-        if profile.finder not in ("find", "find_all") or index.name in used_names or declared_set.is_unique(index):
-            continue
-        says = f"No query of {declared_set.name} uses {index.name!r}: {_cost(context, declared_set)}."
-        better = "Remove it, or declare the query that needs it; an index can be added later (backfill)."
-        yield (
-            index.name,
-            UNUSED_INDEX.finding(_weight(context, declared_set), part_of(declared_set.name, index.name), says, better),
-        )
+        is_index = profile.finder in ("find", "find_all") and not declared_set.is_unique(index)
+        if is_index and index.name not in used_names:
+            subject, words = _words(declared_set, index)
+            yield UNUSED_INDEX.finding(severity, subject, cost=cost, **words)
 
 
-def _redundant(context: RuleContext, declared_set: DeclaredSet) -> Iterator[tuple[str, Finding]]:
+def _words(declared_set: DeclaredSet, index: Derived) -> tuple[str, dict[str, str]]:
+    """Return the subject of a finding about an index, and its words."""
+    return part_of(declared_set.name, index.name), {"index": repr(index.name), "set": declared_set.name}
+
+
+def _redundant(context: RuleContext, declared_set: DeclaredSet) -> dict[str, Derived | None]:
+    """Return the index that each redundant one sorts like, by its name; None if that is the primary key."""
     indexes = [(derived, profile.layout) for derived, profile in declared_set.profiles() if profile.layout is not None]
     rows: list[tuple[Derived | None, RowLayout]] = [(None, RowLayout(declared_set.key)), *indexes]
     found: dict[str, Derived | None] = {}
     for at, (index, layout) in enumerate(indexes):
-        for before, (other_derived, others) in enumerate(rows, start=-1):
-            if other_derived is not index and _says_the_same(
-                layout, others, is_first=before < at or other_derived is None
-            ):
-                found.setdefault(index.name, other_derived)
-    for index, _ in indexes:
-        for other_derived, others in rows:
-            is_kept = other_derived is None or other_derived.name not in found
-            if other_derived is not index and is_kept and _is_beginning(context, declared_set, index, others):
-                found.setdefault(index.name, other_derived)
-    for name, other_derived in found.items():
-        whose = f"{other_derived.name!r}" if other_derived else "the entities themselves"
-        says = f"{name!r} sorts like {whose}: {_cost(context, declared_set)}."
-        better, subject = f"Remove it, and query {whose}.", part_of(declared_set.name, name)
-        yield name, REDUNDANT_INDEX.finding(_weight(context, declared_set), subject, says, better)
+        for before, (other, other_layout) in enumerate(rows, start=-1):
+            if other is not index and _says_the_same(layout, other_layout, is_first=before < at):
+                found.setdefault(index.name, other)
+    for index, layout in indexes:
+        for other, other_layout in rows:
+            is_kept = other is None or other.name not in found
+            if other is not index and is_kept and _is_beginning(context, declared_set, index, layout, other_layout):
+                found.setdefault(index.name, other)
+    return found
 
 
-def _says_the_same(row_layout: RowLayout, other_row_layout: RowLayout, *, is_first: bool) -> bool:
+def _says_the_same(layout: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
     """Whether other rows have the order of these rows, and all their properties."""
-    wanted, order = _order(row_layout.key), _order(other_row_layout.key)
+    wanted, order = _order(layout.key), _order(other.key)
     if wanted[0] != order[0] or wanted[1][: len(order[1])] != order[1] or not order[1]:
         return False
     if wanted == order and not is_first:
         return False
-    return other_row_layout.include is None or (
-        row_layout.include is not None
-        and row_layout.include <= other_row_layout.include | set(other_row_layout.key.fields)
+    return other.include is None or (
+        layout.include is not None and layout.include <= other.include | set(other.key.fields)
     )
 
 
-def _is_beginning(context: RuleContext, declared_set: DeclaredSet, index: Derived, other_row_layout: RowLayout) -> bool:
+def _is_beginning(
+    context: RuleContext, declared_set: DeclaredSet, index: Derived, layout: RowLayout, other: RowLayout
+) -> bool:
     """Whether an index sorts by the leading fields of other rows, which can then answer its queries.
 
     Fields of the primary key at the end of the index only make its keys unique, unless a query uses them.
     """
-    layout = declared_set.profile(index).layout
-    if layout is None:
-        return False
-    wanted, order = _order(layout.key), _order(other_row_layout.key)
+    wanted, order = _order(layout.key), _order(other.key)
     row = list(wanted[1])
     while row and row[-1][0] in declared_set.key.row_fields:
         row.pop()
@@ -166,11 +167,9 @@ def _is_beginning(context: RuleContext, declared_set: DeclaredSet, index: Derive
     used = [query.query for query in context.queries_of(declared_set) if query.measured.via == index.name]
     if any((query.order or "").lstrip("-") in last or last & query.known.keys() for query in used):
         return False
-    begins = bool(row) and [_plain(each) for each in order[1][: len(row)]] == [_plain(each) for each in row]
+    begins = bool(row) and list(map(_plain, order[1][: len(row)])) == list(map(_plain, row))
     is_longer = len(order[1]) > len(wanted[1])
-    holds = other_row_layout.include is None or (
-        layout.include is not None and layout.include <= other_row_layout.include
-    )
+    holds = other.include is None or (layout.include is not None and layout.include <= other.include)
     return wanted[0] == order[0] and begins and is_longer and holds and not names_one(declared_set.shape, [row[-1][0]])
 
 
@@ -181,39 +180,29 @@ def _plain(field: tuple[str, str]) -> tuple[str, str]:
 
 def _order(key: Key) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the fields of PartitionKey and RowKey with their formats."""
-    halves = [
+    partition, row = (
         [(piece.name, piece.spec) for piece in pieces_of(template) if piece.name]
         for template in (key.partition_template, key.row_template)
-    ]
-    return halves[0], halves[1]
+    )
+    return partition, row
 
 
 def _keys_of(declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
-    names = key.fields
+    names, shape = key.fields, declared_set.shape
     if set(declared_set.key.fields) <= set(names):
         return
-    own_names = [name for name in names if names_one(declared_set.shape, [name])]
+    own_names = [name for name in names if names_one(shape, [name])]
     # A field that is numbered within another field of the key makes keys unique, too
-    is_own = bool(own_names) or names_one(declared_set.shape, names)
-    are_few = _combinations(declared_set, names) < 2 * declared_set.shape.count
-    if not is_own and (are_few or pairs_alike(declared_set.shape, names) >= 1):
-        yield _colliding(declared_set, index, names)
+    is_own = bool(own_names) or names_one(shape, names)
+    combinations = math.prod(values_of(shape, name).count for name in names)
+    subject, words = _words(declared_set, index)
+    if not is_own and (combinations < 2 * shape.count or pairs_alike(shape, names) >= 1):
+        loss = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
+        words |= {"keys": number(combinations), "names": listed(names), "entities": entities(shape.count), "loss": loss}
+        rest = listed([name for name in declared_set.key.fields if name not in names])
+        yield COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, subject, rest=rest, **words)
     elif index.is_eventual and not declared_set.is_unique(index) and _is_given(declared_set, own_names):
-        says = (
-            f"{index.name!r} finds {declared_set.name} by {listed(own_names)}, but does not enforce that it is unique."
-        )
-        better = (
-            "Declare the index with unique=True: a duplicate is rejected, at the cost of 1 more "
-            "transaction for a new value."
-        )
-        yield INDEX_NOT_UNIQUE.finding(Severity.WARNING, part_of(declared_set.name, index.name), says, better)
-
-
-def _combinations(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
-    found = 1.0
-    for name in names:
-        found *= values_of(declared_set.shape, name).count
-    return found
+        yield INDEX_NOT_UNIQUE.finding(Severity.WARNING, subject, names=listed(own_names), **words)
 
 
 def _is_given(declared_set: DeclaredSet, own_names: list[str]) -> bool:
@@ -225,74 +214,37 @@ def _is_given(declared_set: DeclaredSet, own_names: list[str]) -> bool:
     )
 
 
-_GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate|ssn|account|isbn|barcode|ean", re.I)
-"""Names of numeric fields whose values come from outside the program."""
-
-
-def _colliding(declared_set: DeclaredSet, index: Derived, names: tuple[str, ...]) -> Finding:
-    count = number(_combinations(declared_set, names))
-    loss = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
-    says = (
-        f"{index.name!r} has {count} keys, of {listed(list(names))}, for {entities(declared_set.shape.count)}: {loss}."
-    )
-    remaining_names = [name for name in declared_set.key.fields if name not in names]
-    better = f"Append {listed(remaining_names)} to the RowKey of the index, so that each entity has its own key."
-    return COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, part_of(declared_set.name, index.name), says, better)
-
-
 def _second_read(query: MeasuredQuery) -> Iterator[Finding]:
     via = query.via
     if via is None:
         return
-    profile = query.of.profile(via)
-    returned = query.measured.returned
+    profile, returned = query.of.profile(via), query.measured.returned
     if profile.layout is not None:
         # The rows of the index are measured, too
         returned = min(returned, found_by(query.of.shape, query.query))
     more = returned * query.query.busiest
+    pattern = "inter_partition_index" if via.is_eventual else "intra_partition_index"
     if profile.finder == "find_all" and more >= _LISTED:
         says = (
             f"{query.query.name!r} reads a list and then {entities(returned)} one by one, "
             f"{often(query.query.busiest)}: {number(more)} reads a second."
         )
         better = "Use an index ordered by the value and the key instead: one range query reads them all."
-        yield SECOND_READ.finding(Severity.WARNING, _subject(query), says, better, pattern=_copies(via.is_eventual))
+        yield SECOND_READ.finding(Severity.WARNING, query, says, better, pattern=pattern)
     if profile.layout is not None and (missing := _missing(query, profile.layout)):
         severity = Severity.WARNING if more >= _READS_AGAIN else Severity.NOTE
-        says = (
-            f"{via.name!r} does not include {listed(missing)}, so {query.query.name!r} reads each entity again: "
-            f"{number(more)} extra reads a second."
-        )
-        better = f"Include {listed(missing)} in {via.name!r}, or all properties."
-        pattern = _copies(via.is_eventual)
-        yield SECOND_READ.finding(severity, _subject(query), says, better, pattern=pattern, fields=missing)
-
-
-def _subject(query: MeasuredQuery) -> str:
-    return part_of(query.of.name, query.query.name)
-
-
-def _copies(is_eventual: bool) -> str:
-    return "inter_partition_index" if is_eventual else "intra_partition_index"
+        words = {"index": repr(via.name), "missing": listed(missing), "more": number(more)}
+        yield SECOND_READ.finding(severity, query, pattern=pattern, fields=missing, **words)
 
 
 def _missing(query: MeasuredQuery, layout: RowLayout) -> list[str]:
     """Return the properties that a query needs and the index lacks."""
     if layout.include is None:
         return []
-    context = {*layout.include, *layout.key.fields, *query.of.key.fields}
-    return [name for name in query.query.select or query.of.shape.fields if name not in context]
+    held = {*layout.include, *layout.key.fields, *query.of.key.fields}
+    return [name for name in query.query.select or query.of.shape.fields if name not in held]
 
 
 def copies_take(declared_set: DeclaredSet) -> str:
     """Return the formatted size of a copy of each entity."""
     return size(primary_sizes(declared_set).row * declared_set.shape.count)
-
-
-RULES: Final = (
-    UNUSED_INDEX,
-    REDUNDANT_INDEX,
-    SECOND_READ,
-    INDEX_NOT_UNIQUE,
-    COLLIDING_INDEX_KEYS,
-)

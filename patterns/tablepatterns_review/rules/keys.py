@@ -11,22 +11,22 @@ from typing import Final
 from tablepatterns.figures import number, often, years_from_now
 from tablepatterns.key import Key
 
-from ..design.model import DeclaredSet, Field, Flaw, Shape
+from ..capacity.load import busiest_share
+from ..capacity.partitions import span_of
+from ..design.model import YEAR, DeclaredSet, Field, Flaw, Shape
 from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
 from ..measure.sample import coincidence_of, values_of
 from ..model import Finding, Severity
 from ..planner import is_sorted
-from .context import MeasuredQuery, RuleContext, key_of, unindexed, wanted, waste_severity
-from .rule import Rule, entities, listed, part_of
+from .context import MeasuredQuery, MeasuredWrite, RuleContext, key_of, unindexed, wanted, waste_severity
+from .rule import Rule, entities, listed
 
 _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001
 _ALL: Final = 1.05
 _MANY: Final = 1_000
 """Collisions per year."""
-_SECONDS: Final = {"Y": 31_557_600.0, "m": 2_629_800.0, "d": 86_400.0, "H": 3600.0, "M": 60.0, "S": 1.0, "f": 1e-6}
-_TICK: Final = 1e-6
 _WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name)s?$", re.IGNORECASE)
 KEY_CHANGES: Final = Rule(
     name="key-field-changes",
@@ -37,6 +37,11 @@ KEY_CHANGES: Final = Rule(
         "is not one transaction."
     ),
     guide="One-to-many relationships (moving an employee); eventually consistent transactions pattern",
+    says="{access} changes {fields_changed}, which is part of the {key} of {set}, {rate}.",
+    better=(
+        "Use values that never change as the key, such as a number, with an index for those that do; or move entities "
+        "with PartitionMove."
+    ),
     pattern="partition_move",
     why_not_automatic="the value that replaces it in the key must be chosen",
     about="write",
@@ -50,6 +55,10 @@ COLLIDING_KEYS: Final = Rule(
     ),
     why="PartitionKey and RowKey together must be unique: add an id to a timestamp.",
     guide="Compound key pattern; log data anti-pattern (date, time and message id)",
+    says=(
+        "The key of {set} consists of {names}: at the peak, {meets} other entities have the same one within a {span}."
+    ),
+    better="Append an id to the timestamp in the RowKey, such as {{{entity}Id:uuid}}.",
     pattern="compound_key",
 )
 UNPADDED: Final = Rule(
@@ -90,77 +99,113 @@ UNSAFE_KEY: Final = Rule(
     severity="a warning",
     why="Keys cannot contain '/', '\\', '#', '?' or control characters: such an entity is rejected.",
     guide="Characters not allowed in PartitionKey and RowKey values",
+    says="{field} is part of a key of {set}, and is likely to contain '/', '?' or '#'.",
+    better="Write it as {{{field}:escape}}, which escapes what a key cannot contain and keeps the order.",
     pattern="compound_key",
 )
+TEXT_ORDER: Final = Rule(
+    name="text-order",
+    finds="numbers or dates are stored in a key as text, and queried by range or order",
+    severity="a warning",
+    why="Keys are strings: numbers only sort as numbers if they are padded to one length.",
+    guide="Sorting data in the Table service",
+    says="{field} increases but is text: {access} gets '10' before '9', and '01.02.' before '31.01.'.",
+    better="Store it as a number or a timestamp, and write the key as {{{field}:010d}} or {{{field}:ticks}}.",
+    pattern="compound_key",
+)
+NARROW_NUMBER: Final = Rule(
+    name="narrow-number",
+    finds="a number in a key has too few digits for the declared growth",
+    severity="serious",
+    why="Numbers are padded to a fixed length so that they sort; one with more digits is rejected.",
+    guide="Sorting data in the Table service",
+    says="{field} has {digits} digits in the key of {set}, so it ends at {most}, which is reached {when}.",
+    better="Write it as {{{field}:0{width}d}}; widening a key later means rewriting every entity.",
+    pattern="compound_key",
+)
+_FLAWS: Final = {
+    "unpadded": UNPADDED,
+    "both-keys": BOTH_KEYS,
+    "overlap": OVERLAPPING,
+    "ambiguous": AMBIGUOUS,
+    "forbidden": UNSAFE_KEY,
+    "too-few": COLLIDING_KEYS,
+}
+_SERIOUS: Final = ("overlap", "forbidden", "too-few")
 
 
-def _unsound_keys(context: RuleContext) -> Iterator[Finding]:
-    """Yield findings about keys that change or collide."""
+def find_problems(context: RuleContext) -> Iterator[Finding]:
+    """Yield findings about the keys of each set and about their order."""
+    yield from _flawed(context)
+    too_few = {flaw.subject for flaw in context.design.flaws if flaw.kind == "too-few"}
     for declared_set in context.design.sets:
-        yield from _changing(context, declared_set)
-        if ("too-few", declared_set.name) not in {(flaw.kind, flaw.subject) for flaw in context.design.flaws}:
+        yield from chain.from_iterable(map(_changing, context.writes_of(declared_set)))
+        if declared_set.name not in too_few and not kind_of(declared_set).has_unique_keys:
             yield from _colliding(context, declared_set)
         yield from _unsafe(declared_set)
+        yield from _text(context, declared_set)
+        yield from _narrow(context, declared_set)
 
 
-def _changing(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    for write in context.writes_of(declared_set):
-        changed_names = [name for name in write.write.changes if name in declared_set.key.fields]
-        if write.write.operation != "update" or not changed_names:
-            continue
-        moves = any(name in declared_set.key.partition_fields for name in changed_names)
-        says = (
-            f"{write.write.name!r} changes {listed(changed_names)}, which is part of the "
-            f"{'PartitionKey' if moves else 'RowKey'} of {declared_set.name}, {often(write.write.rate)}."
-        )
-        better = (
-            "Use values that never change as the key, such as a number, with an index for those that do; or move "
-            "entities with PartitionMove."
-            if moves
-            else "Use values that never change as the key, with an index in the partition for those that do."
-        )
-        pattern = "partition_move" if moves else "intra_partition_index"
-        yield KEY_CHANGES.finding(
-            Severity.WARNING,
-            part_of(declared_set.name, write.write.name),
-            says,
-            better,
-            pattern=pattern,
-            fields=changed_names,
-        )
+def _flawed(context: RuleContext) -> Iterator[Finding]:
+    """Yield the corrections that reading the design made: the first of each kind for a key."""
+    for flaw in {(flaw.kind, flaw.subject): flaw for flaw in reversed(context.design.flaws)}.values():
+        is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(context, flaw))
+        severity = Severity.SERIOUS if is_serious else Severity.WARNING
+        yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better, fields=flaw.fields)
+
+
+def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
+    """Whether a query reads a range of the flawed field, or sorts by it."""
+    whole = flaw.subject.partition(": ")[0]
+    return any(
+        query.known.get(name, "=") != "=" or (query.query.order or "").lstrip("-") == name
+        for name in flaw.fields
+        for query in context.queries()
+        if query.of.name == whole
+    )
+
+
+def _changing(done: MeasuredWrite) -> Iterator[Finding]:
+    key = done.of.key
+    names = [name for name in done.write.changes if name in key.fields]
+    if done.write.operation != "update" or not names:
+        return
+    moves = not set(key.partition_fields).isdisjoint(names)
+    better = "Use values that never change as the key, with an index in the partition for those that do."
+    yield KEY_CHANGES.finding(
+        Severity.WARNING,
+        done,
+        better=None if moves else better,
+        pattern=None if moves else "intra_partition_index",
+        fields=names,
+        fields_changed=listed(names),
+        key="PartitionKey" if moves else "RowKey",
+        rate=often(done.write.rate),
+    )
 
 
 def _colliding(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    if kind_of(declared_set).has_unique_keys:
-        return
-    pieces = [piece for half in _halves(declared_set.key) for piece in half if piece.name]
-    fields = [declared_set.shape.fields.get(piece.name or "", Field()) for piece in pieces]
+    shape, pieces = declared_set.shape, _pieces(declared_set.key)
     clocks = [piece for piece in pieces if piece.is_clock]
     names = [piece.name or "" for piece in pieces]
-    own = [p for p, f in zip(pieces, fields, strict=True) if not p.is_clock and _is_own(f, names)]
-    if own:
+    other_names = [piece.name or "" for piece in pieces if not piece.is_clock]
+    if any(_is_own(shape.fields.get(name, Field()), names) for name in other_names):
         return
-    if not clocks or all(field.distinct is not None for field in fields):
+    if not clocks or all(shape.fields.get(name, Field()).distinct is not None for name in names):
         yield from _by_chance(declared_set, names)
         return
-    span = min(_length(piece) for piece in clocks)
-    rate = sum(write.write.busiest for write in context.writes_of(declared_set) if write.write.operation == "insert")
-    meets = rate * span * _share(declared_set, [piece for piece in pieces if not piece.is_clock])
-    other_names = [piece.name or "" for piece in pieces if not piece.is_clock]
-    coincidence = coincidence_of(declared_set.shape, other_names)
-    average = sum(write.write.rate for write in context.writes_of(declared_set) if write.write.operation == "insert")
+    span, span_name = min(span_of(piece) for piece in clocks)
+    inserts = [write.write for write in context.writes_of(declared_set) if write.write.operation == "insert"]
+    meets = sum(write.busiest for write in inserts) * span * busiest_share(shape, other_names)
+    average = sum(write.rate for write in inserts)
     # Two entities of the same microsecond hardly ever agree in the other fields
-    in_a_year = average * span * coincidence * average * _SECONDS["Y"] if span >= 1 else 0.0
+    in_a_year = average**2 * span * coincidence_of(shape, other_names) * YEAR if span >= 1 else 0.0
     if meets < _POSSIBLE and in_a_year < 1:
         return
     severity = Severity.SERIOUS if meets >= _CERTAIN or in_a_year >= _MANY else Severity.WARNING
-    says = (
-        f"The key of {declared_set.name} consists of {listed(names)}: at the peak, {number(meets)} other entities "
-        "have the same one "
-        f"within a {_spoken(span)}."
-    )
-    better = f"Append an id to the timestamp in the RowKey, such as {{{declared_set.shape.entity}Id:uuid}}."
-    yield COLLIDING_KEYS.finding(severity, declared_set.name, says, better)
+    words = {"names": listed(names), "meets": number(meets), "span": span_name}
+    yield COLLIDING_KEYS.finding(severity, declared_set, entity=shape.entity, **words)
 
 
 def _is_own(field: Field, names: list[str]) -> bool:
@@ -175,7 +220,7 @@ def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]
     unique.
     """
     shape = declared_set.shape
-    of_row = [piece.name for piece in _halves(declared_set.key)[1] if piece.name] or names
+    of_row = [piece.name for piece in pieces_of(declared_set.key.row_template) if piece.name] or names
     if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in of_row):
         return
     pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
@@ -187,7 +232,7 @@ def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]
         f"{entities(shape.count)}, about {number(pairs)} pairs have the same key."
     )
     better = f"Append an id to the RowKey that tells them apart, such as {{{shape.entity}Id:uuid}}."
-    yield COLLIDING_KEYS.finding(Severity.SERIOUS, declared_set.name, says, better)
+    yield COLLIDING_KEYS.finding(Severity.SERIOUS, declared_set, says, better)
 
 
 _NUMBERING: Final = re.compile(r"(id|no|nr|number|code|key|sku|slot|index|isbn|iban|version)$", re.IGNORECASE)
@@ -206,66 +251,11 @@ def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
     return shape.count * (shape.count - 1) / 2 * coincidence_of(shape, names)
 
 
-def _share(declared_set: DeclaredSet, pieces: list[Piece]) -> float:
-    share = 1.0
-    for piece in pieces:
-        share *= values_of(declared_set.shape, piece.name or "").share(1)
-    return share
-
-
-def _length(piece: Piece) -> float:
-    """Return the number of seconds that a formatted time stays the same."""
-    directives = re.findall("%(.)", piece.spec)
-    return _SECONDS.get(directives[-1], _TICK) if directives else _TICK
-
-
-def _spoken(span: float) -> str:
-    names = {31_557_600.0: "year", 2_629_800.0: "month", 86_400.0: "day", 3600.0: "hour", 60.0: "minute", 1.0: "second"}
-    return names.get(span, "microsecond")
-
-
-def _halves(key: Key) -> tuple[list[Piece], list[Piece]]:
-    return list(pieces_of(key.partition_template)), list(pieces_of(key.row_template))
-
-
-def _unsafe(declared_set: DeclaredSet) -> Iterator[Finding]:
-    for key in keys_of(declared_set):
-        for piece in (*_halves(key)[0], *_halves(key)[1]):
-            field = declared_set.shape.fields.get(piece.name or "", Field())
-            if piece.name and not piece.spec and field.type == "string" and _WITH_SLASHES.search(piece.name):
-                says = (
-                    f"{piece.name} is part of a key of {declared_set.name}, and is likely to contain '/', '?' or '#'."
-                )
-                better = (
-                    f"Write it as {{{piece.name}:escape}}, which escapes what a key cannot contain and keeps the order."
-                )
-                yield UNSAFE_KEY.finding(Severity.WARNING, declared_set.name, says, better, fields=[piece.name])
-                return
-
-
-TEXT_ORDER: Final = Rule(
-    name="text-order",
-    finds="numbers or dates are stored in a key as text, and queried by range or order",
-    severity="a warning",
-    why="Keys are strings: numbers only sort as numbers if they are padded to one length.",
-    guide="Sorting data in the Table service",
-    pattern="compound_key",
-)
-NARROW_NUMBER: Final = Rule(
-    name="narrow-number",
-    finds="a number in a key has too few digits for the declared growth",
-    severity="serious",
-    why="Numbers are padded to a fixed length so that they sort; one with more digits is rejected.",
-    guide="Sorting data in the Table service",
-    pattern="compound_key",
-)
-
-
-def _wrong_order(context: RuleContext) -> Iterator[Finding]:
-    """Yield findings about the order of the keys of each set."""
-    for declared_set in context.design.sets:
-        yield from _text(context, declared_set)
-        yield from _narrow(context, declared_set)
+def _pieces(key: Key) -> list[Piece]:
+    """Return the fields of both keys."""
+    return [
+        piece for template in (key.partition_template, key.row_template) for piece in pieces_of(template) if piece.name
+    ]
 
 
 def keys_of(declared_set: DeclaredSet) -> list[Key]:
@@ -273,23 +263,33 @@ def keys_of(declared_set: DeclaredSet) -> list[Key]:
     return [declared_set.key, *(profile.layout.key for _, profile in declared_set.profiles() if profile.layout)]
 
 
+def _unsafe(declared_set: DeclaredSet) -> Iterator[Finding]:
+    for piece in chain.from_iterable(map(_pieces, keys_of(declared_set))):
+        name = piece.name or ""
+        field = declared_set.shape.fields.get(name, Field())
+        if not piece.spec and field.type == "string" and _WITH_SLASHES.search(name):
+            yield UNSAFE_KEY.finding(Severity.WARNING, declared_set, fields=[name], field=name)
+            return
+
+
 def _text(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     in_keys = {name for key in keys_of(declared_set) for name in key.row_fields}
+    queries = context.queries_of(declared_set)
     wanted: dict[str, str] = {}
-    for query in context.queries_of(declared_set):
+    for query in queries:
         by_order = [query.query.order.removeprefix("-")] if query.query.order else []
         ranged = [name for name, how in query.known.items() if how != "="]
         for name in (*ranged, *by_order):
-            wanted.setdefault(name, query.query.name)
-    is_reported = False
-    for name, field in declared_set.shape.fields.items():
-        if field.type == "string" and field.order == "rising" and name in wanted and name in in_keys:
-            says = f"{name} increases but is text: {wanted[name]!r} gets '10' before '9', and '01.02.' before '31.01.'."
-            better = f"Store it as a number or a timestamp, and write the key as {{{name}:010d}} or {{{name}:ticks}}."
-            yield TEXT_ORDER.finding(Severity.WARNING, declared_set.name, says, better, fields=[name])
-            is_reported = True
-    if not is_reported:
-        yield from islice(chain.from_iterable(map(_unsorted, context.queries_of(declared_set))), 1)
+            wanted.setdefault(name, repr(query.query.name))
+    names = [
+        name
+        for name, field in declared_set.shape.fields.items()
+        if field.type == "string" and field.order == "rising" and name in wanted and name in in_keys
+    ]
+    for name in names:
+        yield TEXT_ORDER.finding(Severity.WARNING, declared_set, fields=[name], field=name, access=wanted[name])
+    if not names:
+        yield from islice(chain.from_iterable(map(_unsorted, queries)), 1)
 
 
 def _unsorted(query: MeasuredQuery) -> Iterator[Finding]:
@@ -304,97 +304,26 @@ def _unsorted(query: MeasuredQuery) -> Iterator[Finding]:
                 f"{entities(measured_set.examined)} to return {number(wanted(measured_set))}."
             )
             better = f"Write it as {{{name}:escape}}, which keeps the order, or store a number or a timestamp."
-            yield TEXT_ORDER.finding(Severity.WARNING, query.of.name, says, better, fields=[name])
+            yield TEXT_ORDER.finding(Severity.WARNING, query.of, says, better, fields=[name])
             return
 
 
 def _narrow(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    seen_names: set[str] = set()
-    for key in keys_of(declared_set):
-        for piece in (*pieces_of(key.partition_template), *pieces_of(key.row_template)):
-            if (
-                piece.name
-                and piece.width
-                and piece.spec[-1:] == "d"
-                and not piece.is_clock
-                and piece.name not in seen_names
-            ):
-                seen_names.add(piece.name)
-                digits = piece.width - piece.spec.startswith("+")
-                yield from _one_narrow(context, declared_set, piece.name, digits)
-
-
-def _one_narrow(context: RuleContext, declared_set: DeclaredSet, name: str, digits: int) -> Iterator[Finding]:
-    field = declared_set.shape.fields.get(name)
-    if field is None:
-        return
-    # A field that is numbered within another one restarts for each of its values
-    within = field.within
-    share = values_of(declared_set.shape, within).share(1) if within and within in declared_set.shape.fields else 1.0
-    now = field.distinct or math.ceil(declared_set.shape.count * share)
-    growth = 0.0 if field.distinct else declared_set.shape.growth * share
-    most = 10**digits - 1
-    if now + growth * context.design.years <= most:
-        return
-    when = years_from_now((most - now) / growth if now < most and growth else 0)
-    says = (
-        f"{name} has {digits} digits in the key of {declared_set.name}, so it ends at {number(most)}, "
-        f"which is reached {when}."
-    )
-    wide = len(str(int(now + growth * context.design.years))) + 2
-    better = f"Write it as {{{name}:0{wide}d}}; widening a key later means rewriting every entity."
-    yield NARROW_NUMBER.finding(Severity.SERIOUS, declared_set.name, says, better, fields=[name])
-
-
-_FLAWS: Final = {
-    "unpadded": UNPADDED,
-    "both-keys": BOTH_KEYS,
-    "overlap": OVERLAPPING,
-    "ambiguous": AMBIGUOUS,
-    "forbidden": UNSAFE_KEY,
-    "too-few": COLLIDING_KEYS,
-}
-_SERIOUS: Final = ("overlap", "forbidden", "too-few")
-
-
-def _flawed(context: RuleContext) -> Iterator[Finding]:
-    """Yield the corrections that reading the design made, each kind once per key."""
-    reported: set[tuple[str, str]] = set()
-    for flaw in context.design.flaws:
-        if (flaw.kind, flaw.subject) in reported:
+    numbers: dict[str, int] = {}
+    for piece in chain.from_iterable(map(_pieces, keys_of(declared_set))):
+        if piece.name and piece.width and piece.spec[-1:] == "d" and not piece.is_clock:
+            numbers.setdefault(piece.name, piece.width - piece.spec.startswith("+"))
+    shape = declared_set.shape
+    for name, digits in numbers.items():
+        field = shape.fields.get(name)
+        if field is None:
             continue
-        reported.add((flaw.kind, flaw.subject))
-        is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(context, flaw))
-        severity = Severity.SERIOUS if is_serious else Severity.WARNING
-        yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better, fields=flaw.fields)
-
-
-def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
-    """Whether a query reads a range of the flawed field, or sorts by it."""
-    whole = flaw.subject.partition(": ")[0]
-    return any(
-        query.known.get(name, "=") != "=" or (query.query.order or "").lstrip("-") == name
-        for name in flaw.fields
-        for query in context.queries()
-        if query.of.name == whole
-    )
-
-
-RULES: Final = (
-    KEY_CHANGES,
-    UNPADDED,
-    BOTH_KEYS,
-    OVERLAPPING,
-    AMBIGUOUS,
-    COLLIDING_KEYS,
-    UNSAFE_KEY,
-    TEXT_ORDER,
-    NARROW_NUMBER,
-)
-
-
-def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield findings about the keys of each set and about their order."""
-    yield from _flawed(context)
-    yield from _unsound_keys(context)
-    yield from _wrong_order(context)
+        # A field that is numbered within another one restarts for each of its values
+        share = values_of(shape, field.within).share(1) if field.within and field.within in shape.fields else 1.0
+        now = field.distinct or math.ceil(shape.count * share)
+        growth = 0.0 if field.distinct else shape.growth * share
+        most, then = 10**digits - 1, now + growth * context.design.years
+        if then > most:
+            when = years_from_now((most - now) / growth if now < most and growth else 0)
+            words = {"digits": str(digits), "most": number(most), "when": when, "width": str(len(str(int(then))) + 2)}
+            yield NARROW_NUMBER.finding(Severity.SERIOUS, declared_set, fields=[name], field=name, **words)

@@ -1,4 +1,4 @@
-"""Find entities that are deleted one by one, or never."""
+"""Find entities that are deleted one by one or never, and archives that contradict a retention or the rates."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from tablepatterns.figures import number, plural
+from tablepatterns.filters import QueryClass
 
-from ..design.archives import is_of_archive
-from ..design.model import DAY, YEAR, DeclaredLog, DeclaredSet
+from ..design.archives import archive_set, is_of_archive
+from ..design.model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet
 from ..model import Finding, Severity
-from .context import RuleContext
-from .rule import Rule, entities
+from .context import MeasuredQuery, MeasuredWrite, RuleContext
+from .rule import Rule, entities, severity_of
 
 _THOUSANDS: Final = 1_000
 _TEN_THOUSANDS: Final = 10_000
@@ -25,6 +26,8 @@ DELETE_BY_ENTITY: Final = Rule(
     severity=f"a warning from {number(_TEN_THOUSANDS)} a day, a note from {number(_THOUSANDS)}",
     why="Each entity is found and then deleted; a table is dropped with one request, whatever it contains.",
     guide="High volume delete pattern",
+    says="{deleted} of {set} are found and deleted one by one every day.",
+    better="Use a table per day, week or month (PeriodTables), and drop expired tables: 1 transaction each.",
     pattern="period_tables",
 )
 UNBOUNDED_GROWTH: Final = Rule(
@@ -33,6 +36,8 @@ UNBOUNDED_GROWTH: Final = Rule(
     severity="a warning from a billion entities a year, a note from a hundred million",
     why="Data that is deleted together should be stored together from the start; that is hard to change later.",
     guide="High volume delete pattern",
+    says="{added} a year are added to {subject}, and none is ever deleted.",
+    better="Declare a retention and use a table per period, or move old entities to an archive.",
     pattern="period_tables",
     why_not_automatic="how long entities must be kept is a decision of the business",
 )
@@ -42,9 +47,60 @@ GROWTH_MISMATCH: Final = Rule(
     severity="a warning if one is more than twice the other",
     why="Estimate both capacity and transactions when you evaluate a design.",
     guide="Cost considerations",
+    says="The writes of {set} add {added} a year, and the declared growth is {growth}.",
+    better="Declare the growth, or a retention: limits and costs are calculated from them.",
     why_not_automatic="which of the figures is right, only you know",
 )
-RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
+_GUIDE: Final = "Eventually consistent transactions pattern"
+_LONGEST_CLASSES: Final = (QueryClass.PARTITION_SCAN, QueryClass.TABLE_SCAN)
+ARCHIVE_OR_RETENTION: Final = Rule(
+    name="archive-or-retention",
+    finds="a set has both an archive and a retention, and one of them leaves nothing to the other",
+    severity="a warning",
+    why="An entity leaves the active set once: a worker moves it to the archive, or it is deleted.",
+    guide=f"{_GUIDE}; high volume delete pattern",
+    says=("Entities of {set} are archived after {after}, so the retention of {retention} never deletes one."),
+    better="Declare how long {place} keeps them instead.",
+    pattern="archive",
+    why_not_automatic="which entities are kept, and how long, is a decision of the business",
+)
+ARCHIVE_BACKLOG: Final = Rule(
+    name="archive-backlog",
+    finds="far more entities are old enough for the archive than are added within its days",
+    severity=f"a note from {number(_TEN_THOUSANDS)} more than {number(_FOUR_TIMES)} times as many",
+    why="A worker moves entities one by one, so an archive that is new to a large set has a long first run.",
+    guide=_GUIDE,
+    says=(
+        "{set} has {count}, and {added} are added within the {after} after which they are archived: the first run "
+        "moves the others{cost}."
+    ),
+    better="Declare the count that is left after the first run, and run that at a limited rate in quiet hours.",
+    why_not_automatic="either the count or the rates are wrong, or the first run must be planned",
+)
+ARCHIVE_EMPTIES_SET: Final = Rule(
+    name="archive-empties-set",
+    finds="an archive takes more entities than are added, until none is left",
+    severity="a warning if that is within the years of the design",
+    why="Estimate both capacity and transactions when you evaluate a design.",
+    guide="Cost considerations",
+    says="The archive takes {rate} a year from {set}, which has {count}: after {years}, none is left.",
+    better="Declare after_days instead of the rate, or the growth that the inserts lead to.",
+    why_not_automatic="either the rate of the archive or the growth is wrong",
+)
+ARCHIVE_WITHOUT_BENEFIT: Final = Rule(
+    name="archive-without-benefit",
+    finds="entities are moved to another table, although no query of the set takes longer because of them",
+    severity="a note",
+    why="A point query or a short range costs the same in a large table; only scans read all entities.",
+    guide="Designing for querying; cost considerations",
+    says=(
+        "Every query of {set} reads the same with or without old entities, and a table costs the same: each move to "
+        "{target} takes {transactions} and saves none."
+    ),
+    better="Keep the entities where they are, or archive them to blobs, where a GB costs less.",
+    why_not_automatic="there may be other reasons, such as who may read the active entities",
+    about="write",
+)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
@@ -52,27 +108,32 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
     for declared_set in context.design.sets:
         yield from _deleted(context, declared_set)
         yield from _kept(context, declared_set)
+        if declared_set.archive is not None:
+            yield from _archived(context, declared_set, declared_set.archive)
     for log in context.design.logs:
-        yield from _logged(log)
+        added = log.rate * YEAR
+        severity = severity_of(added, warning=_TOO_MANY, note=_MANY)
+        if log.retention_days is None and severity is not None:
+            better = "Declare retention_days, and call drop_before every day: deletes of blobs are free."
+            words = {"added": plural(added, "entry")}
+            yield UNBOUNDED_GROWTH.finding(severity, log.name, better=better, pattern="blob_log", **words)
 
 
 def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> float:
-    writes = [write.write for write in context.writes_of(declared_set) if not is_of_archive(declared_set, write.write)]
+    """Return the rate of the declared writes of a kind, without those that follow from a retention or an archive."""
+    writes = [write.write for write in context.writes_of(declared_set) if not write.measured.is_implied]
     return sum(write.rate for write in writes if write.operation == operation)
 
 
 def _deleted(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     retention = declared_set.retention
-    if retention is not None and retention.by == "table":
+    if (retention is not None and retention.by == "table") or (retention is None and not _ages(declared_set)):
         return
     # As many entities expire as are inserted
-    gone = _rate(context, declared_set, "insert") if retention is not None else _rate(context, declared_set, "delete")
-    if gone * DAY < _THOUSANDS or (retention is None and not _ages(declared_set)):
-        return
-    severity = Severity.WARNING if gone * DAY >= _TEN_THOUSANDS else Severity.NOTE
-    says = f"{entities(gone * DAY)} of {declared_set.name} are found and deleted one by one every day."
-    better = "Use a table per day, week or month (PeriodTables), and drop expired tables: 1 transaction each."
-    yield DELETE_BY_ENTITY.finding(severity, declared_set.name, says, better)
+    gone = _rate(context, declared_set, "delete" if retention is None else "insert") * DAY
+    severity = severity_of(gone, warning=_TEN_THOUSANDS, note=_THOUSANDS)
+    if severity is not None:
+        yield DELETE_BY_ENTITY.finding(severity, declared_set, deleted=entities(gone))
 
 
 def _ages(declared_set: DeclaredSet) -> bool:
@@ -83,51 +144,31 @@ def _ages(declared_set: DeclaredSet) -> bool:
 def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     """Yield a finding if a set grows without end, or its writes contradict its growth."""
     if declared_set.retention is not None:
-        yield from _expired(context, declared_set)
+        yield from _expired(context, declared_set, declared_set.retention.days)
         return
+    shape, is_archived = declared_set.shape, declared_set.archive is not None
     inserted = _rate(context, declared_set, "insert") * YEAR
-    added = (_rate(context, declared_set, "insert") - _rate(context, declared_set, "delete")) * YEAR
-    growth = declared_set.shape.growth
-    if declared_set.archive is not None and not growth:
+    added, growth = inserted - _rate(context, declared_set, "delete") * YEAR, shape.growth
+    if is_archived and not growth:
         # The archive takes what is added
         return
-    if declared_set.archive is None and declared_set.shape.moves.received:
-        inserted, added = (rate + declared_set.shape.moves.received_rate * YEAR for rate in (inserted, added))
-        growth = declared_set.shape.net_growth
-    if declared_set.archive is None and max(added, growth) >= _MANY:
-        more = max(added, growth)
-        severity = Severity.WARNING if more >= _TOO_MANY else Severity.NOTE
-        says = f"{entities(more)} a year are added to {declared_set.name}, and none is ever deleted."
-        better = "Declare a retention and use a table per period, or move old entities to an archive."
-        yield UNBOUNDED_GROWTH.finding(severity, declared_set.name, says, better)
-    elif added > _TWICE * growth + max(_TEN_THOUSANDS, declared_set.shape.count):
-        says = (
-            f"The writes of {declared_set.name} add {entities(added)} a year, and the declared growth is "
-            f"{number(growth)}."
-        )
-        better = "Declare the growth, or a retention: limits and costs are calculated from them."
-        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set.name, says, better)
-    elif inserted and growth > _TWICE * max(0.0, added) + max(_TEN_THOUSANDS, declared_set.shape.count):
-        says = (
-            f"The writes of {declared_set.name} add {entities(max(0.0, added))} a year, and the declared growth is "
-            f"{number(growth)}."
-        )
+    if not is_archived and shape.moves.received:
+        inserted, added = (rate + shape.moves.received_rate * YEAR for rate in (inserted, added))
+        growth = shape.net_growth
+    severity = severity_of(max(added, growth), warning=_TOO_MANY, note=_MANY)
+    tolerated = max(_TEN_THOUSANDS, shape.count)
+    words = {"added": entities(max(0.0, added)), "growth": number(growth)}
+    if not is_archived and severity is not None:
+        yield UNBOUNDED_GROWTH.finding(severity, declared_set, added=entities(max(added, growth)))
+    elif added > _TWICE * growth + tolerated:
+        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set, **words)
+    elif inserted and growth > _TWICE * max(0.0, added) + tolerated:
         better = "Declare all inserts, or the growth that they lead to: limits and costs are calculated from both."
-        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set.name, says, better)
+        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set, better=better, **words)
 
 
-def _logged(log: DeclaredLog) -> Iterator[Finding]:
-    added = log.rate * YEAR
-    if log.retention_days is None and added >= _MANY:
-        severity = Severity.WARNING if added >= _TOO_MANY else Severity.NOTE
-        says = f"{plural(added, 'entry')} a year are added to {log.name}, and none is ever deleted."
-        better = "Declare retention_days, and call drop_before every day: deletes of blobs are free."
-        yield UNBOUNDED_GROWTH.finding(severity, log.name, says, better, pattern="blob_log")
-
-
-def _expired(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+def _expired(context: RuleContext, declared_set: DeclaredSet, days: float) -> Iterator[Finding]:
     """Yield a finding if a set has far more entities than the retained days have inserts."""
-    days = declared_set.retention.days if declared_set.retention else 0.0
     count, there = _rate(context, declared_set, "insert") * DAY * days, declared_set.shape.count
     if count and there > _FOUR_TIMES * count + _TEN_THOUSANDS:
         says = (
@@ -135,4 +176,63 @@ def _expired(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findin
             f"{number(there)}."
         )
         better = "Declare the count that the inserts lead to within the retention, or the other rate."
-        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set.name, says, better)
+        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set, says, better)
+
+
+def _archived(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
+    writes = context.writes_of(declared_set)
+    move = next((write for write in writes if is_of_archive(declared_set, write.write)), None)
+    yield from _with_retention(declared_set, policy)
+    yield from _backlog(context, declared_set, policy, move)
+    yield from _emptied(context, declared_set, policy)
+    yield from _without_benefit(context, declared_set, move)
+
+
+def _with_retention(declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
+    retention, days = declared_set.retention, policy.after_days
+    if retention is None or days is None or policy.rate is not None:
+        return
+    after, retained = plural(days, "day"), plural(retention.days, "day")
+    says = better = None
+    if policy.is_late(retention):
+        says = f"Entities of {declared_set.name} are deleted after {retained}, before they are archived after {after}."
+        better = f"Archive them earlier, and declare how long {policy.place} keeps them instead."
+    words = {"after": after, "retention": retained, "place": policy.place}
+    yield ARCHIVE_OR_RETENTION.finding(Severity.WARNING, declared_set, says, better, **words)
+
+
+def _backlog(
+    context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy, move: MeasuredWrite | None
+) -> Iterator[Finding]:
+    """Yield a finding if most entities are older than the archive's days."""
+    shape, days = declared_set.shape, policy.after_days or 0.0
+    added_rate = _rate(context, declared_set, "insert") - _rate(context, declared_set, "delete")
+    added_rate += shape.moves.received_rate
+    added = max(shape.growth / YEAR_DAYS, added_rate * DAY) * days
+    if policy.is_late(declared_set.retention) or not added or shape.count <= _FOUR_TIMES * added + _TEN_THOUSANDS:
+        return
+    cost = "" if move is None else f", {number((shape.count - added) * move.measured.transactions)} transactions"
+    words = {"count": entities(shape.count), "added": number(added), "after": plural(days, "day"), "cost": cost}
+    yield ARCHIVE_BACKLOG.finding(Severity.NOTE, declared_set, **words)
+
+
+def _emptied(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
+    shape = declared_set.shape
+    if policy.rate is not None and shape.count and context.entities_then(declared_set) <= 0:
+        years = plural(round(-shape.count / shape.net_growth, 1), "year")
+        words = {"rate": entities(policy.rate * YEAR), "count": number(shape.count), "years": years}
+        yield ARCHIVE_EMPTIES_SET.finding(Severity.WARNING, declared_set, **words)
+
+
+def _without_benefit(context: RuleContext, declared_set: DeclaredSet, move: MeasuredWrite | None) -> Iterator[Finding]:
+    target = archive_set(context.design, declared_set)
+    queries = [query for query in context.queries_of(declared_set) if not query.query.archived]
+    if target is not None and move is not None and queries and not any(map(_reads_more, queries)):
+        transactions = plural(move.measured.transactions, "transaction")
+        yield ARCHIVE_WITHOUT_BENEFIT.finding(Severity.NOTE, move, target=target.name, transactions=transactions)
+
+
+def _reads_more(query: MeasuredQuery) -> bool:
+    """Whether a query reads more if there are more entities."""
+    query_class = query.measured.query_class
+    return query_class in _LONGEST_CLASSES or (query_class is QueryClass.RANGE and query.query.take is None)

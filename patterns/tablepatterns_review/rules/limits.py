@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from tablepatterns.figures import amount, number, often, size, years_from_now
@@ -17,8 +17,8 @@ from tablepatterns.limits import (
     PARTITION_ENTITIES_PER_SECOND,
 )
 
-from ..design.model import DeclaredSet, Field, Query
-from ..model import About, Finding, LimitUse, Severity
+from ..design.model import DeclaredSet, Field
+from ..model import Finding, LimitUse, Severity
 from .context import ONCE_AN_HOUR, MeasuredQuery, RuleContext, in_order, waste_severity
 from .rule import Rule, entities, part_of
 
@@ -30,6 +30,8 @@ VALUE_TOO_LARGE: Final = Rule(
     severity=_LEVELS,
     why=f"A string or binary property holds up to {size(MAX_STRING_BYTES)}: store larger values in a blob.",
     guide="Large entities pattern",
+    says="A property of {subject} takes up to {now}{limited}",
+    better="Store the large values in blobs (LargeProperties).",
     pattern="large_properties",
 )
 ENTITY_TOO_LARGE: Final = Rule(
@@ -38,6 +40,8 @@ ENTITY_TOO_LARGE: Final = Rule(
     severity=_LEVELS,
     why=f"An entity holds at most {size(MAX_ENTITY_BYTES)}: store the rest in a blob, or in a second entity.",
     guide="Large entities pattern; wide entities pattern",
+    says="An entity of {subject} takes up to {now}{limited}",
+    better="Split the entity over several rows (WideEntity), or store its large values in blobs (LargeProperties).",
     pattern="wide_entity",
 )
 TOO_MANY_PROPERTIES: Final = Rule(
@@ -47,6 +51,8 @@ TOO_MANY_PROPERTIES: Final = Rule(
     why=f"An entity holds at most {MAX_CUSTOM_PROPERTIES} properties besides the system properties: spread more over "
     "several entities.",
     guide="Wide entities pattern; data series pattern",
+    says="An entity of {subject} has {now} properties{limited}",
+    better="Split the entity over several rows (WideEntity), or store numbers of one kind as a DataSeries.",
     pattern="wide_entity",
 )
 LIST_TOO_LONG: Final = Rule(
@@ -58,8 +64,13 @@ LIST_TOO_LONG: Final = Rule(
         "it over several rows."
     ),
     guide="Index entities pattern",
+    says="The longest list of {subject} takes {now}{limited}",
+    better=(
+        "Spread each list over several rows (spread), store it in blobs (InBlobs), or use an index with a copy per "
+        "entity."
+    ),
     pattern="index_entities",
-    about="derived",
+    about="index",
 )
 KEY_TOO_LONG: Final = Rule(
     name="key-too-long",
@@ -67,6 +78,8 @@ KEY_TOO_LONG: Final = Rule(
     severity=_LEVELS,
     why=f"PartitionKey and RowKey hold up to {size(2 * MAX_KEY_UNITS)} each, which is {MAX_KEY_UNITS} characters.",
     guide="Capacity considerations",
+    says="The {key} of {subject} has up to {now} characters{limited}",
+    better="Use a shorter key, such as a hash or a number.",
     pattern="compound_key",
     why_not_automatic="the field that is shortened must be chosen",
 )
@@ -76,6 +89,8 @@ TRANSACTION_TOO_LARGE: Final = Rule(
     severity=_LEVELS,
     why=f"An entity group transaction holds at most {MAX_TRANSACTION_OPERATIONS} entities and a payload of 4 MB.",
     guide="Entity group transactions",
+    says="A transaction of {subject} changes {now} rows{limited}",
+    better="Use fewer indexes in the partition.",
     pattern="eventual_transaction",
     why_not_automatic="which rows may follow later must be decided",
     about="write",
@@ -86,6 +101,8 @@ ACCOUNT_FULL: Final = Rule(
     severity=_LEVELS,
     why="The capacity of a storage account is limited.",
     guide="Capacity considerations",
+    says="The account of {subject} stores {now}{limited}",
+    better="Move old entities to an archive, or use several accounts.",
     pattern="archive",
     why_not_automatic="what may be archived or stored in another account must be decided",
     about="account",
@@ -96,6 +113,10 @@ QUEUE_TARGET: Final = Rule(
     severity=_LEVELS,
     why="A queue handles about 2,000 messages of 1 KiB a second.",
     guide="Scalability targets; eventually consistent transactions pattern",
+    says="The writes of {subject} send and delete {now} messages a second{limited}",
+    better=(
+        "Use indexes in the partition of the entity, which need no messages, or divide the set over several tables."
+    ),
     pattern="intra_partition_index",
 )
 ARCHIVE_TOO_FAST: Final = Rule(
@@ -104,6 +125,8 @@ ARCHIVE_TOO_FAST: Final = Rule(
     severity=_LEVELS,
     why="A queue handles about 2,000 messages of 1 KiB a second.",
     guide="Scalability targets; eventually consistent transactions pattern",
+    says="The moves of {subject} send and delete {now} messages a second{limited}",
+    better="Archive more evenly over the day, with a lower peak.",
     pattern="archive",
     why_not_automatic="when entities are archived must be decided",
     about="write",
@@ -114,6 +137,8 @@ LIMIT_EXCEEDED: Final = Rule(
     severity="serious now; a warning where it is exceeded within the declared growth",
     why="The service rejects or throttles requests that exceed its limits.",
     guide="Capacity considerations; scalability targets",
+    says="{subject}: {limit}: {now}{growth}; the limit is {most}.",
+    better="Read, write or keep less at a time, or divide it over several keys.",
     why_not_automatic="the limit decides what has to change",
 )
 REJECTED: Final = Rule(
@@ -122,6 +147,8 @@ REJECTED: Final = Rule(
     severity="serious",
     why="The call fails for every entity of the declared size.",
     guide="Limits per entity; entity group transactions",
+    says="{access} of {set} is rejected: {reason}.",
+    better="Change the key, the sizes or the parts of the set so that the call succeeds.",
     why_not_automatic="the reason of the rejection decides what has to change",
 )
 LONG_ANSWER: Final = Rule(
@@ -130,98 +157,93 @@ LONG_ANSWER: Final = Rule(
     severity="a note",
     why="A query that takes longer than five seconds returns a continuation token, and needs another request.",
     guide="Retrieving large numbers of entities from a query",
+    says="{access} reads {now} entities of one partition{growth}; a partition serves {most} in five seconds.",
+    better="Read it page by page as needed, divide the range, or keep a summary of what you need.",
     pattern="parallel_reads",
     why_not_automatic="the answer must be divided, or fewer results be read, by your code",
     about="query",
 )
-
-
-@dataclass(frozen=True)
-class _LimitText:
-    """The texts of a finding about a limit.
-
-    :param says: the sentence, with the placeholders `whose` and `amount`
-    """
-
-    rule: Rule
-    says: str
-    better: str
-
-
-_KEY: Final = "Use a shorter key, such as a hash or a number."
-_LIMIT_TEXTS: Final[Mapping[str, _LimitText]] = {
-    "bytes of a property": _LimitText(
-        VALUE_TOO_LARGE,
-        "A property of {whose} takes up to {amount}",
-        "Store the large values in blobs (LargeProperties).",
-    ),
-    "bytes of an entity": _LimitText(
-        ENTITY_TOO_LARGE,
-        "An entity of {whose} takes up to {amount}",
-        "Split the entity over several rows (WideEntity), or store its large values in blobs (LargeProperties).",
-    ),
-    "properties of an entity": _LimitText(
-        TOO_MANY_PROPERTIES,
-        "An entity of {whose} has {amount} properties",
-        "Split the entity over several rows (WideEntity), or store numbers of one kind as a DataSeries.",
-    ),
-    "bytes of a list of entities": _LimitText(
-        LIST_TOO_LONG,
-        "The longest list of {whose} takes {amount}",
-        "Spread each list over several rows (spread), store it in blobs (InBlobs), or use an index "
-        "with a copy per entity.",
-    ),
-    "characters of a PartitionKey": _LimitText(
-        KEY_TOO_LONG, "The PartitionKey of {whose} has up to {amount} characters", _KEY
-    ),
-    "characters of a RowKey": _LimitText(KEY_TOO_LONG, "The RowKey of {whose} has up to {amount} characters", _KEY),
-    "operations of a transaction": _LimitText(
+_FEWEST: Final = 10
+_PROPERTIES: Final = 3
+_MOST_POINTS: Final = 10_000
+"""The largest series to suggest as properties; more points are better packed into one property or stored in blobs."""
+_NOTICEABLE: Final = 0.1 * PARTITION_ENTITIES_PER_SECOND
+_NUMBERS: Final = ("int32", "int64", "double", "boolean")
+SLOTS_AS_ENTITIES: Final = Rule(
+    name="slots-as-entities",
+    finds="the points of a series are separate small entities, but are read together",
+    severity=f"a warning from {number(_NOTICEABLE)} such entities a second, otherwise a note",
+    why="A series that is read as a whole belongs in one entity: one point query reads it.",
+    guide="Data series pattern",
+    says="{access} reads {returned} of {set}, one for each {slot}, {rate}: {read} a second.",
+    better="Store them as {points} properties of {rows} (DataSeries{split}): a merge sets one.",
+    pattern="data_series",
+    why_not_automatic="the number and the name of the points must be chosen",
+)
+_LIMIT_RULES: Final[Mapping[str, Rule]] = {
+    "bytes of a property": VALUE_TOO_LARGE,
+    "bytes of an entity": ENTITY_TOO_LARGE,
+    "properties of an entity": TOO_MANY_PROPERTIES,
+    "bytes of a list of entities": LIST_TOO_LONG,
+    "characters of a PartitionKey": KEY_TOO_LONG,
+    "characters of a RowKey": KEY_TOO_LONG,
+    "operations of a transaction": TRANSACTION_TOO_LARGE,
+    "bytes of a transaction": replace(
         TRANSACTION_TOO_LARGE,
-        "A transaction of {whose} changes {amount} rows",
-        "Use fewer indexes in the partition.",
+        says="A transaction of {subject} takes up to {now}{limited}",
+        better="Include fewer properties in the indexes of the partition, or use fewer indexes.",
     ),
-    "bytes of a transaction": _LimitText(
-        TRANSACTION_TOO_LARGE,
-        "A transaction of {whose} takes up to {amount}",
-        "Include fewer properties in the indexes of the partition, or use fewer indexes.",
-    ),
-    "messages of a queue in a second": _LimitText(
-        QUEUE_TARGET,
-        "The writes of {whose} send and delete {amount} messages a second",
-        "Use indexes in the partition of the entity, which need no messages, or divide the set over several tables.",
-    ),
-    "messages of an archive in a second": _LimitText(
-        ARCHIVE_TOO_FAST,
-        "The moves of {whose} send and delete {amount} messages a second",
-        "Archive more evenly over the day, with a lower peak.",
-    ),
-    "bytes of the account": _LimitText(
-        ACCOUNT_FULL,
-        "The account of {whose} stores {amount}",
-        "Move old entities to an archive, or use several accounts.",
-    ),
+    "messages of a queue in a second": QUEUE_TARGET,
+    "messages of an archive in a second": ARCHIVE_TOO_FAST,
+    "bytes of the account": ACCOUNT_FULL,
 }
+_VALUE: Final = "bytes of a property"
+_FOLLOWING: Final = ("bytes of an entity", "bytes of a transaction")
+"""The limits that are exceeded only because a value is too large."""
 _SLOW: Final = "entities that a partition serves in 5 s"
+
+
+def find_problems(context: RuleContext) -> Iterator[Finding]:
+    """Yield the limits that are exceeded or near, and series stored as many small entities."""
+    yield from _limits_in_sight(context)
+    yield from _rejected(context)
+    for declared_set in context.design.sets:
+        yield from _slots(context, declared_set)
 
 
 def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
     """Yield the limits that are exceeded or near; if a set has values that are too large, report only those values."""
-    large = {
-        limit_use.subject
-        for limit_use in context.in_sight
-        if limit_use.limit == "bytes of a property" and limit_use.reached is not None
-    }
-    for limit_use in context.in_sight:
-        severity = _severity(limit_use)
-        if severity is None or (limit_use.limit != "bytes of a property" and _follows(limit_use, large)):
+    large = {use.subject for use in context.in_sight if use.limit == _VALUE and use.reached is not None}
+    sets = {declared_set.name: declared_set for declared_set in context.design.sets}
+    for use in context.in_sight:
+        severity = _severity(use)
+        if severity is None or (use.subject.partition(": ")[0] in large and use.limit in _FOLLOWING):
             continue
-        if limit_use.limit in _LIMIT_TEXTS:
-            text = _LIMIT_TEXTS[limit_use.limit]
-            declared_set = next((one for one in context.design.sets if one.name == limit_use.subject), None)
-            fields = large_fields(declared_set) if declared_set is not None and text.rule is VALUE_TOO_LARGE else ()
-            yield text.rule.finding(severity, limit_use.subject, _says(limit_use, text), text.better, fields=fields)
-        elif limit_use.limit == _SLOW:
-            yield from _slow(context, limit_use)
+        if use.limit in _LIMIT_RULES:
+            fields = large_fields(sets[use.subject]) if use.limit == _VALUE else ()
+            yield _LIMIT_RULES[use.limit].finding(severity, use.subject, fields=fields, **_words(use))
+        elif use.limit == _SLOW:
+            yield from _slow(context, use)
+
+
+def _severity(use: LimitUse) -> Severity | None:
+    if use.reached is not None:
+        return Severity.SERIOUS
+    # Values that do not grow are declared with their maximum, so they stay below the limit
+    return Severity.WARNING if use.then >= _NEAR * use.most and use.then > use.now else None
+
+
+def _words(use: LimitUse) -> dict[str, str]:
+    """Return the words on the use of a limit."""
+    now, then, most = (amount(value, use.limit) for value in (use.now, use.then, use.most))
+    growth = f", and {then} at the end of the growth" if use.then != use.now else ""
+    when = ""
+    if use.reached is not None:
+        is_exceeded = use.now >= use.most
+        when = ", which is already exceeded" if is_exceeded else f", exceeded {years_from_now(use.reached)}"
+    limited = f"{growth}; the limit is {most}{when}."
+    key = use.limit.rpartition(" ")[2]
+    return {"limit": use.limit, "key": key, "now": now, "growth": growth, "most": most, "limited": limited}
 
 
 def large_fields(declared_set: DeclaredSet) -> list[str]:
@@ -235,44 +257,11 @@ def large_fields(declared_set: DeclaredSet) -> list[str]:
     ]
 
 
-def _severity(sight: LimitUse) -> Severity | None:
-    if sight.reached is not None:
-        return Severity.SERIOUS
-    # Values that do not grow are declared with their maximum, so they stay below the limit
-    return Severity.WARNING if sight.then >= _NEAR * sight.most and sight.then > sight.now else None
-
-
-def _follows(sight: LimitUse, large: set[str]) -> bool:
-    """Whether a limit is exceeded only because a value is too large."""
-    return (
-        sight.limit.startswith("bytes of a")
-        and sight.limit.endswith(("entity", "transaction"))
-        and (sight.subject.partition(": ")[0] in large)
-    )
-
-
-def _says(sight: LimitUse, text: _LimitText) -> str:
-    now, then, most = (amount(value, sight.limit) for value in (sight.now, sight.then, sight.most))
-    says = text.says.format(whose=sight.subject, amount=now)
-    if sight.then != sight.now:
-        says = f"{says}, and {then} at the end of the growth"
-    if sight.reached is None:
-        return f"{says}; the limit is {most}."
-    when = "which is already exceeded" if sight.now >= sight.most else f"exceeded {years_from_now(sight.reached)}"
-    return f"{says}; the limit is {most}, {when}."
-
-
-def _slow(context: RuleContext, sight: LimitUse, *, even_if_rare: bool = False) -> Iterator[Finding]:
+def _slow(context: RuleContext, use: LimitUse, *, even_if_rare: bool = False) -> Iterator[Finding]:
     for query in context.queries():
-        named = part_of(query.of.name, query.query.name) == sight.subject
-        if named and sight.reached is not None and (even_if_rare or _is_wanted(query)):
-            then = f", and {number(sight.then)} at the end of the growth" if sight.then != sight.now else ""
-            says = (
-                f"{query.query.name!r} reads {number(sight.now)} entities of one partition{then}; a partition serves "
-                f"{number(sight.most)} in five seconds."
-            )
-            better = "Read it page by page as needed, divide the range, or keep a summary of what you need."
-            yield LONG_ANSWER.finding(Severity.NOTE, sight.subject, says, better)
+        is_named = part_of(query.of.name, query.query.name) == use.subject
+        if is_named and use.reached is not None and (even_if_rare or _is_wanted(query)):
+            yield LONG_ANSWER.finding(Severity.NOTE, query, **_words(use))
 
 
 def _is_wanted(query: MeasuredQuery) -> bool:
@@ -284,73 +273,52 @@ def _is_wanted(query: MeasuredQuery) -> bool:
 
 def _rejected(context: RuleContext) -> Iterator[Finding]:
     """Yield the calls that are rejected, except for sets whose entities are already reported as too large."""
-    too_large = {
-        limit_use.subject.partition(": ")[0] for limit_use in context.in_sight if limit_use.now > limit_use.most
-    }
+    too_large = {use.subject.partition(": ")[0] for use in context.in_sight if use.now > use.most}
     reported: set[tuple[str, str]] = set()
-    for measured_set in context.measured:
-        reason = measured_set.rejected
-        if reason is None or measured_set.of.name in too_large or (measured_set.of.name, reason) in reported:
-            continue
-        reported.add((measured_set.of.name, reason))
-        says = f"{measured_set.access.name!r} of {measured_set.of.name} is rejected: {reason}."
-        better = "Change the key, the sizes or the parts of the set so that the call succeeds."
-        about: About = "query" if isinstance(measured_set.access, Query) else "write"
-        yield REJECTED.finding(
-            Severity.SERIOUS, part_of(measured_set.of.name, measured_set.access.name), says, better, about=about
-        )
+    for call in context.measured:
+        name, reason = call.of.name, call.rejected
+        if reason is not None and name not in too_large and (name, reason) not in reported:
+            reported.add((name, reason))
+            yield REJECTED.finding(Severity.SERIOUS, call, reason=reason)
 
 
 def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the exceeded limits whose subject has no other finding."""
     subjects = {finding.subject for finding in findings}
-    whole = {subject.partition(": ")[0] for subject in subjects}
-    for limit_use in context.in_sight:
-        if limit_use.reached is None or limit_use.subject in subjects or limit_use.subject in whole:
+    subjects |= {subject.partition(": ")[0] for subject in subjects}
+    calls = {part_of(call.of.name, call.access.name): call for call in context.measured}
+    for use in context.in_sight:
+        if use.reached is None or use.subject in subjects:
             continue
-        if limit_use.limit == _SLOW:
+        if use.limit == _SLOW:
             # Reading for more than five seconds is slow, but not rejected
-            yield from _slow(context, limit_use, even_if_rare=True)
+            yield from _slow(context, use, even_if_rare=True)
             continue
-        now, then, most = (amount(value, limit_use.limit) for value in (limit_use.now, limit_use.then, limit_use.most))
-        growth = f", and {then} at the end of the growth" if limit_use.then != limit_use.now else ""
-        says = f"{limit_use.subject}: {limit_use.limit}: {now}{growth}; the limit is {most}."
-        severity = Severity.SERIOUS if limit_use.reached == 0 else Severity.WARNING
-        better = "Read, write or keep less at a time, or divide it over several keys."
-        yield LIMIT_EXCEEDED.finding(severity, limit_use.subject, says, better, about=_kind(context, limit_use.subject))
+        severity = Severity.SERIOUS if use.reached == 0 else Severity.WARNING
+        yield LIMIT_EXCEEDED.finding(severity, calls.get(use.subject, use.subject), **_words(use))
 
 
-def _kind(context: RuleContext, subject: str) -> About:
-    """Return what a limit is about."""
-    asked = (part_of(query.of.name, query.query.name) for query in context.queries())
-    done = (part_of(write.of.name, write.write.name) for write in context.writes())
-    return "query" if subject in asked else "write" if subject in done else "set"
-
-
-_FEWEST: Final = 10
-_PROPERTIES: Final = 3
-_MOST_POINTS: Final = 10_000
-"""The largest series to suggest as properties; more points are better packed into one property or stored in blobs."""
-_NOTICEABLE: Final = 0.1 * PARTITION_ENTITIES_PER_SECOND
-_NUMBERS: Final = ("int32", "int64", "double", "boolean")
-SLOTS_AS_ENTITIES: Final = Rule(
-    name="slots-as-entities",
-    finds="the points of a series are separate small entities, but are read together",
-    severity=f"a warning from {number(_NOTICEABLE)} such entities a second, otherwise a note",
-    why="A series that is read as a whole belongs in one entity: one point query reads it.",
-    guide="Data series pattern",
-    pattern="data_series",
-    why_not_automatic="the number and the name of the points must be chosen",
-)
-
-
-def _slots(context: RuleContext) -> Iterator[Finding]:
-    """Yield the sets whose entities are single points of a series."""
-    for declared_set in context.design.sets:
-        slot = _slot(declared_set)
-        query = next((query for query in context.queries_of(declared_set) if slot and _reads_all(query, slot)), None)
-        if slot and query:
-            yield _series_finding(declared_set, slot, query)
+def _slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    """Yield a finding if the entities of a set are single points of a series."""
+    slot = _slot(declared_set)
+    query = next((query for query in context.queries_of(declared_set) if slot and _reads_all(query, slot)), None)
+    if not slot or query is None:
+        return
+    read = query.measured.returned * query.query.busiest
+    points = declared_set.shape.fields[slot].distinct or 0
+    fits = points <= MAX_CUSTOM_PROPERTIES
+    words = {
+        "access": repr(query.query.name),
+        "returned": entities(query.measured.returned),
+        "slot": slot,
+        "rate": often(query.query.busiest),
+        "read": number(read),
+        "points": number(points),
+        "rows": "one entity" if fits else "a few rows with up to 251 each",
+        "split": "" if fits else ", split=True",
+    }
+    severity = Severity.WARNING if read >= _NOTICEABLE else Severity.NOTE
+    yield SLOTS_AS_ENTITIES.finding(severity, declared_set, **words)
 
 
 def _slot(declared_set: DeclaredSet) -> str | None:
@@ -366,9 +334,9 @@ def _slot(declared_set: DeclaredSet) -> str | None:
         return name
     # A time within a day, or within another period in the rest of the key
     is_moment = field.type == "datetime" and any(
-        fields[each].type == "datetime" or fields[each].order == "rising"
-        for each in declared_set.key.fields
-        if each != name and each in fields
+        fields[other].type == "datetime" or fields[other].order == "rising"
+        for other in declared_set.key.fields
+        if other != name and other in fields
     )
     return name if is_moment and fields[name].distinct is not None else None
 
@@ -379,41 +347,3 @@ def _reads_all(query: MeasuredQuery, slot: str) -> bool:
     scans_only_them = query.measured.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)
     is_of_slots = all(query.known.get(name) == "=" for name in remaining_names) and query.known.get(slot) != "="
     return is_of_slots and scans_only_them and query.measured.returned >= _FEWEST
-
-
-def _series_finding(declared_set: DeclaredSet, slot: str, query: MeasuredQuery) -> Finding:
-    read = query.measured.returned * query.query.busiest
-    severity = Severity.WARNING if read >= _NOTICEABLE else Severity.NOTE
-    says = (
-        f"{query.query.name!r} reads {entities(query.measured.returned)} of {declared_set.name}, one for each {slot}, "
-        f"{often(query.query.busiest)}: {number(read)} a second."
-    )
-    points = declared_set.shape.fields[slot].distinct or 0
-    rows = "one entity" if points <= MAX_CUSTOM_PROPERTIES else "a few rows with up to 251 each"
-    split = "" if points <= MAX_CUSTOM_PROPERTIES else ", split=True"
-    better = f"Store them as {number(points)} properties of {rows} (DataSeries{split}): a merge sets one."
-    return SLOTS_AS_ENTITIES.finding(severity, declared_set.name, says, better)
-
-
-RULES: Final = (
-    VALUE_TOO_LARGE,
-    ENTITY_TOO_LARGE,
-    TOO_MANY_PROPERTIES,
-    LIST_TOO_LONG,
-    KEY_TOO_LONG,
-    TRANSACTION_TOO_LARGE,
-    ACCOUNT_FULL,
-    QUEUE_TARGET,
-    ARCHIVE_TOO_FAST,
-    LIMIT_EXCEEDED,
-    REJECTED,
-    LONG_ANSWER,
-    SLOTS_AS_ENTITIES,
-)
-
-
-def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the limits that are exceeded or near, and series stored as many small entities."""
-    yield from _limits_in_sight(context)
-    yield from _rejected(context)
-    yield from _slots(context)

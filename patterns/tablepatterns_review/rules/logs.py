@@ -9,7 +9,7 @@ from tablepatterns.figures import counted, money, number, often, plural, span
 from tablepatterns.recipes.blob_log.blob_log import PIECE_BYTES
 
 from ..design.model import DeclaredLog, LogRead, LogWrite, Query
-from ..measure.log_pace import line_bytes, pace_of
+from ..kinds.log import line_bytes, pace_of
 from ..model import Finding, Measured, Severity
 from .context import ONCE_AN_HOUR, RuleContext
 from .rule import Rule, part_of
@@ -39,7 +39,6 @@ MANY_BLOBS: Final = Rule(
     why_not_automatic="how many processes log, and which spans are read, is a decision of the program",
     about="query",
 )
-RULES: Final = (SMALL_FLUSHES, MANY_BLOBS)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:

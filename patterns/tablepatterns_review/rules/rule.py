@@ -1,28 +1,38 @@
-"""The rules of a review: the name, severity and reason of each kind of finding, and the recommended pattern."""
+"""The rules of a review as data: the name, severity, reason and sentences of each kind of finding."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TypeAlias
 
-from tablepatterns.figures import number, plural
+from tablepatterns.figures import listed, plural
 
-from ..model import About, Finding, Severity, part_of
-from .context import RuleContext
+from ..design.model import DeclaredSet, Query
+from ..model import About, Finding, Measured, Severity, part_of
+from .context import MeasuredQuery, MeasuredWrite
+
+__all__ = ["Rule", "Subject", "entities", "listed", "part_of", "severity_of", "words_of"]
+
+Subject: TypeAlias = str | DeclaredSet | Measured | MeasuredQuery | MeasuredWrite
+"""What a finding is about: a set, an access pattern, or the name of anything else."""
 
 
 @dataclass(frozen=True)
 class Rule:
     """One kind of finding.
 
+    Its sentences may use the words that `words_of` defines for each subject, and those that `finding` is called with.
+
     :param name: its name, which stays the same between versions
     :param finds: what it finds, in a few words, for the list of rules
     :param severity: when it is a note, a warning or serious, in words
     :param why: the guide's reason
-    :param guide: the section of the guide
-    :param pattern: the pattern that is usually better, by its name in the catalogue; None if there is none
-    :param about: what its subject is, unless a finding says otherwise; `derived` for derived data of any kind
+    :param says: the sentence with the figures, unless a finding has its own
+    :param better: what to do instead, unless a finding has its own
+    :param pattern: the pattern that is usually better, by its name in the catalog; None if there is none
+    :param about: what its subject is, unless that is an access pattern; `index` for derived data of any kind
     :param why_not_automatic: why no change of the design can be derived from the finding; None if one is tested
     """
 
@@ -31,39 +41,62 @@ class Rule:
     severity: str
     why: str
     guide: str
+    says: str = ""
+    better: str = ""
     pattern: str | None = None
     why_not_automatic: str | None = None
-    about: About | Literal["derived"] = "set"
+    about: About = "set"
 
     def finding(
         self,
         severity: Severity,
-        subject: str,
-        says: str,
-        better: str,
+        subject: Subject,
+        says: str | None = None,
+        better: str | None = None,
         *,
         pattern: str | None = None,
-        about: About | Literal["derived"] | None = None,
         fields: Sequence[str] = (),
+        **words: str,
     ) -> Finding:
         """Return a finding of this kind.
 
-        :param says: one sentence with the figures
+        :param says: one sentence with the figures; by default that of the rule
+        :param better: what to do instead; by default that of the rule
         :param pattern: the better pattern in this case; by default that of the rule
-        :param about: what the subject is; by default what the rule is about
         :param fields: the fields of the set that it is about
+        :param words: the words that the sentences of the rule use, besides those of the subject
         """
-        kind = about or self.about
-        fits = pattern or self.pattern
-        finding = Finding(self.name, severity, subject, says, self.why, better, self.guide, fits)
-        # `findings` tells the kinds of derived data apart
-        return replace(finding, about="index" if kind == "derived" else kind, fields=tuple(fields))
+        about, known_words = words_of(subject)
+        words = {**known_words, **words}
+        return Finding(
+            self.name,
+            severity,
+            words["subject"],
+            self.says.format_map(words) if says is None else says,
+            self.why,
+            self.better.format_map(words) if better is None else better,
+            self.guide,
+            pattern or self.pattern,
+            about=about or self.about,
+            fields=tuple(fields),
+        )
 
 
-__all__ = ["Check", "Rule", "entities", "listed", "part_of"]
+def words_of(subject: Subject) -> tuple[About | None, Mapping[str, str]]:
+    """Return what a subject is, if that is certain, and its words that sentences may use."""
+    if isinstance(subject, str):
+        return None, {"subject": subject}
+    if isinstance(subject, DeclaredSet):
+        return None, {"subject": subject.name, "set": subject.name}
+    call = subject if isinstance(subject, Measured) else subject.measured
+    words = {"subject": part_of(call.of.name, call.access.name), "set": call.of.name, "access": repr(call.access.name)}
+    return "query" if isinstance(call.access, Query) else "write", words
 
-Check: TypeAlias = Callable[[RuleContext], Iterable[Finding]]
-"""A function that yields the findings about a design."""
+
+def severity_of(figure: float, *, serious: float = inf, warning: float = inf, note: float = inf) -> Severity | None:
+    """Return the severity of a figure, by the least figure of each; None if it is below all of them."""
+    levels = ((serious, Severity.SERIOUS), (warning, Severity.WARNING), (note, Severity.NOTE))
+    return next((severity for least, severity in levels if figure >= least), None)
 
 
 def entities(count: float) -> str:
@@ -73,14 +106,3 @@ def entities(count: float) -> str:
     ('1 entity', '5,000 entities')
     """
     return plural(count, "entity")
-
-
-def listed(names: Sequence[str], *, most: int = 6) -> str:
-    """Return names as a list in a sentence, shortened to the first `most` names.
-
-    >>> listed(["Email"]), listed(["Email", "Age", "City"]), listed(["Email", "Age", "City"], most=1)
-    ('Email', 'Email, Age and City', 'Email and 2 more')
-    """
-    shown_names = [*names[:most], f"{number(len(names) - most)} more"] if len(names) > most else list(names)
-    *before, last = shown_names
-    return f"{', '.join(before)} and {last}" if before else last

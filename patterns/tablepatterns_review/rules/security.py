@@ -10,7 +10,7 @@ from tablepatterns.figures import number, often
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .context import MeasuredWrite, RuleContext
-from .rule import Rule, listed, part_of
+from .rule import Rule, listed
 
 PLAIN: Final = Rule(
     name="secret-in-plain-text",
@@ -21,6 +21,8 @@ PLAIN: Final = Rule(
         "of the table never see them."
     ),
     guide="Encrypting table data",
+    says="{names} of {set} must be secret, but can be read by everyone with read access to the table.",
+    better="Encrypt {names} (EncryptedProperties). Merges are then rejected, and filters cannot use it.",
     pattern="encrypted_properties",
 )
 IN_KEY: Final = Rule(
@@ -29,6 +31,8 @@ IN_KEY: Final = Rule(
     severity="serious",
     why="Only properties can be encrypted: keys are sent in plain text, and appear in URLs and logs.",
     guide="Encrypting table data",
+    says="{names} of {set} must be secret, but can be read in a key.",
+    better="Use another property as the key, encrypt this one, and look it up by its blind index if needed.",
     pattern="encrypted_properties",
     why_not_automatic="the value that replaces the secret in the key must be chosen",
 )
@@ -39,11 +43,12 @@ MERGE_REFUSED: Final = Rule(
     severity=f"a note from {number(_OFTEN)} changes a second",
     why="Merge is not supported with encryption: properties encrypted with an earlier key would be lost.",
     guide="Encrypting table data",
+    says="{access} changes {changes} {rate}, and rewrites the whole entity each time, including {hidden}.",
+    better="Store {hidden} in an entity of its own, in the same partition.",
     pattern="one_to_one",
     why_not_automatic="which properties are stored apart must be chosen",
     about="write",
 )
-RULES: Final = (PLAIN, IN_KEY, MERGE_REFUSED)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
@@ -52,38 +57,21 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         secrets = [name for name, field in declared_set.shape.fields.items() if field.secret]
         in_keys = [name for name in secrets if name in _in_keys(declared_set)]
         hidden = {name for mapping in declared_set.mappings if mapping.keeps_secret for name in mapping.fields}
-        if in_keys:
-            says = f"{listed(in_keys)} of {declared_set.name} must be secret, but can be read in a key."
-            better = "Use another property as the key, encrypt this one, and look it up by its blind index if needed."
-            yield IN_KEY.finding(Severity.SERIOUS, declared_set.name, says, better, fields=in_keys)
-        if plain := [name for name in secrets if name not in hidden and name not in in_keys]:
-            says = (
-                f"{listed(plain)} of {declared_set.name} must be secret, but can be read by everyone with read "
-                "access to "
-                "the table."
-            )
-            better = (
-                f"Encrypt {listed(plain)} (EncryptedProperties). Merges are then rejected, and filters cannot use it."
-            )
-            yield PLAIN.finding(Severity.SERIOUS, declared_set.name, says, better, fields=plain)
-
+        plain = [name for name in secrets if name not in hidden and name not in in_keys]
+        for rule, names in ((IN_KEY, in_keys), (PLAIN, plain)):
+            if names:
+                yield rule.finding(Severity.SERIOUS, declared_set, fields=names, names=listed(names))
     for write in context.writes():
         yield from _merged(write)
 
 
-def _merged(write: MeasuredWrite) -> Iterator[Finding]:
-    refused = [name for mapping in write.of.mappings if not mapping.allows_merge for name in mapping.fields]
-    changes = list(write.write.changes)
-    is_whole = write.write.operation != "update" or not changes or bool(set(refused) & set(changes))
-    if not refused or is_whole or write.write.busiest < _OFTEN:
-        return
-    hidden = listed(refused, most=3)
-    says = (
-        f"{write.write.name!r} changes {listed(changes, most=3)} {often(write.write.busiest)}, and rewrites the "
-        f"whole entity each time, including {hidden}."
-    )
-    better = f"Store {hidden} in an entity of its own, in the same partition."
-    yield MERGE_REFUSED.finding(Severity.NOTE, part_of(write.of.name, write.write.name), says, better)
+def _merged(done: MeasuredWrite) -> Iterator[Finding]:
+    write = done.write
+    refused = [name for mapping in done.of.mappings if not mapping.allows_merge for name in mapping.fields]
+    is_whole = write.operation != "update" or not write.changes or not set(refused).isdisjoint(write.changes)
+    if refused and not is_whole and write.busiest >= _OFTEN:
+        words = {"changes": listed(write.changes, most=3), "rate": often(write.busiest)}
+        yield MERGE_REFUSED.finding(Severity.NOTE, done, hidden=listed(refused, most=3), **words)
 
 
 def _in_keys(declared_set: DeclaredSet) -> set[str]:

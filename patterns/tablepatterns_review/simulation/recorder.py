@@ -39,7 +39,6 @@ class Contents:
 
     :param rows: the properties of each row, in key order within a table
     :param stamps: when each row was last written
-    :param blobs: the names of the blobs
     :param messages: how many messages each queue has, hidden ones included
     """
 
@@ -87,11 +86,11 @@ class Sent:
 
 def contents_of(engine: Engine) -> Contents:
     """Return what an account stores."""
-    containers = [each.name for each in engine.blobs.containers.page()[0]]
+    containers = [container.name for container in engine.blobs.containers.page()[0]]
     blobs = frozenset(
         f"{name}/{slot.name}" for name in containers for slot in engine.blobs.containers.find(name).slots.walk()
     )
-    queues = [each.name for each in engine.queues.page()[0]]
+    queues = [queue.name for queue in engine.queues.page()[0]]
     rows, stamps = dict[RowKeys, Mapping[str, Any]](), dict[RowKeys, Ticks]()
     for table in engine.tables.names()[0]:
         for entity in engine.tables.table(table).walk(KeyRange()):
@@ -102,10 +101,7 @@ def contents_of(engine: Engine) -> Contents:
 
 
 class Recorder(EngineTransport):
-    """Sends requests to an engine, and records them from `begin` to `end`.
-
-    :param engine: the account
-    """
+    """Sends requests to an engine, and records them from `begin` to `end`."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
@@ -187,10 +183,7 @@ def _filter_of(keys: str) -> str:
 
 
 class InTurn(Storage):
-    """An in-memory account whose requests are sent one after the other, in the same order in every run.
-
-    :param recorder: what sends and records them
-    """
+    """An in-memory account whose requests are sent one after the other, in the same order in every run."""
 
     def __init__(self, engine: Engine, recorder: Recorder) -> None:
         super().__init__(in_memory(engine.account_name, engine.account_key), engine, {"transport": recorder})

@@ -42,11 +42,13 @@ class _Family:
 
     def has(self, keys: RowKeys) -> bool:
         """Whether a row may belong to this family."""
-        table = keys[0].lower()
-        if table != self.table and not (self.is_prefix and table.startswith(self.table)):
-            return False
-        templates = (self.key.partition_template, self.key.row_template)
-        return all(_pattern(template).fullmatch(key) for template, key in zip(templates, keys[1:], strict=True))
+        table, partition, row = keys
+        pairs = ((self.key.partition_template, partition), (self.key.row_template, row))
+        return self.has_table(table) and all(_pattern(template).fullmatch(key) for template, key in pairs)
+
+    def has_table(self, name: str) -> bool:
+        """Whether the rows of this family are in a table."""
+        return name.lower() == self.table or (self.is_prefix and name.lower().startswith(self.table))
 
     @property
     def fixed(self) -> int:
@@ -71,8 +73,7 @@ def places_of(design: Design) -> Iterator[Place]:
         yield Place("set", declared_set.name, declared_set.name, declared_set.table, _template(declared_set.key), False)
         for via, profile in declared_set.profiles():
             where = via.table(declared_set.table) if profile.in_table else "blobs"
-            key = profile.key
-            template = _template(key) if key else ""
+            template = _template(profile.key) if profile.key else ""
             yield Place(_CALLED[profile.called], via.name, declared_set.name, where, template, via.is_eventual)
         if declared_set.archive is not None:
             target = archive_set(design, declared_set)
@@ -88,7 +89,6 @@ def stored_tables(
 ) -> tuple[StoredTable, ...]:
     """Return tables with their rows in key order.
 
-    :param sample_sets: the sets, by their names
     :param rows: the properties of each row, also of those that only a write inserts
     :param stored: the rows that are stored before any write
     """
@@ -100,7 +100,7 @@ def stored_tables(
     for number, keys in enumerate(order):
         row = _row(number, keys, families, rows[keys], stored=keys in stored)
         by_table.setdefault(keys[0], []).append(row)
-    return tuple(StoredTable(name, tuple(each)) for name, each in by_table.items())
+    return tuple(StoredTable(name, tuple(rows)) for name, rows in by_table.items())
 
 
 def _families(declared_set: DeclaredSet, sample_set: SampleSet) -> Iterator[_Family]:
@@ -117,24 +117,15 @@ def _families(declared_set: DeclaredSet, sample_set: SampleSet) -> Iterator[_Fam
 def _row(
     number: int, keys: RowKeys, families: Collection[_Family], properties: Mapping[str, Any], *, stored: bool
 ) -> StoredRow:
-    table, partition, row = keys
-    found = max((family for family in families if family.has(keys)), key=_certainty, default=None)
-    shown = _properties(properties)
-    if found is not None:
-        return StoredRow(
-            number, partition, row, found.kind, found.of, found.derived, _template(found.key), shown, stored
-        )
-    # A further row of a wide entity or a long series: its key starts like that of the entity
-    lower = table.lower()
-    of = next(
-        (
-            family.of
-            for family in families
-            if lower == family.table or (family.is_prefix and lower.startswith(family.table))
-        ),
-        "",
-    )
-    return StoredRow(number, partition, row, "part", of, None, "", shown, stored)
+    _, partition, row = keys
+    text = _properties(properties)
+    family = max((family for family in families if family.has(keys)), key=_certainty, default=None)
+    if family is None:
+        # A further row of a wide entity or a long series: its key starts like that of the entity
+        of = next((family.of for family in families if family.has_table(keys[0])), "")
+        return StoredRow(number, partition, row, "part", of, None, "", text, stored)
+    template = _template(family.key)
+    return StoredRow(number, partition, row, family.kind, family.of, family.derived, template, text, stored)
 
 
 def _certainty(family: _Family) -> tuple[int, bool]:
@@ -147,12 +138,15 @@ def _template(key: Key) -> str:
 
 
 def _properties(properties: Mapping[str, Any]) -> str:
-    text = ", ".join(f"{name}={_value(value)}" for name, value in properties.items())
-    return text if len(text) <= _LONGEST_ROW else text[: _LONGEST_ROW - 1] + "…"
+    return _shortened(", ".join(f"{name}={_value(value)}" for name, value in properties.items()), _LONGEST_ROW)
 
 
 def _value(value: Any) -> str:
     if isinstance(value, bytes):
         return f"({count(len(value))} bytes)"
     text = f"{value:g}" if isinstance(value, float) else value.iso() if isinstance(value, Ticks) else str(value)
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+    return _shortened(text, _LONGEST_VALUE)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

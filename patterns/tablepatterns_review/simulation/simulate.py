@@ -17,6 +17,7 @@ from tablepatterns_explore.snapshot import Saved, Snapshots
 from ..consistency import LEASE
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS
+from ..kinds import log as logs
 from ..kinds.periods import PERIOD_DAYS, Periods
 from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
 from ..measure.measure import (
@@ -32,14 +33,12 @@ from ..measure.sample import NOW, scaled_results
 from ..measure.writes import Part, Source, execute, recover
 from ..model import Place, Simulation, Step, Walkthrough
 from ..planner import best_way
-from . import logs
 from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
 from .rows import places_of, stored_tables
 
 _ENTITIES: Final = 12
 """The number of entities of each set, so that a page can show all rows."""
 _VALUES: Final = 4
-_ATTEMPTS: Final = 8
 _WORKER_RUNS: Final = 4
 
 
@@ -97,7 +96,7 @@ class _Simulator:
                 rows = {**sent_request.after.rows, **rows}
         tables = stored_tables(self._design, self._stand.kept, rows, self._before.rows.keys())
         keys = [(table.name, row.partition, row.key) for table in tables for row in table.rows]
-        numbers = {each: number for number, each in enumerate(keys)}
+        numbers = {row_keys: number for number, row_keys in enumerate(keys)}
         return Simulation(
             {name: len(sample.stored) for name, sample in self._stand.samples.items()},
             tables,
@@ -107,18 +106,18 @@ class _Simulator:
 
     def _prepare(self) -> None:
         """Create the queues, containers and tables that first calls would create, so that no call includes it."""
-        made: set[tuple[str, str]] = set()
+        created: set[tuple[str, str]] = set()
         for declared_part, access in self._design.accesses():
             self._restore()
             self._run(self._call(declared_part, access)[0])
-            made |= {
-                (sent_request.record.service, sent_request.record.table)
-                for sent_request in self._recorder.sent
-                if sent_request.record.operation in ("CreateTable", "CreateQueue", "CreateContainer")
-                and sent_request.record.table
+            records = (request.record for request in self._recorder.sent)
+            created |= {
+                (record.service, record.table)
+                for record in records
+                if record.operation in ("CreateTable", "CreateQueue", "CreateContainer") and record.table
             }
         self._restore()
-        for service, name in sorted(made):
+        for service, name in sorted(created):
             if service == "queue":
                 self._engine.queues.create(name)
             elif service == "blob":
@@ -146,9 +145,8 @@ class _Simulator:
         if is_of_retention(declared_part, access) and isinstance(sample_set, Periods):
             oldest = min(sample_set.tables.periods(), default=self._storage.now())
             age = (self._storage.now() - oldest).total_seconds() / DAY
-            kept_days = (declared_part.retention.days if declared_part.retention else 0) + PERIOD_DAYS[
-                sample_set.tables.period.value
-            ]
+            kept_days = PERIOD_DAYS[sample_set.tables.period.value]
+            kept_days += declared_part.retention.days if declared_part.retention else 0
             # The oldest table has just expired
             self._engine.clock.advance(max(0.0, kept_days - age) * DAY)
             return sample_set.tables.drop_expired, ()
@@ -161,15 +159,11 @@ class _Simulator:
         if query.archived:
             archive, sample_set = self._stand.archives[declared_set.name], self._stand.kept[declared_set.name]
             return partial(archive.get, sample_set.key_of(archived_entity(self._stand, declared_set)))
-        stand, shape, sample = (
-            self._stand,
-            self._stand.made.shapes[declared_set.name],
-            self._stand.samples[declared_set.name],
-        )
+        stand, shape = self._stand, self._stand.made.shapes[declared_set.name]
         way = best_way(declared_set, query)
         first = sample_questions(stand, declared_set, way, 1)[0]
         way = replace(way, query=scaled_results(query, declared_set.shape, shape))
-        ask = sample_call(declared_set, way, sample, first, shape)
+        ask = sample_call(declared_set, way, stand.samples[declared_set.name], first, shape)
         sample_set = stand.kept[declared_set.name]
         if ask.way in ("range", "find"):
             sample_set.prepare(ask)
@@ -191,19 +185,17 @@ class _Simulator:
         call, parts = self._call(declared_part, access)
         rejected = self._run(call, self._snapshots.save if isinstance(access, Write) else None)
         rejected = rejected or self._stand.rejected.get(declared_part.name)
-        sent = tuple(self._recorder.sent)
-        crashes = dict[int, tuple[str, str | None]]()
+        sent, crashes = tuple(self._recorder.sent), dict[int, tuple[str, str | None]]()
         if isinstance(access, Write) and rejected is None:
             # After a request that changes nothing, a crash leaves the same
-            found = dict[Saved, tuple[str, str | None]]()
-            for number, sent_request in enumerate(sent[:-1]):
-                if sent_request.saved is not None and sent_request.after != self._before:
-                    if sent_request.saved not in found:
-                        self._restore(sent_request.saved)
-                        found[sent_request.saved] = self._crash(
-                            declared_part, access, parts, sent_request.after, sent[-1].after
-                        )
-                    crashes[number] = found[sent_request.saved]
+            known = dict[Saved, tuple[str, str | None]]()
+            for number, request in enumerate(sent[:-1]):
+                if request.saved is None or request.after == self._before:
+                    continue
+                if request.saved not in known:
+                    self._restore(request.saved)
+                    known[request.saved] = self._crash(declared_part, access, parts, request.after, sent[-1].after)
+                crashes[number] = known[request.saved]
         return _Recorded(declared_part, access, sent, rejected, crashes)
 
     def _crash(
@@ -236,37 +228,33 @@ class _Simulator:
 
 def _state_after_crash(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
     """Return a sentence about the state after a crash."""
-    all_of_it = contents.changed_since(before)
-    finished = sum(remaining_contents.has_same(keys, contents) for keys in all_of_it)
-    between = sum(not remaining_contents.has_same(keys, contents) for keys in remaining_contents.changed_since(before))
-    if not remaining_contents.changed_since(before):
+    all_rows, changed_rows = contents.changed_since(before), remaining_contents.changed_since(before)
+    finished = sum(remaining_contents.has_same(keys, contents) for keys in all_rows)
+    between = sum(not remaining_contents.has_same(keys, contents) for keys in changed_rows)
+    if not changed_rows:
         sentences = ["No row has changed."]
-    elif finished == len(all_of_it) and not between:
+    elif finished == len(all_rows) and not between:
         sentences = ["All rows have changed." if finished > 1 else "The row has changed."]
     else:
-        sentences = [f"{finished} of {counted(len(all_of_it), 'row')} {'has' if finished == 1 else 'have'} changed."]
-    if between:
-        sentences.append(f"{counted(between, 'row')} {'is' if between == 1 else 'are'} in an intermediate state.")
-    for name, count in remaining_contents.messages.items():
-        if count:
-            sentences.append(f"{counted(count, 'message')} {'is' if count == 1 else 'are'} in the queue {name}.")
-    blobs = len(remaining_contents.blobs - before.blobs)
-    if blobs:
-        sentences.append(f"{counted(blobs, 'blob')} {'is' if blobs == 1 else 'are'} stored.")
+        sentences = [f"{finished} of {counted(len(all_rows), 'row')} {'has' if finished == 1 else 'have'} changed."]
+    there = [(between, "row", "in an intermediate state")]
+    there += [(count, "message", f"in the queue {name}") for name, count in remaining_contents.messages.items()]
+    there.append((len(remaining_contents.blobs - before.blobs), "blob", "stored"))
+    sentences += [f"{counted(n, thing)} {'is' if n == 1 else 'are'} {state}." for n, thing, state in there if n]
     return " ".join(sentences)
 
 
 def _state_after_recovery(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
     """Return a sentence about the state after workers have recovered from a crash."""
-    different = [
-        keys for keys in remaining_contents.changed_since(contents) if not remaining_contents.has_same(keys, contents)
-    ]
+    different = sum(
+        not remaining_contents.has_same(keys, contents) for keys in remaining_contents.changed_since(contents)
+    )
     if not different:
         sentence = "A worker completes the call"
     elif not remaining_contents.changed_since(before):
         sentence = "A worker finds that the call wrote nothing, and deletes the message"
     else:
-        sentence = f"Workers leave {counted(len(different), 'row')} different from a completed call"
+        sentence = f"Workers leave {counted(different, 'row')} different from a completed call"
     orphans = len(remaining_contents.blobs) - len(before.blobs if different else contents.blobs)
     if orphans <= 0:
         return f"{sentence}."
@@ -274,39 +262,27 @@ def _state_after_recovery(before: Contents, remaining_contents: Contents, conten
 
 
 def _places(design: Design, recorded: Sequence[_Recorded]) -> Iterator[Place]:
+    """Yield the sets with their derived data and archives, and the queues and containers that calls used."""
     declared = list(places_of(design))
     archives = {(place.of, place.name) for place in declared if place.kind == "archive"}
     yield from declared
-    yield from (place for place in _used(recorded) if place.kind == "queue" or (place.of, place.name) not in archives)
-
-
-def _used(recorded: Sequence[_Recorded]) -> Iterator[Place]:
-    """Yield the queues and containers that calls used."""
-    found: dict[tuple[str, str, str], None] = {}
-    for recorded_call in recorded:
-        for sent_request in recorded_call.sent if isinstance(recorded_call.declared, DeclaredSet) else ():
-            if sent_request.record.service != "table" and sent_request.record.table:
-                found[sent_request.record.service, sent_request.record.table, recorded_call.declared.name] = None
-    for service, name, of in found:
-        yield Place("queue" if service == "queue" else "container", name, of, name, "", service == "queue")
+    used = dict.fromkeys(
+        (request.record.service == "queue", request.record.table, call.declared.name)
+        for call in recorded
+        for request in (call.sent if isinstance(call.declared, DeclaredSet) else ())
+        if request.record.service != "table" and request.record.table
+    )
+    for is_queue, name, of in used:
+        if is_queue or (of, name) not in archives:
+            yield Place("queue" if is_queue else "container", name, of, name, "", is_queue)
 
 
 def _walkthrough(recorded: _Recorded, before: Contents, numbers: Mapping[RowKeys, int]) -> Walkthrough:
-    steps, last = list[Step](), before
-    for at, sent_request in enumerate(recorded.sent):
+    steps = list[Step]()
+    for at, request in enumerate(recorded.sent):
+        row_keys = {"read": request.read, "returned": request.returned, "written": request.after.written_since(before)}
+        rows = {name: tuple(numbers[keys] for keys in all_keys) for name, all_keys in row_keys.items()}
         crash, recovery = recorded.crashes.get(at, (None, None))
-        written = sent_request.after.written_since(last)
-        last = sent_request.after
-        steps.append(
-            Step(
-                sent_request.request,
-                sent_request.record.service,
-                sent_request.record.query_class,
-                read=tuple(numbers[keys] for keys in sent_request.read),
-                returned=tuple(numbers[keys] for keys in sent_request.returned),
-                written=tuple(numbers[keys] for keys in written),
-                crash=crash,
-                recovery=recovery,
-            )
-        )
+        record, before = request.record, request.after
+        steps.append(Step(request.request, record.service, record.query_class, **rows, crash=crash, recovery=recovery))
     return Walkthrough(recorded.declared, recorded.access, tuple(steps), recorded.rejected)

@@ -157,7 +157,7 @@ def test_an_append_blob_has_up_to_50_000_blocks(
     blobs: Blobs, rejected: Rejected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_BLOCKS == 50_000
-    monkeypatch.setattr("tablepatterns_engine.blobs.versions.MAX_BLOCKS", 2)
+    monkeypatch.setattr("tablepatterns_engine.blobs.service.MAX_BLOCKS", 2)
     blobs.append(HOME, "log", of("one"))
     blobs.append(HOME, "log", of("two"))
     with rejected("BlockCountExceedsLimit"):

@@ -19,8 +19,7 @@ from tablepatterns import connect
 from tablepatterns.limits import MAX_REQUEST_BYTES
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.server import connection
-from tablepatterns_engine.server.application import Application
-from tablepatterns_engine.server.connection import MAX_HEAD_BYTES, Connection
+from tablepatterns_engine.server.connection import MAX_HEAD_BYTES, Application, Connection
 from tablepatterns_engine.server.listeners import Listeners
 from tablepatterns_engine.server.origin import Hosts
 

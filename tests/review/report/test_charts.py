@@ -25,10 +25,10 @@ def test_titles_say_the_finding() -> None:
 def test_each_access_pattern_with_a_cost_has_a_bar_of_its_class() -> None:
     cost = cost_chart(sample())
     assert cost is not None
-    bars = [(bar.name, bar.value, bar.kind) for bar in cost.bars]
+    bars = [(bar.name, bar.value, bar.kind) for bar in cost.rows]
     assert ("log a request", "write, 246.17 USD", "write") in bars
     assert ("employees by office", "table scan, 0.04 USD", "table-scan") in bars
-    lengths = [bar.percent for bar in cost.bars]
+    lengths = [bar.percent for bar in cost.rows]
     assert lengths[0] == 100
     assert lengths == sorted(lengths, reverse=True)
 

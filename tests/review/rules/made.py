@@ -19,7 +19,7 @@ from tablepatterns_review.model import (
     PartitionLoad,
     TableLoad,
 )
-from tablepatterns_review.rules import findings
+from tablepatterns_review.rules import RuleContext, findings
 
 STEP = 300.0
 TARGET = 2000.0
@@ -87,7 +87,7 @@ def found(
     of = {each.name: each for each in (*(each.of for each in measured), *sets)}
     bill = replace(NO_BILL, lines=tuple(lines), total=sum(line.amount for line in lines))
     design = Design("By hand", tuple(of.values()), years)
-    return list(findings(design, measured, heats, account, in_sight, bill, ()))
+    return list(findings(RuleContext(design, measured, tuple(heats), account, tuple(in_sight), bill)))
 
 
 def reported(each: list[Finding]) -> list[tuple[str, str]]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from string import Formatter
 
 import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, hot, reported
 from tablepatterns import Key, LargeProperties
-from tablepatterns.catalogue import entry
+from tablepatterns.catalog import entry
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns_review.model import BillLine, LimitUse, Severity
-from tablepatterns_review.rules import RULES
+from tablepatterns_review.rules import RULES, Rule
 
 _LIMITS = {
     "bytes of a property": "value-too-large",
@@ -250,8 +251,17 @@ def test_the_worst_come_first_then_by_subject() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_every_rule_has_a_name_of_its_own_and_names_a_pattern_of_the_catalogue(rule: object) -> None:
+def test_every_rule_has_a_name_of_its_own_and_names_a_pattern_of_the_catalog(rule: object) -> None:
     one = next(each for each in RULES if each is rule)
     assert [each.name for each in RULES].count(one.name) == 1
     assert one.name == one.name.lower().replace(" ", "-")
     assert one.pattern is None or entry(one.pattern).name == one.pattern
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.says], ids=lambda rule: rule.name)
+def test_every_sentence_of_a_rule_can_be_formatted_and_ends_like_one(rule: Rule) -> None:
+    names = [name for text in (rule.says, rule.better) for _, name, _, _ in Formatter().parse(text) if name]
+    assert all(name.isidentifier() for name in names)
+    words = dict.fromkeys(names, "a word")
+    assert rule.says.format_map(words).endswith((".", "a word"))
+    assert rule.better.format_map(words).endswith(".")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from review.rules.made import asked, done, found, hot
 from support.examples import examples
 from tablepatterns import IndexEntity, InTable, InterPartitionIndex, IntraPartitionIndex, Key, Summary
-from tablepatterns.catalogue import entry
+from tablepatterns.catalog import entry
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
 from tablepatterns_review.model import Finding, Measured, Severity

@@ -17,9 +17,10 @@ from ...entity_set.internals import (
     check_not_moved,
     check_read_from,
     is_read_from,
-    key_of,
     mappings_of,
     primary_keys,
+    stored_fields,
+    stored_form,
 )
 from ...errors import NOT_SHOWN, BadDesign, BadMessage
 from ...key import Key
@@ -39,17 +40,17 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     Use it to keep the active table small, such as when former employees leave it but must still be found. No entity
     group transaction spans tables, so `archive` queues a message and a `Worker` moves the entity.
 
-    Consistency: eventual. The worker inserts the copy, then deletes the original on condition of its ETag, so the
-    entity is always in at least one place, and no concurrent change is lost. If a worker crashes at any point, the next
-    delivery of the message completes the move; if the move is impossible, the message goes to the poison queue.
+    Consistency: eventual. The entity is always in at least one place, and no concurrent change is lost. If a worker
+    crashes at any point, the next delivery of the message completes the move; if the move is impossible, the message
+    goes to the poison queue. How this works, and with children: docs/patterns/archive.md.
 
     If a message is delivered late or twice, an entity that was inserted again under the same key is archived too; call
     `restore`. An entity that another process deletes during the move may stay in the archive.
 
-    Cost: `archive` and `restore` 1 queue transaction, as much as 11 table operations. One move, by a worker 3 table + 2
-    queue transactions, as much as 25 table operations: receive, read, insert, delete, delete the message; to blobs 2
-    table + 2 queue + 1 blob write transactions, as much as 163 table operations. Three more if the archive already has
-    an entity with the key, as after a crash between insert and delete. Derived data costs what it costs in each set.
+    Cost: one move, by a worker 3 table + 2 queue transactions, as much as 25 table operations: receive, read, insert,
+    delete, delete the message; to blobs 2 table + 2 queue + 1 blob write transactions, as much as 163 table operations.
+    Three more if the archive already has an entity with the key, as after a crash. Derived data costs what it costs in
+    each set.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.recipes.worker import Worker
@@ -65,25 +66,10 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     >>> former.get(Department="Sales", EmployeeId=456)["LastName"]
     'Jones'
 
-    With `children`, the parent is copied, each child is moved, and then the original parent is deleted, so a child
-    always has its parent in the same place. A child that is inserted near the end of the move may stay behind: archive
-    the same entity again to move it. Totals of the children in the parent's row are not copied; a `Summary` of the
-    target counts there.
-
-    >>> from tablepatterns import OneToMany
-    >>> departments = EntitySet(storage, "Staff", Key("{Department}", "department"))
-    >>> employees = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"))
-    >>> closed = EntitySet(storage, "ClosedStaff", departments.key)
-    >>> left = EntitySet(storage, "ClosedStaff", employees.key)
-    >>> reorganization = Archive(departments, closed, children={OneToMany(departments, employees): left})
-    >>> sales = departments.insert({"Department": "Sales", "Floor": 3})
-    >>> for number in (152, 223):
-    ...     _ = employees.insert({"Department": "Sales", "EmployeeId": number})
-    >>> _ = reorganization.archive(sales)
-    >>> Worker(storage, [reorganization]).run_once().handled
-    1
-    >>> [child["EmployeeId"] for child in reorganization.children(Department="Sales")]
-    [152, 223]
+    With `children`, such as `{OneToMany(departments, employees): former_employees}`, the children move with their
+    parent, and always have it in the same place. A child that is inserted near the end of the move may stay behind:
+    archive the same entity again to move it. Totals of the children in the parent's row are not copied; a `Summary` of
+    the target counts there.
 
     Cost with 1 child: one move by a worker 8 table + 2 queue transactions, as much as 30 table operations. Each further
     child takes three more of a table, and each 1,000 children two more to list them.
@@ -106,7 +92,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         entity_set: EntitySet[Account_co, E],
         target: EntitySet[Account_co, Any] | Store,
         *,
-        children: Mapping[OneToMany[Account_co], EntitySet[Account_co, Any] | Store] | None = None,
+        children: Mapping[OneToMany[Account_co, Any, Any], EntitySet[Account_co, Any] | Store] | None = None,
         queue: str | None = None,
         kind: str | None = None,
         base64: bool = False,
@@ -148,9 +134,9 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         :param entity: an entity of the set, or the fields of its key
         :raises BadInput: it was read from another set
         :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises LimitExceeded: the target is blobs or files, and the entity's keys make a name that is too long
+        :raises LimitExceeded: the target is blobs, and the entity's keys make a name that is too long
         """
-        fields = key_of(self._models, entity)
+        fields = stored_form(self._models, entity)
         check_read_from(self.entity_set, fields)
         keys = primary_keys(self.entity_set, fields)
         check_not_moved(self.entity_set, "Archive")
@@ -171,7 +157,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadInput: it was read from another set
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
-        fields = key_of(self._models, entity)
+        fields = stored_form(self._models, entity)
         place = self._there.entities if isinstance(self._there, Rows) else self.entity_set
         if not is_read_from(place, fields):
             check_read_from(self.entity_set, fields)
@@ -194,7 +180,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         if snapshot is None:
             return None
         entity, models = _entity(self.entity_set.key, keys, snapshot), self._models
-        return cast("E", entity if models is None else models.model.value(entity, models.version_of(entity)))
+        return cast("E", entity if models is None else models.value_of(entity))
 
     @stream
     async def children(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[Entity]:
@@ -244,7 +230,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
                 raise BadMessage("entity", NOT_SHOWN, rule, "send it with `archive` or `restore`")
 
     def _key(self, fields: Mapping[str, Any]) -> Keys:
-        return self.entity_set.key.format(fields if self._models is None else self._models.model.key_fields(fields))
+        return self.entity_set.key.format(stored_fields(self._models, fields))
 
 
 def _entity(key: Key, keys: Keys, snapshot: Snapshot) -> Entity:
@@ -252,7 +238,7 @@ def _entity(key: Key, keys: Keys, snapshot: Snapshot) -> Entity:
 
 
 def _children(
-    entity_set: EntitySet[Any], target: object, relation: OneToMany[Any], to: EntitySet[Any] | Store
+    entity_set: EntitySet[Any], target: object, relation: OneToMany[Any, Any, Any], to: EntitySet[Any] | Store
 ) -> Children:
     """Return where one kind of children is moved; reject a target in which they could not be found."""
     one, many = relation.parents, relation.children

@@ -54,13 +54,9 @@ class Move:
     overwrites: bool
 
     async def attempt(self, lease: Lease) -> None:
-        """Move the entity, if there is one.
+        """Move the entity, if there is one; if a concurrent write changed it, raise `Overtaken`.
 
         Cost: a read, an insert and a delete; 3 store calls more if there is a copy already.
-
-        :raises Overtaken: a concurrent write changed it; retry
-        :raises LeaseLost: another worker has the message now
-        :raises EntityAlreadyExists: a different entity has these keys, and must not be overwritten
         """
         snapshot = await self.copy(lease)
         if snapshot is not None:
@@ -129,13 +125,7 @@ class Children:
 
 @dataclass(frozen=True)
 class FamilyMove:
-    """One move of an entity with all its children between two stores.
-
-    :param account: the account whose clock governs retries
-    :param parent: the move of the entity itself
-    :param fields: the fields of its key
-    :param children: the kinds of children that move with it
-    """
+    """One move of an entity with all its children between two stores."""
 
     account: Account
     parent: Move

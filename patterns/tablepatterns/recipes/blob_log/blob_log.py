@@ -59,9 +59,7 @@ class BlobLog(Pattern[Account_co]):
     Cost: `flush` 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB; the first of an
     hour 2 blob write transactions, as much as 278 table operations, and three more while others began blobs in the
     hour; where `last` is passed, once in `ahead`, 1 blob write + 1 other blob transactions, as much as 150 table
-    operations. `between` 1 blob read + 1 blob list transactions, as much as 150 table operations, for an hour of one
-    blob: a list for each hour, or each whole day, month or year, and a read for each 4 MiB of each blob that may hold
-    what is asked for. A flush costs the same for one entry as for thousands: let the buffer fill.
+    operations. A flush costs the same for one entry as for thousands: let the buffer fill.
 
     :param account: where the container is
     :param container: the container's name; the first write creates it
@@ -193,21 +191,13 @@ class BlobLog(Pattern[Account_co]):
 
         Entries in a buffer, this object's included, are not read. Blobs whose metadata rules out a match are not
         opened. Memory: 4 MiB for each open blob of an hour. Cost: 1 blob read + 1 blob list transactions, as much as
-        150 table operations, for an hour of one blob; else a list for each hour, day, month or year, and a read for
-        each 4 MiB of each blob that is opened.
-
-        >>> from tablepatterns import connect
-        >>> log = BlobLog(connect(), "logs", "queue", write_through=True)
-        >>> entry = log.append("ERROR", "disk full", fields={"host": "a1"})
-        >>> [(found.level, found.fields["host"]) for found in log.between(entry.at, levels=["ERROR"])]
-        [('ERROR', 'a1')]
+        150 table operations, for an hour of one blob; else a list for each hour, or each whole day, month or year, and
+        a read for each 4 MiB of each blob that is opened.
 
         :param earliest: an aware datetime
         :param latest: an aware datetime; None for now, by the account's clock
         :param levels: the levels to read, such as `["ERROR", "CRITICAL"]`; None for all
         :raises BadInput: an instant has no time zone, or a line of a blob is not a log entry
-
-        Guide: log data anti-pattern.
         """
         begin, end = in_utc("earliest", earliest), in_utc("latest", latest or self.account.now())
         entry_filter = _EntryFilter(begin, end, None if levels is None else frozenset(levels))

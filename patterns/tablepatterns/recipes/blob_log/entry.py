@@ -153,7 +153,6 @@ class LogName:
     :param service: what is logged
     :param hour: the beginning of the hour, in UTC
     :param number: 1 to 999,999
-    :raises LimitExceeded: all numbers of the hour are taken
     """
 
     service: str

@@ -23,12 +23,7 @@ class Line(NamedTuple):
 
 
 class Buffer:
-    """Lines that wait to be written; threads and tasks may share it.
-
-    :param count: how many lines it holds
-    :param size: how many bytes it holds
-    :param age: how long a line may wait until the next append writes the buffer
-    """
+    """Lines that wait to be written; threads and tasks may share it."""
 
     def __init__(self, count: int, size: int, age: timedelta) -> None:
         self._count = count
@@ -186,11 +181,7 @@ class Segment:
 
 
 class Segments:
-    """The idle blobs of a writer; threads and tasks may share it.
-
-    :param size: the size in bytes at which a blob is full
-    :param blocks: the number of blocks at which a blob is full
-    """
+    """The idle blobs of a writer; threads and tasks may share it."""
 
     def __init__(self, size: int, blocks: int) -> None:
         self._size = size

@@ -158,11 +158,7 @@ class at_input:  # noqa: N801 - it is used as a context manager
 
 
 class Planner:
-    """Plan the operations that write each entity of a load.
-
-    :param entity_set: the set to load
-    :param resumed: whether an interrupted load may have stored some of the entities
-    """
+    """Plan the operations that write each entity of a load."""
 
     def __init__(self, entity_set: EntitySet[Account], mode: Mode, max_per_second: Pace, *, resumed: bool) -> None:
         self._entity_set = entity_set
@@ -195,20 +191,14 @@ class Planner:
         return self._mode == "insert_or_replace" and bool(self._entity_set.derived)
 
     async def new(self, position: int, entity: Mapping[str, Any]) -> PlannedEntity:
-        """Plan the write of an entity that is not stored yet.
-
-        :raises LoadStopped: the entity cannot be stored
-        """
+        """Plan the write of an entity that is not stored yet."""
         try:
             return await self._plan(position, self._entity_set.inserting(entity))
         except BadInput as error:
             raise LoadStopped(error, position) from error
 
     def check_duplicates(self, plans: Iterable[PlannedEntity]) -> None:
-        """Reject two inserts with the same key.
-
-        :raises LoadStopped: at the second of the two
-        """
+        """Reject two inserts with the same key."""
         if self._mode != "insert":
             return
         positions: dict[Keys, int] = {}
@@ -327,8 +317,6 @@ class PartitionPlan:
     operations. No chunk has more than 100 operations, reaches 4 MB or writes a row twice, and each is as large as
     possible.
 
-    :param rows: caches the rows that entities share
-    :param plans: entities of one partition, with the operations on their own rows
 
     Guide: entity group transactions.
     """
@@ -359,10 +347,7 @@ class PartitionPlan:
         self._unconfirmed_count = len(plans)
 
     async def chunk(self, most: int | None = None) -> Chunk:
-        """Return the next chunk, of at most `most` entities.
-
-        :raises LoadStopped: its first entity cannot be written
-        """
+        """Return the next chunk, of at most `most` entities."""
         chunk, pending = Chunk(), Pending(self._rows)
         self._left, self._unconfirmed_count = {}, 1
         last = None if most is None else self._done + most

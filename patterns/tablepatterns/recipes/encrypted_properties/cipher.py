@@ -1,4 +1,4 @@
-"""AES-256-GCM encryption and AES key wrap of typed values, from the `cryptography` package."""
+"""AES-256-GCM encryption of typed values, with the `cryptography` package."""
 
 from __future__ import annotations
 
@@ -12,25 +12,19 @@ from uuid import UUID
 from ...edm import Int64, Ticks
 from ...entity import typed
 from ...errors import NOT_SHOWN, BadInput, BadProperty
+from ...extras import importing
 
 CONTENT_KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
 
 
 def need_cryptography() -> None:
-    """Check that the `cryptography` package is installed.
-
-    :raises ModuleNotFoundError: it is not installed
-    """
-    try:
+    """Check that the `cryptography` package is installed."""
+    with importing("encrypted properties need the package"):
         import_module("cryptography.hazmat.primitives.ciphers.aead")
-    except ImportError as error:
-        text = "encrypted properties need the package cryptography: pip install cryptography"
-        raise ModuleNotFoundError(text, name="cryptography") from error
 
 
 def new_content_key() -> bytes:
-    """Return a new random key."""
     return os.urandom(CONTENT_KEY_BYTES)
 
 
@@ -46,10 +40,7 @@ def encrypt(key: bytes, plaintext: bytes, associated: bytes) -> bytes:
 
 
 def decrypt(key: bytes, sealed: bytes, associated: bytes) -> bytes:
-    """Return the plaintext of `encrypt`.
-
-    :raises ValueError: the key, the associated data or the ciphertext is different
-    """
+    """Return the plaintext of `encrypt`; with another key, ciphertext or associated data it is a `ValueError`."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -59,38 +50,16 @@ def decrypt(key: bytes, sealed: bytes, associated: bytes) -> bytes:
         raise ValueError("it was altered, or encrypted for another entity or with another key") from None
 
 
-def wrap(key_encryption_key: bytes, content_key: bytes) -> bytes:
-    """Return a key, encrypted with another by AES key wrap (RFC 3394)."""
-    from cryptography.hazmat.primitives.keywrap import aes_key_wrap
-
-    return aes_key_wrap(key_encryption_key, content_key)
-
-
-def unwrap(key_encryption_key: bytes, wrapped: bytes) -> bytes:
-    """Return the key that `wrap` encrypted.
-
-    :raises ValueError: it was wrapped with another key, or altered
-    """
-    from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap
-
-    try:
-        return aes_key_unwrap(key_encryption_key, wrapped)
-    except InvalidUnwrap:
-        raise ValueError("it was wrapped with another key, or altered") from None
-
-
 _STRUCTS: Final = {b"?": "?", b"i": ">i", b"l": ">q", b"d": ">d", b"t": ">q"}
 
 
 def to_bytes(name: str, value: Any) -> bytes:
     r"""Return a typed value in a stable binary form.
 
-    Text and bytes may be longer than a property; every other type must be a property type.
+    Text and bytes may be longer than a property; every other type must be a property type. Errors do not show values.
 
     >>> to_bytes("Salary", Int64(5))
     b'l\x00\x00\x00\x00\x00\x00\x00\x05'
-
-    :raises BadProperty: it is not a property type; the error does not show the value
     """
     try:
         return _to_bytes(typed(name, value))
@@ -100,10 +69,7 @@ def to_bytes(name: str, value: Any) -> bytes:
 
 
 def from_bytes(data: bytes) -> Any:
-    """Return the value of `to_bytes`.
-
-    :raises ValueError: the type is unknown
-    """
+    """Return the value of `to_bytes`; an unknown type is a `ValueError`."""
     kind, payload = data[:1], data[1:]
     if kind == b"s":
         return payload.decode("utf-8", "surrogatepass")

@@ -109,9 +109,6 @@ class _BlindIndex:
     """HMAC-SHA-256 of encrypted properties, for looking them up by value.
 
     The hashes are truncated to 128 bits, as 32 hexadecimal digits, so that collisions are expected after 2**64 values.
-
-    :param names: for each hashed property, the name of the property with the hash
-    :param key: at least 32 random bytes; not one of the encryption keys
     """
 
     def __init__(self, names: Mapping[str, str], key: bytes | None) -> None:
@@ -170,10 +167,9 @@ class EncryptedProperties(PropertyMapping):
     entity and property: if it was moved, altered or removed, reading raises `DecryptionFailed`, without showing
     plaintext. It is not bound to the account, so tables can be copied. Indexes copy the ciphertext.
 
-    Encryption does not hide the names and lengths of properties or the times of writes, and does not detect that a
-    complete old entity was restored. Look up encrypted values with a blind index, which reveals which entities have
-    equal values. `merge` is rejected, since it would leave properties under the old content key. A plain value in a
-    declared property is accepted unless `require` is set. See docs/patterns/encrypted_properties.md.
+    Look up encrypted values with a blind index, which reveals which entities have equal values. `merge` is rejected,
+    since it would leave properties under the old content key. A plain value in a declared property is accepted unless
+    `require` is set. What encryption does not hide: docs/patterns/encrypted_properties.md.
 
     Cost: no storage transactions. One operation of the key per entity written or read, which is a request for a key in
     a vault. A property takes 33 bytes more than its value in UTF-8, and `EncryptedWith` some 150.
@@ -220,7 +216,6 @@ class EncryptedProperties(PropertyMapping):
             self._check()
 
     def of_model(self, model: type[Any]) -> EncryptedProperties:
-        """Return this mapping for the fields of a model that are `Encrypted`, unless it was given names."""
         if not self.needs_model:
             return self
         mapping = copy.copy(self)
@@ -242,20 +237,16 @@ class EncryptedProperties(PropertyMapping):
 
     @property
     def name(self) -> str:
-        """The name that errors use."""
         return "encrypted properties"
 
     @property
     def fields(self) -> Collection[str]:
-        """The names of the properties that may be encrypted."""
         return self._names
 
     def stored(self, name: str) -> Collection[str]:
-        """Return the properties that one is decrypted from: itself and the header."""
         return (name, ENCRYPTED_WITH) if name in self._names else (name,)
 
     def written_names(self, name: str) -> Collection[str]:
-        """Return the properties that one is written to: itself, the header, and its hash, if any."""
         hashed = self._blind.names.get(name)
         return (*self.stored(name), *([hashed] if hashed else []))
 
@@ -313,7 +304,6 @@ class EncryptedProperties(PropertyMapping):
         )
 
     async def encode(self, fields: Fields, place: Place) -> Encoded:
-        """Return the fields with encrypted values, the header and the hashes."""
         for name in sorted({ENCRYPTED_WITH, *self._blind.names.values()}.intersection(fields)):
             raise BadProperty(name, fields[name], f"the name is reserved for {self.name}", "rename the property")
         plain_values = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from ...argument_types import check_has_run, checked
+from ...argument_types import checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
@@ -15,11 +15,13 @@ from ...entity_set.internals import check_not_moved, mappings_of
 from ...entity_set.mapping import Fields
 from ...entity_set.named_table import named_like
 from ...errors import BadDesign, DecryptionFailed, EntityNotFound
+from ...filters import Filter
+from ...jobs.walk import Mark, PageReader, TablePage, Walk, WalkReport, read_pages
 from ...limits import MAX_PAGE_ENTITIES
-from ...rate_limit import Pace
+from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, check_retry_for
-from ...sdk.table import Page
+from ...sdk.table import Page, Table
 from ..stored_entities import StoredEntities, entity_rows, keys_of
 from ..wide_entity.wide_entity import WideEntity
 from .encrypted_properties import ENCRYPTED_WITH, EncryptedProperties, Header
@@ -29,7 +31,7 @@ PLAIN: Final = ""
 
 
 @dataclass(frozen=True)
-class RotationProgress:
+class RotationProgress(WalkReport):
     """The progress of a rotation.
 
     :param seen: how many entities were checked
@@ -115,13 +117,23 @@ class KeyRotation(Pattern[Account_co]):
         :raises BadToken: the token is not of a rotation of this set
         """
         check_retry_for(retry_for)
-        pace, rotation = Pace(self.account, max_per_second), RotationProgress(token=resume)
-        while True:
-            rotation = await self._rotate_page(rotation, pace, retry_for)
-            if progress is not None:
-                check_has_run("progress", progress(rotation))
-            if rotation.token is None:
-                return rotation
+        pool, rows = Pool(self.account, max_per_second, self.max_concurrency), self._rows
+
+        async def rewrite(key: Keys) -> bool:
+            """Write an entity unchanged; return False if it has been deleted."""
+            try:
+                await self.entity_set.update(_no_change, rows.fields_of(key), retry_for=retry_for)
+            except EntityNotFound:
+                return False
+            return True
+
+        async def rotate_page(page: TablePage) -> RotationProgress:
+            stored_rows = await self._stored([row for row in page.rows if rows.is_primary(row)])
+            stale = [key for key, stored in stored_rows if not self.encrypted.is_current(stored, key)]
+            return RotationProgress(len(stored_rows), sum(await pool.map(rewrite, stale)))
+
+        walk = Walk("rotate", self._readers([rows.table.name]), rotate_page, RotationProgress())
+        return await walk.run(pool.pace, Mark(walk.name, 0, resume), progress, lambda mark, _: mark.token)
 
     @recipe
     async def in_use(self) -> dict[str, int]:
@@ -134,35 +146,15 @@ class KeyRotation(Pattern[Account_co]):
         :raises DerivedDataMismatch: a part of a wide entity is missing
         """
         counts = Counter[str]()
-        for name in sorted(self._rows.tables):
-            token: str | None = None
-            while True:
-                page = await self._page(name, token)
-                counts.update(
-                    kid
-                    for key_and_fields in await self._stored(page.items)
-                    if (kid := self._kid(*key_and_fields)) is not None
-                )
-                token = page.token
-                if token is None:
-                    break
+        async for page, _ in read_pages(self._readers(sorted(self._rows.tables)), Mark("in use"), MAX_PAGE_ENTITIES):
+            kids = [self._kid(key, stored) for key, stored in await self._stored(page.rows)]
+            counts.update(kid for kid in kids if kid is not None)
         return dict(counts)
 
-    async def _rotate_page(self, rotation: RotationProgress, pace: Pace, retry_for: float) -> RotationProgress:
-        page = await self._page(self._rows.table.name, rotation.token, pace.page_size)
-        stored_rows = await self._stored([row for row in page.items if self._rows.is_primary(row)])
-        stale = [key for key, stored in stored_rows if not self.encrypted.is_current(stored, key)]
-        rewrites = await self.account.gather(
-            *(self._rewrite(key, pace, retry_for) for key in stale),
-            max_concurrency=self.max_concurrency,
-            independent=pace.is_unlimited,
-        )
-        return RotationProgress(rotation.seen + len(stored_rows), rotation.rewritten + sum(rewrites), page.token)
-
-    async def _page(self, table: str, token: str | None, size: int = MAX_PAGE_ENTITIES) -> Page[Entity]:
+    def _readers(self, tables: Iterable[str]) -> list[PageReader]:
+        """Return readers of what a rotation needs of the rows in some tables."""
         selected = self._rows.selected(self._names())
-        on = named_like(self._rows.table, self.account.table(table))
-        return await on.page(None, size=size, token=token, select=selected)
+        return [_Reader(named_like(self._rows.table, self.account.table(table)), selected) for table in tables]
 
     async def _stored(self, page: Sequence[Entity]) -> list[tuple[Keys, Fields]]:
         """Return the encrypted properties and header of each row, or of all parts of each wide entity."""
@@ -181,15 +173,6 @@ class KeyRotation(Pattern[Account_co]):
             *((key, stored) for key, stored in zip(heads, stored_entities, strict=True) if stored is not None),
         ]
 
-    async def _rewrite(self, key: Keys, pace: Pace, retry_for: float) -> bool:
-        """Write an entity unchanged; return False if it has been deleted."""
-        await pace.turn()
-        try:
-            await self.entity_set.update(_no_change, self._rows.fields_of(key), retry_for=retry_for)
-        except EntityNotFound:
-            return False
-        return True
-
     def _names(self) -> list[str]:
         return [ENCRYPTED_WITH, *self.encrypted.fields]
 
@@ -204,6 +187,17 @@ class KeyRotation(Pattern[Account_co]):
             return Header.parse(stored[ENCRYPTED_WITH]).wrapped.kid
         except ValueError as error:
             raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {key} cannot be read: {error}") from error
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads some properties of the rows of a table."""
+
+    table: Table
+    names: Sequence[str]
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        return await self.table.page(where, size=size, token=token, select=self.names)
 
 
 def _no_change(_: Entity) -> None:

@@ -13,7 +13,7 @@ from azure.core.exceptions import AzureError
 from ...argument_types import checked
 from ...errors import NOT_SHOWN, BadDesign, DecryptionFailed, UnknownKey
 from ...sdk.call import settled
-from .cipher import CONTENT_KEY_BYTES, need_cryptography, unwrap, wrap
+from .cipher import CONTENT_KEY_BYTES, need_cryptography
 
 _A256KW: Final = "A256KW"
 _VERSIONED: Final = 3
@@ -44,7 +44,7 @@ class KeyEncryptionKey(Protocol):
 Resolve = Callable[[str], KeyEncryptionKey | None]
 
 
-class LocalKey:
+class LocalKey(KeyEncryptionKey):
     """A 256-bit key-encryption key in this process, with AES key wrap (RFC 3394).
 
     Load its secret from a vault or a protected file, not from code.
@@ -78,31 +78,31 @@ class LocalKey:
         return cls(kid, os.urandom(CONTENT_KEY_BYTES))
 
     def wrap_key(self, key: bytes) -> bytes:
-        """Return a content key, encrypted."""
-        return wrap(self._secret, key)
+        from cryptography.hazmat.primitives.keywrap import aes_key_wrap
+
+        return aes_key_wrap(self._secret, key)
 
     def unwrap_key(self, key: bytes, algorithm: str) -> bytes:
-        """Return the content key that was encrypted.
+        from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap
 
-        :raises ValueError: this key did not encrypt it, or by another algorithm
-        """
         if algorithm != _A256KW:
             raise ValueError(f"a LocalKey knows only {_A256KW}")
-        return unwrap(self._secret, key)
+        try:
+            return aes_key_unwrap(self._secret, key)
+        except InvalidUnwrap:
+            raise ValueError("it was wrapped with another key, or altered") from None
 
     def get_kid(self) -> str:
-        """Return the id of the key."""
         return self._kid
 
     def get_key_wrap_algorithm(self) -> str:
-        """Return A256KW."""
         return _A256KW
 
     def __repr__(self) -> str:
         return f"<LocalKey {self._kid}>"
 
 
-class VaultKey:
+class VaultKey(KeyEncryptionKey):
     """A key-encryption key that stays in Azure Key Vault or a managed HSM.
 
     Each entity that is written or read takes one request to the vault. An async client works on async accounts only.
@@ -125,21 +125,17 @@ class VaultKey:
         self._algorithm = algorithm
 
     async def wrap_key(self, key: bytes) -> bytes:
-        """Return a content key, encrypted by the vault."""
         wrapped: bytes = (await settled(self._client.wrap_key(_key_wrap_algorithm(self._algorithm), key))).encrypted_key
         return wrapped
 
     async def unwrap_key(self, key: bytes, algorithm: str) -> bytes:
-        """Return the content key that the vault encrypted."""
         plain: bytes = (await settled(self._client.unwrap_key(_key_wrap_algorithm(algorithm), key))).key
         return plain
 
     def get_kid(self) -> str:
-        """Return the versioned id of the key."""
         return self._kid
 
     def get_key_wrap_algorithm(self) -> str:
-        """Return the name of the algorithm that wraps keys."""
         return self._algorithm
 
     def __repr__(self) -> str:
@@ -160,12 +156,7 @@ class Wrapped(NamedTuple):
 
 
 class KeyRing:
-    """The keys of one mapping: the first one encrypts, all of them decrypt.
-
-    :param keys: a key, or several
-    :param resolve: returns the key with another id, or None
-    :raises BadDesign: there are no keys, two have the same id, or one is not a key
-    """
+    """The keys of one mapping: the first one encrypts, all of them decrypt."""
 
     def __init__(self, keys: KeyEncryptionKey | Sequence[KeyEncryptionKey], resolve: Resolve | None = None) -> None:
         key_list = list(keys) if isinstance(keys, Sequence) else [keys]
@@ -195,8 +186,6 @@ class KeyRing:
         """Return a stored content key, decrypted.
 
         :param whose: the name of the entity in errors
-        :raises UnknownKey: its key is not among the keys
-        :raises DecryptionFailed: the key rejects it
         """
         key = self._keys.get(wrapped.kid) or (self._resolve(wrapped.kid) if self._resolve else None)
         if key is None:

@@ -103,23 +103,19 @@ class LargeProperties(PropertyMapping):
         self.above = above
 
     def of_model(self, model: type[Any]) -> LargeProperties:
-        """Return this mapping for the fields of a model that are `Large`, unless it was given names."""
         if not self.needs_model:
             return self
         return LargeProperties(annotated(model, Large), container=self.container, above=self.above)
 
     @property
     def name(self) -> str:
-        """The name that errors use."""
         return "large properties"
 
     @property
     def fields(self) -> Collection[str]:
-        """The names of the properties that may be large."""
         return self._names
 
     async def encode(self, fields: Fields, place: Place) -> Encoded:
-        """Return the fields with addresses in place of large values, and the uploads that must come first."""
         stored = {name: self._plain(name, value) for name, value in fields.items()}
         container = place.account.container(self.container)
         before: list[Action] = []
@@ -228,12 +224,13 @@ class _Sending:
     async def __call__(self) -> None:
         if self._is_done:
             return
-        value, content_type = self._value, None
-        if isinstance(value, Upload):
-            value, content_type = value.content(self._name), value.content_type
-        elif isinstance(value, str):
-            value, content_type = value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8"
-        await self._container.upload(self._blob, value, content_type=content_type)
+        content: Any = self._value
+        content_type: str | None = None
+        if isinstance(self._value, Upload):
+            content, content_type = self._value.content(self._name), self._value.content_type
+        elif isinstance(self._value, str):
+            content, content_type = self._value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8"
+        await self._container.upload(self._blob, content, content_type=content_type)
         self._is_done = True
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, cast
 
-from ...argument_types import checked
+from ...argument_types import check_has_run, checked
 from ...entity import Entity
 from ...entity_set.commit import E
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none, check_read_from, key_of, mappings_of
+from ...entity_set.internals import adapter_or_none, check_read_from, mappings_of, stored_form
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
+from ...jobs.walk import WalkReport
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT
 from ..stored_entities import StoredEntities, entity_rows, keys_of
@@ -25,7 +26,7 @@ DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class CollectionReport:
+class CollectionReport(WalkReport):
     """The result of `collect_orphans`.
 
     :param seen: how many blobs of large values there are
@@ -140,11 +141,9 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         :raises LargeValueMissing: the blob is missing, or belongs to another entity
         :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises BadInput: the property is not declared as large, or is encrypted and must be read as a whole
-
-        Guide: large entities pattern.
         """
         self._check_readable(name)
-        fields = key_of(self._models, entity)
+        fields = stored_form(self._models, entity)
         check_read_from(self.entity_set, fields)
         keys = self._rows.key(fields)
         stored = await self._rows.stored(keys, [name])
@@ -164,23 +163,23 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
             raise LargeValueMissing(f"{name} of the entity {keys} should be in the blob {blob}, which does not exist")
 
     @recipe
-    async def collect_orphans(self, *, grace: timedelta = DAY) -> CollectionReport:
+    async def collect_orphans(
+        self, *, grace: timedelta = DAY, progress: Callable[[CollectionReport], None] | None = None
+    ) -> CollectionReport:
         """Mark the blobs that no entity uses, and delete those that were marked long enough ago.
 
         For the cost see the class. After an error, call it again.
 
         :param grace: how long writers and readers may take; zero only if there are none
+        :param progress: called after some thousand blobs with the result so far
         :raises BadInput: it is negative
-
-        Guide: large entities pattern; eventually consistent transactions pattern.
         """
         since = self._before(grace)
         total = CollectionReport()
         async for batch in self._batches():
-            batch_report = await self._collect(batch, since)
-            total = CollectionReport(
-                total.seen + batch_report.seen, total.marked + batch_report.marked, total.deleted + batch_report.deleted
-            )
+            total += await self._collect(batch, since)
+            if progress is not None:
+                check_has_run("progress", progress(total))
         return total
 
     @recipe
@@ -192,8 +191,6 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
 
         :param grace: younger blobs are not reported as orphans, since their entity may not be written yet
         :raises LargeValueMissing: an entity has an address in another container
-
-        Guide: large entities pattern.
         """
         since = self._before(grace)
         blobs_by_name = {str(blob.name): blob async for batch in self._batches() for blob in batch.blobs}

@@ -1,27 +1,22 @@
-"""Find hot partitions in recorded traffic, and simulate how keys spread writes."""
+"""Find hot partitions in recorded traffic, and keys that make them."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from string import Formatter
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from ...argument_types import checked
-from ...edm import Ticks, ordinal
-from ...errors import BadInput
+from ...edm import Ticks
 from ...key import Key
 from ...limits import PARTITION_ENTITIES_PER_SECOND
-
-End = Literal["append", "prepend"]
 
 _BUSY: Final = 503
 _TICKS_PER_SECOND: Final = 10_000_000
 _HOT: Final = 0.5
-_FEWEST_KEYS: Final = 10
-_IN_A_ROW: Final = 0.9
 
 
 class Request(Protocol):
@@ -115,39 +110,6 @@ def hot_partitions(requests: Iterable[Request], *, target: float = PARTITION_ENT
     return sorted(hot, key=lambda partition: (-partition.peak, partition.table, partition.partition))
 
 
-@checked
-def sequence_of(keys: Iterable[str]) -> End | None:
-    """Return "append" or "prepend" if at least 90 % of new keys sort after, or before, all earlier ones.
-
-    Such partitions scale no better than one: the newest takes all the writes, and its neighbors are on the same node.
-
-    >>> sequence_of(f"2014-07-{day:02d}" for day in range(1, 31))
-    'append'
-    >>> sequence_of(f"{number * 7 % 30:03d}" for number in range(30)) is None
-    True
-
-    :param keys: PartitionKeys in the order of their writes; repeated ones count once
-    :raises BadInput: there are fewer than ten different keys
-
-    Guide: prepend/append anti-pattern.
-    """
-    distinct = list(dict.fromkeys(keys))
-    if len(distinct) < _FEWEST_KEYS:
-        rule = f"at least {_FEWEST_KEYS} different keys are needed"
-        raise BadInput("keys", distinct, rule, "pass a larger sample, or use spread_of()")
-    texts = [ordinal(key) for key in distinct]
-    lowest = highest = texts[0]
-    above = below = 0
-    for text in texts[1:]:
-        above += text > highest
-        below += text < lowest
-        lowest, highest = min(lowest, text), max(highest, text)
-    enough = _IN_A_ROW * (len(texts) - 1)
-    if above >= enough:
-        return "append"
-    return "prepend" if below >= enough else None
-
-
 @dataclass(frozen=True)
 class AntiPattern:
     """An anti-pattern found in a key: the guide's name for it, the reason, and the remedy."""
@@ -161,8 +123,7 @@ class AntiPattern:
 def anti_pattern(key: Key) -> AntiPattern | None:
     """Return the anti-pattern of a key, or None if its PartitionKey can spread writes.
 
-    Only the templates are checked. The values of the fields may still make a hot partition; check a sample with
-    `spread_of` and `sequence_of`.
+    Only the templates are checked. The values of the fields may still make a hot partition: see `hot_partitions`.
 
     >>> anti_pattern(Key("{Hour:%Y-%m-%dT%H}", "{EventId:06d}")).name
     'prepend/append'
@@ -197,51 +158,3 @@ def _is_time(spec: str) -> bool:
 
 def _end(spec: str) -> str:
     return "the first" if spec == "inverted" else "the last"
-
-
-_HOT_SHARE = 0.5
-_FEWEST_WRITES = 10
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The number of writes for each PartitionKey.
-
-    One node serves a partition, so a design whose concurrent writes all go to one partition cannot scale.
-    """
-
-    writes: Mapping[str, int]
-
-    @property
-    def busiest(self) -> str:
-        """The PartitionKey with the most writes."""
-        return max(self.writes, key=self.writes.__getitem__)
-
-    @property
-    def share(self) -> float:
-        """The share of all writes that go to the busiest partition, from 0 to 1."""
-        return self.writes[self.busiest] / sum(self.writes.values())
-
-    @property
-    def is_hot(self) -> bool:
-        """Whether the busiest partition takes more than half of at least ten writes."""
-        return sum(self.writes.values()) >= _FEWEST_WRITES and self.share > _HOT_SHARE
-
-
-def spread_of(partition_keys: Iterable[str]) -> Spread:
-    """Return how concurrent writes spread over partitions, given the PartitionKey of each.
-
-    >>> by_hour = spread_of("2014-07-31T18" for _ in range(100))
-    >>> by_employee = spread_of(f"Sales_{number % 25:06d}" for number in range(100))
-    >>> by_hour.is_hot, by_employee.is_hot, by_employee.share
-    (True, False, 0.04)
-
-    :param partition_keys: the PartitionKey of each write, in any order, for writes at about the same time
-    :raises BadInput: there are no writes
-
-    Guide: choosing a PartitionKey; guidelines for writing efficiently (hot partitions).
-    """
-    writes = Counter(partition_keys)
-    if not writes:
-        raise BadInput("partition_keys", writes, "it is empty", "pass the key of at least one write")
-    return Spread(writes)

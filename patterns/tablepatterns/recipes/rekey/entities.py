@@ -64,13 +64,12 @@ class RekeyAdapter(ModelAdapter[Any]):
     """
 
     def __init__(self, adapter: ModelAdapter[Any], home: SetIdentity, key_fields: tuple[str, ...]) -> None:
-        super().__init__(adapter.model, home, adapter.on_unrecognized)
+        super().__init__(adapter.types, home, adapter.on_unrecognized)
         self._key_fields = key_fields
 
     def key_of(self, instance: object) -> dict[str, Any]:
         """Return the fields of both keys that an instance has."""
-        self._check_class(instance)
-        fields = self.model.fields(instance)
+        fields = self.types.of_instance(instance).fields(instance)
         return {name: fields[name] for name in self._key_fields if name in fields}
 
 

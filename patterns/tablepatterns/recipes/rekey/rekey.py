@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import blake2b
 from typing import Any, Generic, cast
 from uuid import uuid4
 
@@ -21,22 +22,20 @@ from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, set_identity
 from ...entity_set.moved_sets import declare_move
-from ...errors import BadDesign, BadInput, EntityNotFound, RekeyNotReady
+from ...errors import BadDesign, BadInput, BadToken, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pool
-from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
+from ...recipe import Account_co, Pattern, bound_async, identity_of, is_sync, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
-from .declaration import check_sets, is_same_table, name_of
 from .difference import Difference, RekeyProgress, RekeyReport
 from .dual_writer import DualWriter
 from .entities import RekeyedEntities
 from .fence import fenced_table
 from .mirror import Claim, keys_of
 from .phase import Phase, PhaseStore, State
-from .verification import Verification
 
 _BATCH = 100
 """How many entities a message of the copier names."""
@@ -65,6 +64,37 @@ class RekeyStatus:
     poison: int
     left: int = 0
     fenced_until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class _Verification:
+    """A run of `verify`, which may be interrupted and resumed.
+
+    :param is_clean: whether earlier calls found no difference
+    """
+
+    id: str
+    mark: Mark
+    is_clean: bool = True
+
+    def token(self, mark: Mark, report: RekeyReport) -> str:
+        """Return the token that continues the run at a mark.
+
+        :param report: what was found since the call began
+        """
+        return f"{self.id}-{int(self.is_clean and report.is_clean)}-{mark.text()}"
+
+    @classmethod
+    def parse(cls, token: str, kind: str) -> _Verification:
+        """Return the run that a token continues.
+
+        :raises BadToken: it is not a token of this move's verification
+        """
+        run_id, _, remainder = token.partition("-")
+        clean, _, mark = remainder.partition("-")
+        if clean not in ("0", "1"):
+            raise BadToken("resume", token, "it is not a token of verify", "begin without one")
+        return cls(run_id, Mark.parse(mark, f"verify {kind}"), clean == "1")
 
 
 class Rekey(Pattern[Account_co], Generic[Account_co, E]):
@@ -143,10 +173,10 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         check_least("refresh", refresh, 0, BadDesign)
         check_least("max_pause", max_pause, 0, BadDesign)
         check_least("longest_stall", longest_stall, 0, BadDesign)
-        check_sets(old_set, new_set)
+        _check_sets(old_set, new_set)
         self.old_set = old_set
         self.new_set = new_set
-        self.name = name or name_of(old_set, new_set)
+        self.name = name or _name_of(old_set, new_set)
         self.queue = f"rekey-{self.name}" if queue is None else queue
         self.kind = f"rekey {self.name}"
         account = self.account
@@ -218,7 +248,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return report
 
         walk = Walk(f"copy {self.kind}", [rows.primaries], copy_page, RekeyReport())
-        return await walk.resume(resume, pool.pace, progress)
+        return await walk.run(pool.pace, resume, progress)
 
     @recipe
     async def verify(
@@ -371,7 +401,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
         old_set, rows = self._writer.old_set, derived_rows(self._writer.old_set)
-        if drop_table and is_same_table(self.old_set, self.new_set):
+        if drop_table and _is_same_table(self.old_set, self.new_set):
             rule = "the new entities are in the same table"
             raise BadInput("drop_table", drop_table, rule, "leave it out, to delete the old entities one by one")
         state = await self._require(Phase.COMMITTED)
@@ -497,10 +527,10 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             await self._keep_verified(verification.id)
         return report
 
-    async def _begin_verification(self, resume: str | None) -> Verification:
+    async def _begin_verification(self, resume: str | None) -> _Verification:
         if resume is not None:
-            return Verification.parse(resume, self.kind)
-        verification = Verification(uuid4().hex, Mark(f"verify {self.kind}"))
+            return _Verification.parse(resume, self.kind)
+        verification = _Verification(uuid4().hex, Mark(f"verify {self.kind}"))
 
         async def attempt() -> None:
             state = await self._require(Phase.COPYING, Phase.CUT_OVER)
@@ -588,3 +618,35 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         if not state.is_verified:
             text = "the tables are not verified to be equal, or a write since could not be copied"
             raise RekeyNotReady(f"{text}; run verify until it finds no difference")
+
+
+def _is_same_table(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> bool:
+    """Whether both sets are in one table of one account."""
+    is_same_name = old_set.table.name.lower() == new_set.table.name.lower()
+    return is_same_name and identity_of(old_set.account) == identity_of(new_set.account)
+
+
+def _check_sets(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> None:
+    """Reject two sets between which entities cannot be moved.
+
+    :raises BadDesign: they cannot
+    """
+    if is_sync(old_set.account) != is_sync(new_set.account):
+        raise BadDesign("new_set", new_set, "one of the sets is sync and one async", "connect both in the same way")
+    if _is_same_table(old_set, new_set) and old_set.key.overlaps(new_set.key):
+        rule = "in one table, a row could belong to both sets"
+        raise BadDesign("new_set", new_set.key, rule, "move to another table, or begin the keys with different text")
+    old, new = (adapter_or_none(entity_set) for entity_set in (old_set, new_set))
+    if (old and old.model.model_class) is not (new and new.model.model_class):
+        raise BadDesign("new_set", new_set, "the sets have different models", "give both the same model, or none")
+    if old is not None and new is not None:
+        old.model.check_days("of the new keys", new_set.key)
+        new.model.check_days("of the old keys", old_set.key)
+
+
+def _name_of(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> str:
+    """Return a name that no other move between these tables has."""
+    keys = [f"{key.partition_template}\n{key.row_template}" for key in (old_set.key, new_set.key)]
+    digest = blake2b("\n".join(keys).encode(), digest_size=4).hexdigest()
+    names = (entity_set.table.name.lower()[:20] for entity_set in (old_set, new_set))
+    return f"{'-'.join(names)}-{digest}"

@@ -20,13 +20,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO, cast
 
 from ...errors import BadInput
-from ...extras import how_to_install
+from ...extras import importing
 
-try:
+with importing("reading logs needs the package", extra="logs"):
     import duckdb
-except ModuleNotFoundError as error:
-    text = f"reading logs needs the package duckdb: {how_to_install('logs')}"
-    raise ModuleNotFoundError(text, name=error.name) from error
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -354,7 +351,6 @@ def _line_of(file: Path, record: int) -> int:
 
 
 def _csv_columns(path: Path, header: str) -> tuple[dict[str, int], int]:
-    """Return the positions of the columns of a CSV file by their names, and how many there are."""
     names: list[str] = []
     with suppress(csv.Error, StopIteration):
         names = [name.strip().removesuffix(" [UTC]") for name in next(csv.reader([header]))]

@@ -76,17 +76,11 @@ def as_data(summary: LogSummary, max_rows: int) -> dict[str, Any]:
 
 
 def _data(sums: RequestSums) -> dict[str, Any]:
-    return {
-        "requests": sums.requests,
-        "transactions": sums.transactions,
-        "throttled": sums.throttled,
-        "failed": sums.failed,
-        "bytes_in": sums.bytes_in,
-        "bytes_out": sums.bytes_out,
-        "seconds": round(sums.seconds, 3),
-        "median_seconds": round(sums.percentile(_MEDIAN), 4),
-        "p99_seconds": round(sums.percentile(_SLOW), 4),
-    }
+    figures = asdict(sums)
+    del figures["latencies"]
+    percentiles = {"median_seconds": sums.percentile(_MEDIAN), "p99_seconds": sums.percentile(_SLOW)}
+    rounded = {name: round(seconds, 4) for name, seconds in percentiles.items()}
+    return figures | {"seconds": round(sums.seconds, 3)} | rounded
 
 
 def _headline(summary: LogSummary) -> str:

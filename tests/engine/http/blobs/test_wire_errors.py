@@ -100,7 +100,7 @@ def test_an_etag_is_no_condition_for_a_container(wire: BlobWire) -> None:
 def test_what_may_be_appended_at_once_depends_on_the_version(
     wire: BlobWire, version: str, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tablepatterns_engine.blobs.versions.MAX_APPEND_BYTES", 8 * 1024 * 1024)
+    monkeypatch.setattr("tablepatterns_engine.blobs.service.MAX_APPEND_BYTES", 8 * 1024 * 1024)
     wire.send("PUT", "/photos/b", APPEND_BLOB)
     for size in (min(largest, 8 * 1024 * 1024), min(largest, 8 * 1024 * 1024) + 1):
         response = wire.send("PUT", "/photos/b?comp=appendblock", {"x-ms-version": version}, bytes(size))

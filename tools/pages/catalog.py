@@ -1,4 +1,4 @@
-"""The page on the catalogue: entries by question, by kind, and in full."""
+"""The page on the catalog: entries by question, by kind, and in full."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import get_args
 
-from tablepatterns.catalogue import ENTRIES, CatalogueEntry, Concern, Kind, by_concern, related
+from tablepatterns.catalog import ENTRIES, CatalogEntry, Concern, Kind, related
 from tools import DOCS
 from tools.pages.markdown import introduction, page, table
 
-PAGE = "docs/catalogue.md"
+PAGE = "docs/catalog.md"
 PAGES_OF_PATTERNS = DOCS / "patterns"
 QUESTIONS: dict[Concern, str] = {
     "lookup": "How do I find entities by something else than their key?",
@@ -37,7 +37,7 @@ def render() -> str:
     """Return the page."""
     counts = Counter(each.kind for each in ENTRIES)
     first = introduction(
-        "catalogue",
+        "catalog",
         patterns=counts["pattern"],
         anti_patterns=counts["anti-pattern"],
         relationships=counts["relationship"],
@@ -47,7 +47,11 @@ def render() -> str:
 
 
 def _questions() -> str:
-    rows = ((QUESTIONS[each], ", ".join(_link(found) for found in by_concern(each))) for each in get_args(Concern))
+    concerns: tuple[Concern, ...] = get_args(Concern)
+    rows = (
+        (QUESTIONS[concern], ", ".join(_link(entry) for entry in ENTRIES if concern in entry.concerns))
+        for concern in concerns
+    )
     return table(("Question", "Entries"), rows)
 
 
@@ -59,7 +63,7 @@ def _kinds() -> Iterator[str]:
         yield from map(_whole, found)
 
 
-def _whole(each: CatalogueEntry) -> str:
+def _whole(each: CatalogEntry) -> str:
     """Return an entry; one with a page of its own says there when to use it, and what it trades."""
     choice = (
         _list("Use it when", each.use_when),
@@ -81,14 +85,14 @@ def _whole(each: CatalogueEntry) -> str:
     return "\n\n".join(filter(None, paragraphs))
 
 
-def _head(each: CatalogueEntry) -> str:
+def _head(each: CatalogEntry) -> str:
     """Return the names to import, and the links to the pattern's page and the guide's section."""
     used = f"`{each.name}`" + (f": {_names(each.classes)}" if each.classes else "")
     own = f"[When to use it, its schedules and a program](patterns/{each.name}.md). " if _has_page(each) else ""
     return f"{used}. {own}Guide: *{each.guide}*."
 
 
-def _has_page(each: CatalogueEntry) -> bool:
+def _has_page(each: CatalogEntry) -> bool:
     return (PAGES_OF_PATTERNS / f"{each.name}.md").is_file()
 
 
@@ -101,6 +105,6 @@ def _names(classes: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in classes)
 
 
-def _link(each: CatalogueEntry) -> str:
+def _link(each: CatalogEntry) -> str:
     """Return a link to an entry on this page, under the anchor that viewers make of its heading."""
     return f"[{each.title}](#{re.sub(r'[^a-z -]', '', each.title.lower()).replace(' ', '-')})"

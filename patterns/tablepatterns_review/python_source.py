@@ -1,0 +1,145 @@
+"""Write Python expressions and names, for the modules of `review --code`."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from datetime import date, datetime, timedelta
+from typing import Any, Final, cast
+from uuid import UUID
+
+from tablepatterns.edm import Int64
+from tablepatterns.key.ranges import Between, Prefix
+
+_LONG: Final = 60
+"""The padding from which a sample value is written without it."""
+
+
+@dataclass(frozen=True)
+class CodeNames:
+    """What the generated code calls the parts of a set.
+
+    :param set: the variable of the set
+    :param key: the constant of its key
+    :param model: its model, if it has one
+    :param options: the arguments `derived` and `mappings`, if the set has such parts
+    """
+
+    set: str
+    key: str
+    model: str | None
+    options: Mapping[str, str | None]
+
+
+def call(function: str, *arguments: str, **named: str | None) -> str:
+    """Return a call; named arguments that are None are left out."""
+    options = (f"{name}={value}" for name, value in named.items() if value is not None)
+    return f"{function}({', '.join((*arguments, *options))})"
+
+
+def array(items: Iterable[str]) -> str:
+    """Return a list of expressions."""
+    return f"[{', '.join(items)}]"
+
+
+def text(value: str) -> str:
+    r"""Return the literal of a string, in double quotes.
+
+    >>> print(text("a 'b'"), text('a "b"'))
+    "a 'b'" "a \"b\""
+    """
+    # The width of other characters depends on the program that shows them
+    is_plain = all(
+        unicodedata.east_asian_width(character) not in "WFA" and not unicodedata.combining(character)
+        for character in value
+    )
+    # With both kinds of quotes, only the single ones are escaped
+    inner = (repr if is_plain else ascii)(f"'{value}\"")[3:-1].removesuffix('"').replace("\\'", "'")
+    return '"' + inner.replace('"', '\\"') + '"'
+
+
+def literal(value: Any) -> str:
+    """Return the literal of a value of a design, or of a sample entity."""
+    match value:
+        case str():
+            start = value.rstrip("x")
+            return text(value) if len(value) - len(start) < _LONG else f'{text(start)}.ljust({len(value)}, "x")'
+        case bytes():
+            is_one = len(set(value)) == 1
+            return f"bytes([{value[0]}]) * {len(value)}" if is_one else f"bytes.fromhex({text(value.hex())})"
+        case Int64():
+            return f"Int64({int(value)})"
+        case datetime():
+            parts = [*value.timetuple()[:6], *([value.microsecond] if value.microsecond else [])]
+            return call("datetime", *map(str, parts), tzinfo="timezone.utc")
+        case timedelta():
+            return call("timedelta", seconds=repr(value.total_seconds()))
+        case date():
+            return f"date({value.year}, {value.month}, {value.day})"
+        case UUID():
+            return call("UUID", text(str(value)))
+        case Between():
+            return call("between", literal(cast("Any", value.low)), literal(cast("Any", value.high)))
+        case Prefix():
+            return call("prefix", text(value.text))
+        case tuple():
+            items = [literal(item) for item in cast("tuple[object, ...]", value)]
+            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+        case Mapping():
+            entries = cast("Mapping[str, object]", value).items()
+            return f"{{{', '.join(f'{text(name)}: {literal(item)}' for name, item in entries)}}}"
+        case _:
+            return repr(value)
+
+
+def declaration(value: Any) -> str:
+    """Return the call that makes an instance of a dataclass; arguments with their default are left out."""
+    arguments: dict[str, str] = {}
+    for field in fields(value):
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        if (argument := getattr(value, field.name)) != default:
+            arguments[field.name] = literal(argument)
+    return call(type(value).__name__, **arguments)
+
+
+class Names:
+    """Identifiers that are unique in a module.
+
+    :param used: names that are used already
+    """
+
+    def __init__(self, used: Iterable[str] = ()) -> None:
+        self._used = {*used, *dir(builtins), *keyword.kwlist, *keyword.softkwlist}
+
+    def new(self, name: str) -> str:
+        """Return a name that is not used yet: this, or this with a number."""
+        unique, number = name, 1
+        while unique in self._used:
+            number += 1
+            unique = f"{name}_{number}"
+        self._used.add(unique)
+        return unique
+
+
+def snake(name: str) -> str:
+    """Return a name for a variable.
+
+    >>> snake("SignIns"), snake("two of 'Sales'"), snake("3"), snake("")
+    ('sign_ins', 'two_of_sales', 'n3', 'n')
+    """
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
+    variable = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_").lower()
+    return variable if variable[:1].isalpha() else f"n{variable}"
+
+
+def camel(name: str) -> str:
+    """Return a name for a class.
+
+    >>> camel("sign-in")
+    'SignIn'
+    """
+    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", name)) or "Entity"

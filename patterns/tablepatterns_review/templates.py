@@ -1,0 +1,34 @@
+"""Open the jinja2 templates of a package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def environment(
+    module: str, *, is_html: bool = False, finalize: Callable[[Any], Any] | None = None, **names: object
+) -> Environment:
+    """Return the environment of the templates in the folder `templates` beside a module.
+
+    :param is_html: whether texts are escaped as HTML
+    :param finalize: applied to each value that a template inserts
+    :param names: filters and globals
+    """
+    opened = Environment(
+        loader=PackageLoader(module.rpartition(".")[0], "templates"),
+        autoescape=is_html,  # noqa: S701 - other formats have their own escapes
+        undefined=StrictUndefined,
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    functions: dict[str, Any] = {name: value for name, value in names.items() if callable(value)}
+    opened.filters |= functions
+    # Its type is that of the globals which every template has
+    everywhere: Any = opened.globals
+    everywhere.update(names)
+    return opened
