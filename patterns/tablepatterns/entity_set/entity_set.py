@@ -33,10 +33,9 @@ from .compatibility import check_backfilling, check_compatible, kinds_of, tables
 from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
 from .hooks import Selection
 from .mapping import Mappings, PropertyMapping
-from .moved_sets import check_unmoved
+from .moves import check_settled, check_unmoved
 from .range_query import Question
 from .schema import Schema, check_filter
-from .transit import check_settled
 
 if TYPE_CHECKING:
     from .intents import Intents
