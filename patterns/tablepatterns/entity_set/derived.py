@@ -184,7 +184,7 @@ class Derived(ABC):
     """Where the rows are."""
     shares_rows: bool = False
     """Whether several entities may contribute to one row; a write is retried if such a row has changed."""
-    guards_primary: bool = False
+    _guards_primary: bool = False
     """Whether writes of an entity must be conditional on its primary row, even if it was read from another row."""
     is_verifiable: bool = True
     """Whether an entity's part of a row follows from the entity alone, so that rows can be verified and repaired."""

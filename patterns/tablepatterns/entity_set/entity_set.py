@@ -33,10 +33,9 @@ from .compatibility import check_backfilling, check_compatible, kinds_of, tables
 from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
 from .hooks import Selection
 from .mapping import Mappings, PropertyMapping
-from .moved_sets import check_unmoved
+from .moves import check_settled, check_unmoved
 from .range_query import Question
 from .schema import Schema, check_filter
-from .transit import check_settled
 
 if TYPE_CHECKING:
     from .intents import Intents
@@ -515,7 +514,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         """Whether the ETag of a row of this shape guards its entity."""
         if shape.is_eventual or shape == self._primary:
             return not shape.is_eventual
-        return not any(derived.guards_primary and not derived.is_eventual for derived in self.derived)
+        return not any(derived._guards_primary and not derived.is_eventual for derived in self.derived)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
